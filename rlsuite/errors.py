@@ -1,0 +1,81 @@
+"""Every exception and warning that rlsuite raises on purpose.
+
+::
+
+    RlsuiteError
+    |-- ParameterError        an argument outside its allowed values            (also a ValueError)
+    |-- ModelError            arrays that do not define a decision problem      (also a ValueError)
+    |-- EnvironmentNotFound   an id, module or file that leads to no environment
+    |-- UnsuitableEnvironment an environment that this method cannot work with
+    |   `-- UntrustedTable    its transition table and its `step` disagree
+    |-- FileError             a missing, malformed, truncated or foreign file
+    |-- LearningError         a run that had to stop: NaN reward, impossible action ...
+    `-- NotLearned            an agent asked for what it has not learned yet
+
+    RlsuiteWarning            (a UserWarning)
+    |-- ConvergenceWarning    a result whose error bound exceeds the tolerance asked for
+    `-- StepwiseWarning       `loop="auto"` had to leave the compiled loop
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class RlsuiteError(Exception):
+    """Base class of all errors raised by rlsuite."""
+
+
+class ParameterError(RlsuiteError, ValueError):
+    """An argument lies outside its allowed values."""
+
+
+class ModelError(RlsuiteError, ValueError):
+    """Arrays, a function or a map do not define a finite decision problem."""
+
+
+class EnvironmentNotFound(RlsuiteError):
+    """An id, a ``module:Id`` or a ``file.py:Class`` leads to no environment."""
+
+
+class UnsuitableEnvironment(RlsuiteError):
+    """The environment exists, but the method asked for cannot work with it."""
+
+
+class UntrustedTable(UnsuitableEnvironment):
+    """The transition table of an environment does not tell the whole truth about its ``step``."""
+
+
+class FileError(RlsuiteError):
+    """A file is missing, malformed, truncated, or was written by something else."""
+
+
+class LearningError(RlsuiteError):
+    """A run had to stop; what was learned until then is kept."""
+
+
+class NotLearned(RlsuiteError):
+    """The agent was asked for something that only learning can give."""
+
+
+class RlsuiteWarning(UserWarning):
+    """Base class of all warnings issued by rlsuite."""
+
+
+class ConvergenceWarning(RlsuiteWarning):
+    """The error bound of a result exceeds the tolerance that was asked for."""
+
+
+class StepwiseWarning(RlsuiteWarning):
+    """``loop="auto"`` could not use the compiled loop and says why."""
+
+
+def unknown(what: str, name: object, choices: Iterable[str]) -> str:
+    """Sentence for a misspelt name: the nearest choice first, then all of them.
+
+    >>> unknown("method", "value_iteraton", ["policy_iteration", "value_iteration"])
+    "unknown method 'value_iteraton'; did you mean 'value_iteration'? (choices: policy_iteration, value_iteration)"
+    """
+    listed = sorted(choices)
+    near = get_close_matches(str(name), listed, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"unknown {what} {name!r}{hint} (choices: {', '.join(listed)})"
