@@ -1,0 +1,109 @@
+"""Compiled functions: arguments of other compiled functions, cached across processes, never stale."""
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba.core.errors import NumbaError
+
+from rlsuite.compiled import compiled
+
+
+@compiled(in_place=True)
+def double(x):
+    return 2 * x
+
+
+@compiled(in_place=True)
+def triple(x):
+    return 3 * x
+
+
+@compiled(in_place=True)
+def apply(function, x):
+    return function(x)
+
+
+@compiled(in_place=True)
+def allocating_in_place(x):
+    return np.zeros(3).sum() + x
+
+
+@compiled
+def allocating(x):
+    return np.full(3, x).sum()
+
+
+def test_functions_are_arguments():
+    assert apply(double, 21) == 42
+    assert apply(triple, 21) == 63
+
+
+def test_copies_and_pickles_are_the_function_itself():
+    assert copy.deepcopy(double) is double
+    assert pickle.loads(pickle.dumps(double)) is double
+
+
+def test_a_function_that_allocates_can_be_called_from_one_that_does_not():
+    assert apply(allocating, 2.0) == 6.0
+
+
+def test_breaking_the_promise_of_in_place_is_an_error_at_compile_time():
+    with pytest.raises(NumbaError):
+        allocating_in_place(1.0)
+
+
+def test_repr_names_the_function():
+    assert repr(double).endswith("test_compiled.double>")
+
+
+RULES = """
+from rlsuite.compiled import compiled
+
+@compiled(in_place=True)
+def inner(x):
+    return x + {constant}
+
+@compiled(in_place=True)
+def rule(x):
+    return inner(x)
+
+@compiled(in_place=True)
+def loop(rule, x):
+    return rule(x)
+"""
+USE = """
+import rules
+value = rules.loop(rules.rule, 1)
+stats = rules.loop.dispatcher.stats
+print(value, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+
+
+def run_rules(folder: Path) -> list[int]:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
+    done = subprocess.run([sys.executable, "-c", USE], env=environment, capture_output=True, text=True, check=True)
+    return [int(word) for word in done.stdout.split()]
+
+
+def test_a_loop_is_compiled_once_and_found_by_the_next_process(tmp_path):
+    (tmp_path / "rules.py").write_text(RULES.format(constant=1))
+    assert run_rules(tmp_path) == [2, 0, 1]
+    files = sorted((tmp_path / "cache").rglob("*"))
+    assert run_rules(tmp_path) == [2, 1, 0]
+    assert sorted((tmp_path / "cache").rglob("*")) == files
+
+
+def test_an_edit_in_a_function_that_is_called_reaches_the_loop(tmp_path):
+    # two files: numba by itself looks only at the file of the function that it compiles
+    rules = RULES.format(constant="CONSTANT").replace("from rlsuite", "from constants import CONSTANT\nfrom rlsuite", 1)
+    (tmp_path / "rules.py").write_text(rules)
+    (tmp_path / "constants.py").write_text("CONSTANT = 1\n")
+    assert run_rules(tmp_path)[0] == 2
+    (tmp_path / "constants.py").write_text("CONSTANT = 10\n")
+    assert run_rules(tmp_path)[0] == 11
