@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlsuite import errors
-from rlsuite.compiled import Compiled, compiled
+from rlsuite.compilation import Compiled, compiled
 from rlsuite.schedules import VISITS, Rate, Schedule, as_positive_schedule, as_schedule, rate_now
 
 Select = Compiled[[Any, int, float, np.random.Generator], int]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.compiled import Compiled, compiled
+from rlsuite.compilation import Compiled, compiled
 
 Unit = Literal["steps", "episodes", "visits"]
 UNITS: tuple[Unit, ...] = ("steps", "episodes", "visits")

@@ -22,6 +22,8 @@ import numba.core.imputils
 import numba.extending
 from numba.core import types
 
+from rlsuite import __version__
+
 # numba's extension points carry no types
 _extending: Any = numba.extending
 _imputils: Any = numba.core.imputils
@@ -126,7 +128,8 @@ def _lookup(name: str, fingerprint: str) -> "Compiled[..., Any]":
 def _fingerprint(function: Callable[..., Any]) -> str:
     """Hash of a function's code and of everything of ours that it refers to."""
     source = cast(python_types.FunctionType, function)
-    digest = hashlib.sha256()
+    # the files of another version may hold types that have been renamed since, and could not even be opened
+    digest = hashlib.sha256(f"{__version__} {__name__}".encode())
     _add_code(digest, source.__code__)
     cells = source.__closure__ or ()
     closure = dict(zip(source.__code__.co_freevars, (cell.cell_contents for cell in cells), strict=True))

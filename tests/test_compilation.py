@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numba.core.errors import NumbaError
 
-from rlsuite.compiled import compiled
+from rlsuite.compilation import compiled
 
 
 @compiled(in_place=True)
@@ -59,11 +59,11 @@ def test_breaking_the_promise_of_in_place_is_an_error_at_compile_time():
 
 
 def test_repr_names_the_function():
-    assert repr(double).endswith("test_compiled.double>")
+    assert repr(double).endswith("test_compilation.double>")
 
 
 RULES = """
-from rlsuite.compiled import compiled
+from rlsuite.compilation import compiled
 
 @compiled(in_place=True)
 def inner(x):

@@ -1,0 +1,94 @@
+"""rlsuite: finite decision problems as data, solved exactly, learned at compiled speed, and drawn.
+
+>>> import rlsuite as rl, rlsuite_envs
+>>> mdp = rl.MDP.from_env("rlsuite/GridGoal-v0", gamma=0.9)
+>>> rl.solve(mdp).value.round(6)
+array([ 81.,  90., 100.,  90., 100.,   0.])
+>>> agent = rl.QLearning(gamma=0.9).learn("rlsuite/GridGoal-v0", steps=10_000, seed=7)
+>>> agent.q_.max(axis=1).round(1)
+array([ 81.,  90., 100.,  90., 100.,   0.])
+
+Names are loaded on first use: importing rlsuite costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "rlsuite.agents": (
+        "ActionValues Agent DeterministicQLearning QLearning SampleAverage Sarsa TabularAgent count load step_size"
+    ),
+    "rlsuite.compilation": "compiled",
+    "rlsuite.environment": "TabularEnv",
+    "rlsuite.exploration": "EpsilonGreedy Exploration Softmax choose greedy max_value uniform",
+    "rlsuite.finding": "find_env",
+    "rlsuite.models": "MDP POMDP MarkovChain",
+    "rlsuite.planning": "Solution evaluate_policy solve",
+    "rlsuite.rendering": "GridLayout",
+    "rlsuite.schedules": "Exponential Inverse Linear Schedule",
+    "rlsuite.training": "Record Results train",
+    "rlsuite.vector": "TabularVectorEnv",
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
+_SUBPACKAGES = ("errors", "experiments", "models", "planning", "plotting", "rendering", "training")
+
+__all__ = [*sorted(_MODULE_OF), *_SUBPACKAGES]  # pyright: ignore[reportUnsupportedDunderAll]
+
+if TYPE_CHECKING:
+    from rlsuite import errors as errors
+    from rlsuite import experiments as experiments
+    from rlsuite import models as models
+    from rlsuite import planning as planning
+    from rlsuite import plotting as plotting
+    from rlsuite import rendering as rendering
+    from rlsuite import training as training
+    from rlsuite.agents import ActionValues as ActionValues
+    from rlsuite.agents import Agent as Agent
+    from rlsuite.agents import DeterministicQLearning as DeterministicQLearning
+    from rlsuite.agents import QLearning as QLearning
+    from rlsuite.agents import SampleAverage as SampleAverage
+    from rlsuite.agents import Sarsa as Sarsa
+    from rlsuite.agents import TabularAgent as TabularAgent
+    from rlsuite.agents import count as count
+    from rlsuite.agents import load as load
+    from rlsuite.agents import step_size as step_size
+    from rlsuite.compilation import compiled as compiled
+    from rlsuite.environment import TabularEnv as TabularEnv
+    from rlsuite.exploration import EpsilonGreedy as EpsilonGreedy
+    from rlsuite.exploration import Exploration as Exploration
+    from rlsuite.exploration import Softmax as Softmax
+    from rlsuite.exploration import choose as choose
+    from rlsuite.exploration import greedy as greedy
+    from rlsuite.exploration import max_value as max_value
+    from rlsuite.exploration import uniform as uniform
+    from rlsuite.finding import find_env as find_env
+    from rlsuite.models import MDP as MDP
+    from rlsuite.models import POMDP as POMDP
+    from rlsuite.models import MarkovChain as MarkovChain
+    from rlsuite.planning import Solution as Solution
+    from rlsuite.planning import evaluate_policy as evaluate_policy
+    from rlsuite.planning import solve as solve
+    from rlsuite.rendering import GridLayout as GridLayout
+    from rlsuite.schedules import Exponential as Exponential
+    from rlsuite.schedules import Inverse as Inverse
+    from rlsuite.schedules import Linear as Linear
+    from rlsuite.schedules import Schedule as Schedule
+    from rlsuite.training import Record as Record
+    from rlsuite.training import Results as Results
+    from rlsuite.training import train as train
+    from rlsuite.vector import TabularVectorEnv as TabularVectorEnv
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBPACKAGES:
+            return import_module(f"rlsuite.{name}")
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module 'rlsuite' has no attribute {name!r}")
+        value = getattr(import_module(_MODULE_OF[name]), name)
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -1,0 +1,249 @@
+"""What all agents have in common: parameters, memory, learning, acting, saving."""
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.checks import fraction
+from rlsuite.finding import find_env
+from rlsuite.training.engines import check_spaces
+from rlsuite.training.kernels import Begin, Rule, Step
+from rlsuite.training.optimum import Optima
+from rlsuite.training.results import Record
+from rlsuite.training.run import Budget, LoopChoice, Run
+
+EPISODE = np.dtype([("return", np.float64), ("length", np.int64)])
+
+
+@dataclass(eq=False, kw_only=True)
+class Agent:
+    """Base of all agents. Constructors check and store; `learn` learns; learned arrays end in ``_``.
+
+    An agent of your own is two compiled functions over a memory (a NamedTuple of arrays and numbers):
+
+    ``begin(memory, state, rng) -> action``
+        chooses the first action of an episode;
+    ``step(memory, state, action, reward, next_state, terminated, truncated, rng) -> action``
+        learns from one transition and chooses the next action, which is ignored when the episode is over.
+
+    Derive from `TabularAgent`, whose memory is `ActionValues`, or from this class and give `remember` too.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+
+    Attributes
+    ----------
+    episodes_ : ndarray, shape (n_episodes,)
+        Fields ``return`` (float64) and ``length`` (int64, steps) of all episodes learned from so far.
+    record_ : Record
+        What the last call of `learn` has noted.
+    seed_ : int
+        The seed that was used, given or drawn.
+    """
+
+    begin: ClassVar[Begin]
+    step: ClassVar[Step]
+
+    gamma: float = 0.99
+
+    def __post_init__(self) -> None:
+        self.gamma = fraction("gamma", self.gamma)
+        self._run: Run | None = None
+        self._asked_for: str | gymnasium.Env[Any, Any] | None = None
+        self._memory: Any = None
+        self._episodes: list[NDArray[np.void]] = []
+
+    def remember(self, legal: NDArray[np.bool_], masked: bool) -> Any:
+        """Make an empty memory.
+
+        Parameters
+        ----------
+        legal : ndarray of bool, shape (n_observations, n_actions)
+            The actions that exist; it may change while learning and must be kept as it is, not copied.
+        masked : bool
+            Whether any of them does not exist, now or later.
+        """
+        raise NotImplementedError
+
+    def policy(self) -> NDArray[np.float64]:
+        """Greedy policy learned so far, shape (n_observations, n_actions): probabilities; ties share them equally."""
+        raise NotImplementedError
+
+    def best_actions(self, state: int) -> NDArray[np.int64]:
+        """Greedy actions of one state (counted from 0), in ascending order; several if tied, none at an end."""
+        return np.flatnonzero(self.policy()[state])
+
+    def learn(
+        self,
+        env: str | gymnasium.Env[Any, Any],
+        *,
+        steps: int | None = None,
+        episodes: int | None = None,
+        seed: int | None = None,
+        loop: LoopChoice = "auto",
+        evaluate_every: int | None = None,
+        checkpoint_every: int | None = None,
+        regret: bool = False,
+        progress: bool = False,
+        optima: Optima | None = None,
+    ) -> Self:
+        """Learn from an environment, and return self.
+
+        Called again without a seed on the same environment, it goes on where it stopped, mid-episode: two halves give
+        the bytes of the whole. With a seed, or on another environment of the same size, a new run begins with what is
+        already learned.
+
+        Parameters
+        ----------
+        env : str or gymnasium.Env
+            An id, ``module:Id``, ``file.py:Class``, or an instance with Discrete spaces.
+        steps, episodes : int
+            How long; one of the two.
+        seed : int, optional
+            Source of all randomness of the agent and the environment; drawn and kept in ``seed_`` if not given.
+        loop : {"auto", "compiled", "stepwise"}
+            The compiled loop runs on the environment's table, the stepwise loop calls the environment. The result is
+            the same, bit for bit. "auto" compiles if there is a table, and a replay shows that it can be trusted.
+        evaluate_every : int, optional
+            Evaluate the greedy policy, frozen, after each so many steps (episodes).
+        checkpoint_every : int, optional
+            Note the cumulative reward after each so many steps (episodes); about 200 times by default.
+        regret : bool
+            Solve the model, if there is one, and note the regret.
+        progress : bool
+            Show a progress bar.
+        optima : Optima, optional
+            A store of solved models to share between runs; implies ``regret``.
+
+        Raises
+        ------
+        ParameterError
+            If an argument is outside its allowed values.
+        EnvironmentNotFound
+            If ``env`` leads to none.
+        UnsuitableEnvironment
+            If its spaces are not Discrete, its size is not that of the memory, or ``loop="compiled"`` is not possible.
+        LearningError
+            If the environment answers with NaN or outside its spaces; what was learned until then is kept.
+        """
+        budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every)
+        run = self._run
+        if run is None or seed is not None or env is not self._asked_for:
+            run = self._start(env, seed, loop, optima or (Optima() if regret else None))
+        elif loop != run.loop:
+            run.use(loop)
+        try:
+            run.learn(budget, self.policy, progress)
+        finally:
+            self.record_ = run.record
+            self._episodes.append(_episodes_of(self.record_))
+        return self
+
+    def _start(
+        self, env: str | gymnasium.Env[Any, Any], seed: int | None, loop: LoopChoice, optima: Optima | None
+    ) -> Run:
+        made = find_env(env)
+        run = Run(made, Rule(type(self).begin, type(self).step), self._recall, self.gamma, seed, loop, optima)
+        self._run, self._asked_for = run, env
+        self._memory = run.learner.memory
+        self.seed_ = run.seed
+        self.generator_ = np.random.default_rng(run.act_seed)
+        observations, actions = check_spaces(made)
+        self.first_observation_, self.first_action_ = int(observations.start), int(actions.start)
+        return run
+
+    def _recall(self, legal: NDArray[np.bool_], masked: bool) -> Any:
+        """The memory for an environment: a new one, or the one there is if it fits."""
+        if self._memory is None:
+            return self.remember(legal, masked)
+        known = self._memory.legal
+        if known.shape != legal.shape:
+            raise errors.UnsuitableEnvironment(
+                f"this {type(self).__name__} has learned on {known.shape[0]} states and {known.shape[1]} actions; the "
+                f"environment has {legal.shape[0]} and {legal.shape[1]}. Learn it with a new agent"
+            )
+        return self._memory._replace(legal=legal, masked=masked)
+
+    def act(self, observation: int) -> int:
+        """Take the best action learned so far; ties are broken at random.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If the observation is out of range.
+        """
+        n_observations = len(self.memory_.legal)
+        index = int(observation) - self.first_observation_
+        if not 0 <= index < n_observations:
+            first = self.first_observation_
+            raise errors.ParameterError(f"observation {observation!r} is not in {first}..{first + n_observations - 1}")
+        best = self.best_actions(index)
+        if not best.size:
+            raise errors.ParameterError(f"observation {observation!r} is an end: no action is legal there")
+        return int(self.generator_.choice(best)) + self.first_action_
+
+    @property
+    def memory_(self) -> Any:
+        """The memory: a NamedTuple of the learned arrays and what the rule needs beside them."""
+        if self._memory is None:
+            raise errors.NotLearned(f"this {type(self).__name__} has not learned yet; call learn(env, steps=...) first")
+        return self._memory
+
+    @property
+    def episodes_(self) -> NDArray[np.void]:
+        """Return and length of all finished episodes, shape (n_episodes,), fields "return" and "length"."""
+        return np.concatenate([np.zeros(0, dtype=EPISODE), *self._episodes])
+
+    def __getattr__(self, name: str) -> Any:
+        """Learned arrays by name: ``visits_`` is the memory's field ``visits``."""
+        if name.endswith("_") and not name.startswith("_"):
+            memory = self.memory_
+            if name[:-1] in memory._fields:
+                return getattr(memory, name[:-1])
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def forget(self) -> Self:
+        """Return to the state after construction: parameters stay, all experience goes."""
+        self.__post_init__()
+        return self
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the agent to an .npz file; `rlsuite.load` reads it."""
+        from rlsuite.agents.storage import save
+
+        save(self, path)
+
+    def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], episodes: NDArray[np.void]) -> None:
+        """Take over what `save` has written; part of `rlsuite.load`."""
+        memory = self.remember(arrays["legal"], masked=not arrays["legal"].all())
+        empty: dict[str, Any] = memory._asdict()
+        names = [name for name, value in empty.items() if isinstance(value, np.ndarray)]
+        for name in names:
+            wanted, stored = empty[name], arrays[name]
+            if stored.shape != wanted.shape or stored.dtype != wanted.dtype:
+                raise ValueError(f"{name} is {stored.dtype} {stored.shape}, not {wanted.dtype} {wanted.shape}")
+        if episodes.dtype != EPISODE:
+            raise ValueError(f"episodes are {episodes.dtype}, not {EPISODE}")
+        self._memory = memory._replace(**{name: arrays[name] for name in names})
+        self._episodes = [episodes]
+        self.seed_ = int(header["seed"])
+        self.first_observation_ = int(header["first_observation"])
+        self.first_action_ = int(header["first_action"])
+        self.generator_ = np.random.default_rng()
+        self.generator_.bit_generator.state = header["generator"]
+
+
+def _episodes_of(record: Record) -> NDArray[np.void]:
+    episodes = np.zeros(record.episode_return.size, dtype=EPISODE)
+    episodes["return"] = record.episode_return
+    episodes["length"] = record.episode_length
+    return episodes

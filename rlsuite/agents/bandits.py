@@ -1,0 +1,73 @@
+"""Bandit learners."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.tabular import TabularAgent
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, choose
+from rlsuite.schedules import Schedule
+from rlsuite.training.kernels import Begin, Step
+
+
+@compiled(in_place=True)
+def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+    """Pull each arm once before any is compared: an untried arm's 0 is no estimate."""
+    for arm in range(memory.visits.shape[1]):
+        if memory.legal[state, arm] and memory.visits[state, arm] == 0:
+            return arm
+    return choose(memory, state, rng)
+
+
+@compiled(in_place=True)
+def _step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Theta[i] <- Theta[i] + (r - Theta[i]) / c[i]: the mean of the rewards of arm i."""
+    count(memory, state, action, terminated or truncated)
+    memory.q[state, action] += (reward - memory.q[state, action]) / memory.visits[state, action]
+    return NO_ACTION if terminated or truncated else _begin(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class SampleAverage(TabularAgent):
+    """The lecture notes' bandit learner: the mean reward of each arm, and a rule to choose by it (S&B2 eq. 2.3).
+
+    Every arm is pulled once before the first choice. In an environment with several states the means are kept for each
+    state on its own, so it learns the immediate reward of a contextual bandit.
+
+    Parameters
+    ----------
+    gamma : float
+        Not used by the rule, which looks no further than one reward; the discount of evaluations.
+    exploration : Exploration
+        How arms are chosen: `EpsilonGreedy` or `Softmax`.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_arms)
+        Mean reward of each arm.
+
+    Examples
+    --------
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> agent = rl.SampleAverage(exploration=rl.EpsilonGreedy(0.1))
+    >>> agent = agent.learn("rlsuite/Bandit-v0", steps=1_000, seed=7)
+    >>> int(agent.visits_.sum())
+    1000
+    """
+
+    gamma: float = 0.0
+    learning_rate: float | Schedule = field(init=False, repr=False, default=1.0)
+    begin: ClassVar[Begin] = _begin
+    step: ClassVar[Step] = _step

@@ -1,0 +1,97 @@
+"""Agents as plain data: the form they have in TOML files, on the command line and in saved files.
+
+A number stands for itself. An agent, an exploration or a schedule is a table with its class under ``name`` and its
+parameters beside it: ``{"name": "Softmax", "base": {"name": "Linear", "start": 1.0, "end": 9.0, "over": 500}}``.
+Which classes there are is asked of Python, so a class of your own is known as soon as its module is imported.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, cast
+
+from rlsuite import errors
+from rlsuite.agents.agent import Agent
+from rlsuite.exploration import Exploration
+from rlsuite.schedules import Schedule
+
+
+def agent_classes() -> dict[str, type[Agent]]:
+    """All agents by class name: those of rlsuite, and yours once they are imported.
+
+    >>> "Sarsa" in agent_classes()
+    True
+    """
+    return {name: kind for name, kind in _subclasses(Agent).items() if hasattr(kind, "step")}
+
+
+def parameters(described: Agent | Exploration | Schedule) -> dict[str, Any]:
+    """Constructor arguments of an agent, an exploration or a schedule, as they were given."""
+    fields = dataclasses.fields(cast(Any, described))
+    return {field.name: getattr(described, field.name) for field in fields if field.init}
+
+
+def describe(value: Any) -> Any:
+    """Turn an agent, exploration or schedule into plain data; numbers and strings stay what they are.
+
+    >>> from rlsuite.exploration import EpsilonGreedy
+    >>> describe(EpsilonGreedy(0.1))
+    {'name': 'EpsilonGreedy', 'epsilon': 0.1}
+    """
+    if isinstance(value, Agent | Exploration | Schedule):
+        given = {key: describe(inner) for key, inner in parameters(value).items() if inner is not None}
+        return {"name": type(value).__name__, **given}
+    return value
+
+
+def build_agent(plain: Mapping[str, Any]) -> Agent:
+    """Make an agent from plain data.
+
+    Raises
+    ------
+    ParameterError
+        If a name or a parameter is unknown, with the nearest choice, or a value is outside its range.
+
+    Examples
+    --------
+    >>> build_agent({"name": "QLearning", "gamma": 0.9, "exploration": {"name": "Softmax", "base": 2.0}})
+    QLearning(gamma=0.9, exploration=Softmax(temperature=None, base=2.0), learning_rate=0.1)
+    """
+    return _build("agent", agent_classes(), plain)
+
+
+def _build(what: str, classes: Mapping[str, type], plain: Mapping[str, Any]) -> Any:
+    given = dict(plain)
+    name = given.pop("name", None)
+    if name is None:
+        raise errors.ParameterError(f"{what} has no name; give name = one of {', '.join(sorted(classes))}")
+    if name not in classes:
+        raise errors.ParameterError(errors.unknown(what, name, classes))
+    kind = classes[name]
+    allowed = [field.name for field in dataclasses.fields(kind) if field.init]
+    for key in given:
+        if key not in allowed:
+            raise errors.ParameterError(f"{name}: " + errors.unknown("parameter", key, allowed))
+    missing = [
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.init and field.default is field.default_factory is dataclasses.MISSING and field.name not in given
+    ]
+    if missing:
+        raise errors.ParameterError(f"{name}: parameter {missing[0]!r} is missing")
+    return kind(**{key: _value(key, inner) for key, inner in given.items()})
+
+
+def _value(key: str, plain: Any) -> Any:
+    if not isinstance(plain, Mapping):
+        return plain
+    table = cast("Mapping[str, Any]", plain)
+    if key == "exploration":
+        return _build("exploration", _subclasses(Exploration), table)
+    return _build("schedule", _subclasses(Schedule), table)
+
+
+def _subclasses(base: type) -> dict[str, type]:
+    found: dict[str, type] = {}
+    for kind in base.__subclasses__():
+        found |= {kind.__name__: kind, **_subclasses(kind)}
+    return found

@@ -1,0 +1,44 @@
+"""The memory that agents with a table of action values share, and what their rules do with it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.compilation import compiled
+from rlsuite.exploration import ExplorationRule, choose
+from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
+
+
+class ActionValues(NamedTuple):
+    """Action values, and all that it takes to choose by them and to improve them."""
+
+    q: NDArray[np.float64]  # (n_states, n_actions)
+    visits: NDArray[np.int64]  # (n_states, n_actions), how often each pair was taken
+    legal: NDArray[np.bool_]  # (n_states, n_actions)
+    masked: bool  # whether any pair is not legal
+    clock: NDArray[np.int64]  # (2,), [steps, episodes] learned from
+    gamma: float
+    learning_rate: Rate
+    exploration: ExplorationRule
+
+
+@compiled(in_place=True)
+def begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+    """Choose the first action of an episode by the exploration; what most agents begin with."""
+    return choose(memory, state, rng)
+
+
+@compiled(in_place=True)
+def step_size(memory: ActionValues, state: int, action: int) -> float:
+    """The learning rate now; a schedule per visits counts those of this pair, before the present one."""
+    return rate_now(memory.learning_rate, memory.clock, memory.visits[state, action])
+
+
+@compiled(in_place=True)
+def count(memory: ActionValues, state: int, action: int, over: bool) -> None:
+    """Count this step, and this episode if it is over; every rule calls it once a step."""
+    memory.visits[state, action] += 1
+    memory.clock[STEPS] += 1
+    if over:
+        memory.clock[EPISODES] += 1

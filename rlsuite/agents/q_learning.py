@@ -1,0 +1,116 @@
+"""Q-learning: off-policy temporal-difference control (Watkins 1989), deterministic and stochastic."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.tabular import TabularAgent
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, choose, max_value
+from rlsuite.schedules import Schedule
+from rlsuite.training.kernels import Step
+
+
+@compiled(in_place=True)
+def _deterministic_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q(x, a) <- r + gamma max_a' Q(x', a'); an end is worth nothing."""
+    target = reward if terminated else reward + memory.gamma * max_value(memory, next_state)
+    memory.q[state, action] = target
+    count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@compiled(in_place=True)
+def _step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q(x, a) <- Q(x, a) + alpha [r + gamma max_a' Q(x', a') - Q(x, a)]."""
+    target = reward if terminated else reward + memory.gamma * max_value(memory, next_state)
+    memory.q[state, action] += step_size(memory, state, action) * (target - memory.q[state, action])
+    count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class DeterministicQLearning(TabularAgent):
+    """Q-learning that replaces a value by its newest sample (lecture notes, Algorithm 9.1).
+
+    Exact where the environment is deterministic: with rewards that are never negative the values rise monotonically
+    towards Q*, and reach it once every pair has been visited often enough (Mitchell 1997, Theorem 13.1). Where
+    the environment is random the values never settle: use `QLearning`.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    exploration : Exploration
+        How actions are chosen while learning: `EpsilonGreedy` or `Softmax`.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned action values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> agent = rl.DeterministicQLearning(gamma=0.9, exploration=rl.EpsilonGreedy(0.5))
+    >>> agent.learn("rlsuite/GridGoal-v0", steps=2_000, seed=7).q_.max(axis=1)
+    array([ 81.,  90., 100.,  90., 100.,   0.])
+    """
+
+    learning_rate: float | Schedule = field(init=False, repr=False, default=1.0)
+    step: ClassVar[Step] = _deterministic_step
+
+
+@dataclass(eq=False, kw_only=True)
+class QLearning(TabularAgent):
+    """Q-learning for deterministic and random environments (S&B2 eq. 6.8; lecture notes, section 9.2.2).
+
+    Converges to Q* with probability 1 if every pair is visited infinitely often and its step sizes a_n satisfy
+    sum a_n = inf, sum a_n^2 < inf (Watkins & Dayan 1992); the notes' step size ``Inverse(1.0, per="visits")`` does.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size, in [0, 1].
+    exploration : Exploration
+        How actions are chosen while learning: `EpsilonGreedy` or `Softmax`.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned action values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> agent = rl.QLearning(gamma=1.0, learning_rate=0.5, exploration=rl.EpsilonGreedy(0.1))
+    >>> agent = agent.learn("CliffWalking-v1", steps=20_000, seed=7)
+    >>> agent.q_.shape
+    (48, 4)
+    >>> float(agent.q_[36].max())
+    -13.0
+    """
+
+    step: ClassVar[Step] = _step

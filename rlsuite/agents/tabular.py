@@ -1,0 +1,105 @@
+"""The base of all agents with a table of action values."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.agents import memory
+from rlsuite.agents.agent import Agent
+from rlsuite.agents.memory import ActionValues
+from rlsuite.exploration import EpsilonGreedy, Exploration
+from rlsuite.schedules import Schedule, as_schedule
+from rlsuite.training.kernels import Begin
+
+
+@dataclass(eq=False, kw_only=True)
+class TabularAgent(Agent):
+    """Base of the agents with a table of action values; derive from it with a `step` of your own.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    exploration : Exploration
+        How actions are chosen while learning: `EpsilonGreedy` or `Softmax`.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned action values.
+    visits_ : ndarray of int64, shape (n_states, n_actions)
+        How often each pair was taken.
+
+    Examples
+    --------
+    Expected Sarsa (S&B2 eq. 6.9) for a uniformly random policy, in ten lines:
+
+    >>> import rlsuite as rl
+    >>> @rl.compiled
+    ... def evaluate_random(memory, state, action, reward, next_state, terminated, truncated, rng):
+    ...     target = reward
+    ...     if not terminated:
+    ...         target += memory.gamma * memory.q[next_state].mean()
+    ...     memory.q[state, action] += rl.step_size(memory, state, action) * (target - memory.q[state, action])
+    ...     rl.count(memory, state, action, terminated or truncated)
+    ...     return rl.choose(memory, next_state, rng)
+    >>> class RandomWalker(rl.TabularAgent):
+    ...     step = evaluate_random
+    >>> walker = RandomWalker(exploration=rl.EpsilonGreedy(1.0), learning_rate=0.1)
+    >>> walker.learn("FrozenLake-v1", episodes=100, seed=1).q_.shape
+    (16, 4)
+    """
+
+    begin: ClassVar[Begin] = memory.begin
+
+    exploration: Exploration = field(default_factory=lambda: EpsilonGreedy(0.1))
+    learning_rate: float | Schedule = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        exploration = cast(object, self.exploration)  # annotations bind nobody who does not check types
+        if not isinstance(exploration, Exploration):
+            raise errors.ParameterError(
+                f"exploration={exploration!r} must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)"
+            )
+        as_schedule("learning_rate", self.learning_rate, 0.0, 1.0)
+
+    def remember(self, legal: NDArray[np.bool_], masked: bool) -> ActionValues:
+        """Make a table of zeros."""
+        return ActionValues(
+            q=np.zeros(legal.shape),
+            visits=np.zeros(legal.shape, dtype=np.int64),
+            legal=legal,
+            masked=masked,
+            clock=np.zeros(2, dtype=np.int64),
+            gamma=self.gamma,
+            learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
+            exploration=self.exploration.rule,
+        )
+
+    def policy(self) -> NDArray[np.float64]:
+        """Greedy policy learned so far, shape (n_observations, n_actions): probabilities; ties share them equally."""
+        known: ActionValues = self.memory_
+        masked = np.where(known.legal, known.q, -np.inf)
+        best = (masked == masked.max(axis=1, keepdims=True)) & known.legal
+        return best / np.maximum(best.sum(axis=1, keepdims=True), 1)
+
+    def best_actions(self, state: int) -> NDArray[np.int64]:
+        """Greedy actions of one state (counted from 0), in ascending order; several if tied, none at an end."""
+        known: ActionValues = self.memory_
+        legal = np.flatnonzero(known.legal[state])
+        values = known.q[state, legal]
+        return legal[values == values.max(initial=-np.inf)]
+
+    @property
+    def q_(self) -> NDArray[np.float64]:
+        """Learned action values, shape (n_states, n_actions)."""
+        return self.memory_.q
+
+    @property
+    def visits_(self) -> NDArray[np.int64]:
+        """How often each pair was taken, shape (n_states, n_actions)."""
+        return self.memory_.visits

@@ -1,0 +1,71 @@
+"""The optimum that runs are measured against."""
+
+import threading
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.models import MDP, POMDP
+from rlsuite.planning import solve
+
+
+class Optimum(NamedTuple):
+    """What is known of the optimal policy of a model."""
+
+    gap: NDArray[np.float64]
+    """``V*(s) - Q*(s, a)`` of the legal pairs, shape (S, A); (0, 0) if unknown."""
+    value: float | None
+    """Value of the optimal policy at the start, discounted; None if unknown."""
+
+
+NO_OPTIMUM = Optimum(np.zeros((0, 0)), None)
+
+
+class Optima:
+    """Solves each model once, however many runs and threads ask for it.
+
+    The optimum is that of the discounted problem. It stays unknown for a discount of 1 and for a POMDP of which more
+    beliefs can be reached than the exact method goes through.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._solved: list[tuple[MDP | POMDP, Optimum]] = []
+
+    def of(self, model: MDP | POMDP) -> Optimum:
+        """The optimum of a model at its own discount."""
+        if model.gamma >= 1.0:
+            return NO_OPTIMUM
+        with self._lock:
+            for known, optimum in self._solved:
+                if _same(known, model):
+                    return optimum
+            optimum = _of_pomdp(model) if isinstance(model, POMDP) else _of_mdp(model)
+            self._solved.append((model, optimum))
+            return optimum
+
+
+def _of_mdp(mdp: MDP) -> Optimum:
+    solution = solve(mdp)
+    gap = np.where(mdp.legal, solution.value[:, None] - solution.q, 0.0)
+    # rounding can leave an optimal action a hair above the value of its state
+    return Optimum(np.maximum(gap, 0.0), float(mdp.start @ solution.value))
+
+
+def _of_pomdp(pomdp: POMDP) -> Optimum:
+    try:
+        solution = solve(pomdp, method="reachable_beliefs")
+    except errors.ModelError:
+        return NO_OPTIMUM
+    return Optimum(NO_OPTIMUM.gap, (solution.lower_bound + solution.upper_bound) / 2)
+
+
+def _same(one: MDP | POMDP, other: MDP | POMDP) -> bool:
+    if isinstance(one, POMDP) and isinstance(other, POMDP):
+        return np.array_equal(one.observation, other.observation) and _same(one.mdp, other.mdp)
+    if isinstance(one, MDP) and isinstance(other, MDP):
+        names = ("indptr", "next_state", "probability", "reward", "terminated", "start")
+        return one.gamma == other.gamma and all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
+    return False

@@ -1,0 +1,98 @@
+"""What a learning run leaves behind."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+TimeUnit = Literal["steps", "episodes"]
+Loop = Literal["compiled", "stepwise"]
+
+
+def _floats() -> NDArray[np.float64]:
+    return np.zeros(0)
+
+
+def _integers() -> NDArray[np.int64]:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One run with one seed: what was collected on the way.
+
+    Attributes
+    ----------
+    seed : int
+        The seed of the run; the same seed gives the same record, byte for byte, in both loops.
+    loop : {"compiled", "stepwise"}
+        The loop that was used.
+    unit : {"steps", "episodes"}
+        The unit of ``time`` and ``evaluation_time``: the one in which the run's length was given.
+    episode_return : ndarray of float64, shape (n_episodes,)
+        Undiscounted sum of rewards of each finished episode.
+    episode_length : ndarray of int64, shape (n_episodes,)
+        Steps of each finished episode.
+    episode_regret : ndarray of float64, shape (n_episodes,)
+        Sum of ``V*(s) - Q*(s, a)`` over the episode's steps at the agent's discount; empty if the optimum is unknown.
+    time : ndarray of int64, shape (n_checkpoints,)
+        When the two following sums were noted.
+    cumulative_reward : ndarray of float64, shape (n_checkpoints,)
+        Sum of all rewards so far.
+    regret : ndarray of float64, shape (n_checkpoints,)
+        Sum of all optimality gaps ``V*(s) - Q*(s, a)`` so far; empty if the optimum is unknown. For a bandit this is
+        the pseudo-regret, and for an undiscounted episodic task its expectation is the loss against the optimal policy
+        (the performance difference lemma, Kakade & Langford 2002, Lemma 6.1).
+    evaluation_time : ndarray of int64, shape (n_evaluations,)
+        When learning was suspended and the greedy policy evaluated.
+    evaluation : ndarray of float64, shape (n_evaluations,)
+        Value of that policy at the start, discounted by the agent's gamma.
+    optimal_value : float or None
+        Value of the optimal policy at the start, same discount; None if unknown.
+    """
+
+    seed: int
+    loop: Loop
+    unit: TimeUnit
+    episode_return: NDArray[np.float64]
+    episode_length: NDArray[np.int64]
+    episode_regret: NDArray[np.float64] = field(default_factory=_floats)
+    time: NDArray[np.int64] = field(default_factory=_integers)
+    cumulative_reward: NDArray[np.float64] = field(default_factory=_floats)
+    regret: NDArray[np.float64] = field(default_factory=_floats)
+    evaluation_time: NDArray[np.int64] = field(default_factory=_integers)
+    evaluation: NDArray[np.float64] = field(default_factory=_floats)
+    optimal_value: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The runs of one agent in one environment: one record per seed, in the order of the seeds.
+
+    The seed is the unit of replication: all intervals are over records, never over the episodes of one run. All
+    records were noted and evaluated at the same times.
+    """
+
+    agent: str
+    environment: str
+    records: list[Record]
+
+    @property
+    def unit(self) -> TimeUnit:
+        """The unit of time, "steps" or "episodes"."""
+        return self.records[0].unit
+
+    @property
+    def time(self) -> NDArray[np.int64]:
+        """Times of the checkpoints, shape (n_checkpoints,)."""
+        return self.records[0].time
+
+    @property
+    def evaluation_time(self) -> NDArray[np.int64]:
+        """Times of the evaluations, shape (n_evaluations,)."""
+        return self.records[0].evaluation_time
+
+    def stacked(self, name: str) -> NDArray[np.float64]:
+        """One curve of all seeds: ``cumulative_reward``, ``regret`` or ``evaluation``, shape (n_seeds, n_times)."""
+        return np.stack([getattr(record, name) for record in self.records])

@@ -1,0 +1,251 @@
+"""One learning run: an agent's memory, an environment, their generators, and the books of what happened."""
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from rlsuite import errors
+from rlsuite.checks import whole_number
+from rlsuite.models import MDP, POMDP
+from rlsuite.training.engines import Engine, EnvironmentEngine, Learner, TableEngine, check_spaces
+from rlsuite.training.evaluation import evaluator
+from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATION, STEPS, Rule, new_books
+from rlsuite.training.optimum import NO_OPTIMUM, Optima
+from rlsuite.training.results import Record, TimeUnit
+from rlsuite.training.table import NO_LIMIT
+from rlsuite.training.trust import has_table, time_limit, trusted_model
+
+LoopChoice = Literal["auto", "compiled", "stepwise"]
+LOOPS: tuple[LoopChoice, ...] = ("auto", "compiled", "stepwise")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to learn, and how often to look.
+
+    Parameters
+    ----------
+    amount : int
+        Length of the run in units of time, at least 1.
+    unit : {"steps", "episodes"}
+        The unit of all three numbers.
+    checkpoint_every : int
+        Distance of the notes on cumulative reward and regret.
+    evaluate_every : int or None
+        Distance of the evaluations of the frozen greedy policy; None for none.
+    """
+
+    amount: int
+    unit: TimeUnit
+    checkpoint_every: int
+    evaluate_every: int | None
+
+    @classmethod
+    def of(
+        cls, steps: int | None, episodes: int | None, evaluate_every: int | None, checkpoint_every: int | None = None
+    ) -> "Budget":
+        """Check the arguments of `learn` and `train`; by default about 200 checkpoints are noted."""
+        if (steps is None) == (episodes is None):
+            raise errors.ParameterError("give steps= or episodes=, one of the two")
+        unit: TimeUnit = "steps" if episodes is None else "episodes"
+        amount = whole_number(unit, steps if episodes is None else episodes, at_least=1)
+        if evaluate_every is not None:
+            whole_number("evaluate_every", evaluate_every, at_least=1)
+        if checkpoint_every is not None:
+            whole_number("checkpoint_every", checkpoint_every, at_least=1)
+        return cls(amount, unit, checkpoint_every or math.ceil(amount / 200), evaluate_every)
+
+    def marks(self, every: int) -> NDArray[np.int64]:
+        """Multiples of ``every`` up to the end, and the end itself."""
+        marks = np.arange(every, self.amount + 1, every, dtype=np.int64)
+        return marks if marks.size and marks[-1] == self.amount else np.append(marks, self.amount)
+
+
+@dataclass
+class _Notes:
+    """What one call of `learn` collects."""
+
+    unit: TimeUnit
+    finished: list[NDArray[np.float64]] = field(default_factory=lambda: [])  # (n, 3): return, regret, length
+    checkpoints: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, reward, regret
+    evaluations: list[tuple[int, float]] = field(default_factory=lambda: [])  # time, value
+
+    def summary(self) -> dict[str, str]:
+        """The figures on the progress bar."""
+        latest = np.concatenate([chunk[-100:, 0] for chunk in self.finished[-100:]])[-100:]
+        episodes = sum(len(chunk) for chunk in self.finished)
+        mean = f"{latest.mean():.4g}" if latest.size else "-"
+        return {"episodes": str(episodes), "mean return": mean}
+
+
+class Run:
+    """An agent's experience in one environment; `learn` may be called again and goes on where it stopped.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        The environment; it is reset with a seed derived from ``seed``.
+    rule : Rule
+        The agent's two functions.
+    remember : callable
+        ``remember(legal, masked) -> memory``: the agent's memory for a table of legal pairs (n_observations,
+        n_actions), and whether any pair is illegal, now or later.
+    gamma : float
+        The agent's discount.
+    seed : int or None
+        Source of the agent's and the environment's generators; None draws one from the operating system.
+    loop : {"auto", "compiled", "stepwise"}
+        Which loop to use.
+    optima : Optima or None
+        Where the optimal values come from that regret is measured against; None for no regret.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        rule: Rule,
+        remember: Callable[[NDArray[np.bool_], bool], Any],
+        gamma: float,
+        seed: int | None,
+        loop: LoopChoice,
+        optima: Optima | None,
+    ):
+        if loop not in LOOPS:
+            raise errors.ParameterError(errors.unknown("loop", loop, LOOPS))
+        observations, actions = check_spaces(env)
+        if seed is not None:
+            whole_number("seed", seed, at_least=0)
+        sequence = np.random.SeedSequence(seed)
+        self.seed = cast(int, sequence.entropy)
+        agent_seed, env_seed, self.act_seed = sequence.spawn(3)
+        self.env = env
+        self.gamma = gamma
+        observation, info = env.reset(seed=int(env_seed.generate_state(1)[0]))
+
+        self.model = model = self._trusted(loop)
+        legal = np.ones((int(observations.n), int(actions.n)), dtype=np.bool_)
+        if isinstance(model, MDP):
+            legal[:] = model.legal
+        # a table says which actions exist; without one, the environment's word is taken at every step
+        self.mask_info = info if "action_mask" in info and not has_table(env) else None
+        masked = self.mask_info is not None or not legal.all()
+        self.optimum = optima.of(model) if optima is not None and model is not None else NO_OPTIMUM
+        agent_rng = np.random.default_rng(agent_seed)
+        self.learner = Learner(rule, remember(legal, masked), legal, self.optimum.gap, agent_rng, new_books())
+        self.learner.books.place[OBSERVATION] = _index(observation, observations, self.name)
+        self.notes = _Notes("steps")
+        self.use(loop)
+
+    def use(self, loop: LoopChoice) -> None:
+        """Go on with a loop, at the beginning or in the middle of the run."""
+        if loop == "compiled" and self.model is None:
+            self._trusted(loop)
+        self.loop: LoopChoice = loop
+        self.engine: Engine
+        if self.model is not None and loop != "stepwise":
+            self.engine = TableEngine(self.env, self.model, self.learner)
+        else:
+            self.engine = EnvironmentEngine(self.env, self.learner, self.mask_info)
+
+    def learn(self, budget: Budget, policy: Callable[[], NDArray[np.float64]], progress: bool) -> None:
+        """Learn; `record` tells what happened, also when an error or Ctrl-C ended it early.
+
+        Parameters
+        ----------
+        budget : Budget
+            How long, and how often to look.
+        policy : callable
+            Gives the agent's present greedy policy (n_observations, n_actions) for the evaluations.
+        progress : bool
+            Show a progress bar with episodes, mean return of the last 100, steps per second and the time left.
+        """
+        if budget.unit == "episodes" and self._endless():
+            raise errors.ParameterError(
+                f"no episode of {self.name} can end: it has no end and no time limit; use steps= instead of episodes="
+            )
+        place, sums = self.learner.books
+        clock = STEPS if budget.unit == "steps" else EPISODES
+        self.notes = notes = _Notes(budget.unit)
+        checkpoints = budget.marks(budget.checkpoint_every)
+        evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else checkpoints[:0]
+        evaluate = evaluator(self.env, self.model, self.gamma, self.seed) if budget.evaluate_every else None
+        start = int(place[clock])
+        bar: Any  # tqdm's stubs leave parts of it untyped
+        with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress, desc="compiling") as bar:
+            for mark in np.union1d(checkpoints, evaluations):
+                while place[clock] < start + mark:
+                    remaining = int(start + mark - place[clock])
+                    limits = (remaining, NO_LIMIT) if budget.unit == "steps" else (NO_LIMIT, remaining)
+                    notes.finished.append(self.engine.advance(*limits))
+                    bar.set_description(self.name, refresh=False)
+                    bar.set_postfix(notes.summary(), refresh=False)
+                    bar.update(int(place[clock]) - start - bar.n)
+                if mark in checkpoints:
+                    notes.checkpoints.append((int(place[clock]), float(sums[ALL_REWARD]), float(sums[ALL_REGRET])))
+                if evaluate is not None and mark in evaluations:
+                    notes.evaluations.append((int(place[clock]), evaluate(policy())))
+
+    @property
+    def record(self) -> Record:
+        """What the last call of `learn` has collected."""
+        finished = np.concatenate([np.empty((0, 3)), *self.notes.finished])
+        checkpoints = np.array(self.notes.checkpoints).reshape(-1, 3)
+        evaluations = np.array(self.notes.evaluations).reshape(-1, 2)
+        with_regret = slice(None) if self.learner.gap.size else slice(0)
+        return Record(
+            seed=self.seed,
+            loop=self.engine.loop,
+            unit=self.notes.unit,
+            episode_return=finished[:, 0],
+            episode_length=finished[:, 2].astype(np.int64),
+            episode_regret=finished[with_regret, 1],
+            time=checkpoints[:, 0].astype(np.int64),
+            cumulative_reward=checkpoints[:, 1],
+            regret=checkpoints[with_regret, 2],
+            evaluation_time=evaluations[:, 0].astype(np.int64),
+            evaluation=evaluations[:, 1],
+            optimal_value=self.optimum.value,
+        )
+
+    def _endless(self) -> bool:
+        """Whether the model says that no episode ever ends."""
+        if self.model is None or time_limit(self.env) != NO_LIMIT:
+            return False
+        mdp = self.model.mdp if isinstance(self.model, POMDP) else self.model
+        return not mdp.terminated.any()
+
+    def _trusted(self, loop: LoopChoice) -> MDP | POMDP | None:
+        if not has_table(self.env):
+            if loop == "compiled":
+                raise errors.UnsuitableEnvironment(
+                    f"{self.name} has no transition table (env.unwrapped.P or .model), which loop='compiled' needs; "
+                    "use loop='stepwise'"
+                )
+            return None
+        try:
+            return trusted_model(self.env, self.gamma)
+        except errors.UntrustedTable as error:
+            if loop == "compiled":
+                raise
+            if loop == "auto":
+                warnings.warn(f"{error}. Learning stepwise.", errors.StepwiseWarning, stacklevel=5)
+            return None
+
+    @property
+    def name(self) -> str:
+        """Id of the environment, or the name of its class."""
+        return self.env.spec.id if self.env.spec is not None else type(self.env.unwrapped).__name__
+
+
+def _index(observation: object, space: gymnasium.spaces.Discrete, name: str) -> int:
+    """Index of a first observation among the rows of a table."""
+    if not space.contains(observation):
+        raise errors.LearningError(f"{name}: reset returned observation {observation!r}, which is not in {space}")
+    return int(cast(Any, observation)) - int(space.start)

@@ -1,0 +1,112 @@
+"""Many seeds of one agent at once."""
+
+import copy
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+from tqdm import tqdm
+
+from rlsuite import errors
+from rlsuite.checks import whole_number
+from rlsuite.training.optimum import Optima
+from rlsuite.training.results import Record, Results
+from rlsuite.training.run import Budget, LoopChoice
+
+if TYPE_CHECKING:
+    from rlsuite.agents import Agent
+
+
+def train(
+    agent: "Agent",
+    env: str | gymnasium.Env[Any, Any],
+    *,
+    steps: int | None = None,
+    episodes: int | None = None,
+    seeds: int | Sequence[int] = 10,
+    workers: int = 1,
+    loop: LoopChoice = "auto",
+    evaluate_every: int | None = None,
+    checkpoint_every: int | None = None,
+    regret: bool = True,
+    progress: bool = False,
+) -> Results:
+    """Learn with many seeds; each record is that of ``agent.learn(env, ..., seed=seed)`` on a new agent.
+
+    Parameters
+    ----------
+    agent : Agent
+        Its parameters are used; it does not learn itself.
+    env : str or gymnasium.Env
+        As for `Agent.learn`; an instance is copied for each seed.
+    steps, episodes : int
+        How long each run is; one of the two.
+    seeds : int or sequence of int
+        Number of seeds (0, 1, ...), or the seeds.
+    workers : int
+        Threads. The compiled loop runs in parallel on them; the results do not depend on their number.
+    loop, evaluate_every, checkpoint_every
+        As for `Agent.learn`.
+    regret : bool
+        Solve the model, if there is one, and note regret and optimal value.
+    progress : bool
+        Show a progress bar over the seeds.
+
+    Returns
+    -------
+    Results
+        One record per seed, in the order of the seeds.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its allowed values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> results = rl.train(rl.Sarsa(), "FrozenLake-v1", steps=1_000, seeds=3, workers=2)
+    >>> [record.seed for record in results.records]
+    [0, 1, 2]
+    """
+    Budget.of(steps, episodes, evaluate_every, checkpoint_every)
+    chosen = seed_list(seeds)
+    whole_number("workers", workers, at_least=1)
+    optima = Optima() if regret else None
+
+    def run(seed: int) -> Record:
+        pupil = copy.deepcopy(agent).forget()
+        own = env if isinstance(env, str) else copy.deepcopy(env)
+        pupil.learn(
+            own,
+            steps=steps,
+            episodes=episodes,
+            seed=seed,
+            loop=loop,
+            evaluate_every=evaluate_every,
+            checkpoint_every=checkpoint_every,
+            optima=optima,
+        )
+        return pupil.record_
+
+    label = env if isinstance(env, str) else env.spec.id if env.spec else type(env.unwrapped).__name__
+    with ThreadPoolExecutor(workers) as pool:
+        bar = tqdm(pool.map(run, chosen), total=len(chosen), unit="seed", disable=not progress, desc=label)
+        return Results(type(agent).__name__, label, list(bar))
+
+
+def seed_list(seeds: int | Sequence[int]) -> list[int]:
+    """Turn a number of seeds into the seeds 0, 1, ...; check a list of them.
+
+    >>> seed_list(3)
+    [0, 1, 2]
+    """
+    chosen = list(range(seeds)) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
+    if isinstance(chosen, bool | str) or not chosen:
+        raise errors.ParameterError(f"seeds={seeds!r} must be a number of seeds, at least 1, or a list of seeds")
+    for index, seed in enumerate(chosen):
+        whole_number(f"seeds[{index}]", seed, at_least=0)
+    if len(set(chosen)) != len(chosen):
+        raise errors.ParameterError(f"seeds={seeds!r} holds one seed twice: runs with the same seed are no replicates")
+    return list(chosen)

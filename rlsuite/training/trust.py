@@ -1,0 +1,200 @@
+"""Whether an environment's table tells the whole truth about its `step`.
+
+The compiled loop never calls the environment, so it may be used only where table and `step` agree. Known wrappers
+around a known `step` are not taken on trust either: the table may have been edited, or (Taxi with a fickle passenger)
+the environment may do more than the table says. So both are replayed side by side, from copies, before the first step.
+"""
+
+import copy
+from typing import Any, cast
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.toy_text import CliffWalkingEnv, FrozenLakeEnv, TaxiEnv
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+
+from rlsuite import errors
+from rlsuite.environment import TabularEnv
+from rlsuite.models import MDP, POMDP
+from rlsuite.training.table import NO_LIMIT
+
+# These change nothing that an agent sees, except that TimeLimit truncates, which the compiled loop does too.
+TRANSPARENT = (PassiveEnvChecker, OrderEnforcing, TimeLimit)
+# These are known to read the table and to keep no other state; a short replay shows the rest.
+_KINDS: tuple[Any, ...] = (FrozenLakeEnv, CliffWalkingEnv, TaxiEnv, TabularEnv)
+KNOWN = {(kind.step, kind.reset) for kind in _KINDS}
+
+SHORT_WALK, LONG_WALK = 300, 5_000
+MAX_PAIRS = 10_000
+# what `step` may change: the state, the generator, and what only rendering reads
+EXPECTED_CHANGES = {"s", "lastaction", "lastreward", "_np_random", "_np_random_seed", "taxi_orientation"}
+
+
+def has_table(env: gymnasium.Env[Any, Any]) -> bool:
+    """Whether the environment comes with a model of ours or with Gymnasium's ``P``."""
+    return getattr(env.unwrapped, "model", None) is not None or getattr(env.unwrapped, "P", None) is not None
+
+
+def time_limit(env: gymnasium.Env[Any, Any]) -> int:
+    """Steps after which an episode is truncated; NO_LIMIT if it never is."""
+    return min((layer._max_episode_steps for layer in time_limits(env)), default=NO_LIMIT)
+
+
+def time_limits(env: gymnasium.Env[Any, Any]) -> list[Any]:
+    """The TimeLimit wrappers of an environment."""
+    return [layer for layer in _wrappers(env) if type(layer) is TimeLimit]
+
+
+def _wrappers(env: gymnasium.Env[Any, Any]) -> list[Any]:
+    """All wrappers, outermost first."""
+    found: list[Any] = []
+    layer = cast(Any, env)
+    while layer is not env.unwrapped:
+        found.append(layer)
+        layer = layer.env
+    return found
+
+
+def trusted_model(env: gymnasium.Env[Any, Any], gamma: float) -> MDP | POMDP:
+    """Read an environment's model, and make sure that `step` follows it.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        An environment that has been reset; it is left untouched.
+    gamma : float
+        Discount of the model that is returned.
+
+    Raises
+    ------
+    UntrustedTable
+        If there is no table, a wrapper could change what it says, or a replay differs from it.
+    """
+    _check_wrappers(env)
+    base = cast(Any, env.unwrapped)
+    kind: Any = base.__class__
+    for method in ("step", "reset"):
+        if method in base.__dict__:  # a copy would still call this environment
+            raise errors.UntrustedTable(f"{_name(env)}: its {method} has been replaced, and cannot be copied")
+    hidden = isinstance(getattr(base, "model", None), POMDP)
+    model = POMDP.from_env(env, gamma=gamma) if hidden else MDP.from_env(env, gamma=gamma)
+    try:
+        double = copy.deepcopy(env)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise errors.UntrustedTable(f"{_name(env)} cannot be copied for a replay of its table ({error})") from error
+    known = (kind.step, kind.reset) in KNOWN
+    replay = _Replay(double, model)
+    replay.walk(SHORT_WALK if known else LONG_WALK)
+    if not known:
+        replay.every_pair()
+    return model
+
+
+def _name(env: gymnasium.Env[Any, Any]) -> str:
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+
+
+def _check_wrappers(env: gymnasium.Env[Any, Any]) -> None:
+    for layer in _wrappers(env):
+        if type(layer) not in TRANSPARENT:
+            raise errors.UntrustedTable(
+                f"{_name(env)} is wrapped in {type(layer).__name__}, which may change what its table says"
+            )
+
+
+class _Replay:
+    """An environment and its table, driven side by side from the same generator state."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], model: MDP | POMDP):
+        self.env = env
+        self.base = cast(Any, env.unwrapped)
+        self.model = model
+        self.mdp = model.mdp if isinstance(model, POMDP) else model
+        self.limit = time_limit(env)
+        self.chooser = np.random.default_rng(0)  # which actions are tried; nothing else depends on it
+
+    def walk(self, steps: int) -> None:
+        """Random legal actions over several episodes; raise UntrustedTable at the first difference."""
+        before = _simple_attributes(self.base)
+        self._reset()
+        elapsed = 0
+        for _ in range(steps):
+            legal = np.flatnonzero(self.mdp.legal[self.state])
+            action = int(self.chooser.choice(legal))
+            elapsed += 1
+            over = self._step(action, truncated=elapsed >= self.limit)
+            if over:
+                self._reset()
+                elapsed = 0
+        for name, value in _simple_attributes(self.base).items():
+            if name not in EXPECTED_CHANGES and before.get(name) != value:
+                raise errors.UntrustedTable(
+                    f"{_name(self.env)}: its step changes `{name}` (from {before.get(name)!r} to {value!r}), "
+                    "of which its table knows nothing"
+                )
+
+    def every_pair(self) -> None:
+        """Try each state-action pair once, where the environment lets us set its state (attribute ``s``)."""
+        pairs = np.argwhere(self.mdp.legal)
+        if not hasattr(self.base, "s") or len(pairs) > MAX_PAIRS:
+            return
+        for state, action in pairs:
+            self.env.reset()
+            self.base.s = self.state = int(state)
+            self._step(int(action), truncated=self.limit <= 1)
+
+    def _reset(self) -> None:
+        rng = copy.deepcopy(self.base.np_random)
+        observation, _ = self.env.reset()
+        self.state = _draw(self.mdp.start, rng)
+        expected = self.model.n_observations if isinstance(self.model, POMDP) else self.state
+        self._compare("reset", (int(observation),), (expected,), rng)
+
+    def _step(self, action: int, truncated: bool) -> bool:
+        rng = copy.deepcopy(self.base.np_random)
+        observation, reward, terminated, was_truncated, _ = self.env.step(action)
+        pair = self.state * self.mdp.n_actions + action
+        row = slice(self.mdp.indptr[pair], self.mdp.indptr[pair + 1])
+        outcome = int(self.mdp.indptr[pair]) + _draw(self.mdp.probability[row], rng)
+        before, self.state = self.state, int(self.mdp.next_state[outcome])
+        expected_reward = float(self.mdp.reward[outcome])
+        if self.mdp.bernoulli is not None and self.mdp.bernoulli[pair]:
+            expected_reward = float(rng.random() < expected_reward)
+        elif self.mdp.reward_std is not None and self.mdp.reward_std[pair] > 0.0:
+            expected_reward += float(self.mdp.reward_std[pair]) * rng.standard_normal()
+        seen = self.state
+        if isinstance(self.model, POMDP):
+            seen = _draw(self.model.observation[action, self.state], rng)
+        expected = (seen, expected_reward, bool(self.mdp.terminated[outcome]), truncated)
+        found = (int(observation), float(reward), bool(terminated), bool(was_truncated))
+        self._compare(f"state {before}, action {action}", found, expected, rng)
+        return bool(terminated or was_truncated)
+
+    def _compare(self, where: str, found: tuple[Any, ...], expected: tuple[Any, ...], rng: np.random.Generator) -> None:
+        names = ("observation", "reward", "terminated", "truncated")
+        for name, value, wanted in zip(names, found, expected, strict=False):
+            if value != wanted:
+                raise errors.UntrustedTable(
+                    f"{_name(self.env)}: at {where} its table says {name} {wanted!r} and its step returns {value!r}"
+                )
+        if rng.bit_generator.state != self.base.np_random.bit_generator.state:
+            raise errors.UntrustedTable(
+                f"{_name(self.env)}: at {where} it draws other random numbers than its table accounts for"
+            )
+
+
+def _draw(probabilities: Any, rng: np.random.Generator) -> int:
+    """Gymnasium's rule: the first index whose running sum exceeds one uniform number."""
+    return int(np.argmax(np.cumsum(probabilities) > rng.random()))
+
+
+def _simple_attributes(base: Any) -> dict[str, Any]:
+    """The attributes in which a step could keep a state of its own."""
+    attributes: dict[str, Any] = base.__dict__
+    simple: dict[str, Any] = {}
+    for name, value in attributes.items():
+        if isinstance(value, bool | int | float | str):
+            simple[name] = value
+        elif type(value) is np.ndarray and value.size < 1_000:
+            simple[name] = value.tolist()
+    return simple

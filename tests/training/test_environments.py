@@ -1,0 +1,172 @@
+"""The stepwise loop on environments that nobody told us about, good and bad."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+import rlsuite as rl
+from rlsuite.errors import LearningError, ParameterError, UnsuitableEnvironment
+
+
+def test_spaces_that_do_not_start_at_zero(environments):
+    agent = rl.DeterministicQLearning(gamma=1.0, exploration=rl.EpsilonGreedy(0.3))
+    agent.learn(environments["Corridor"](), episodes=100, seed=0)
+    assert agent.q_.max(axis=1).tolist() == [-4.0, -3.0, -2.0, -1.0, 0.0]
+    assert [agent.act(observation) for observation in (10, 11, 12, 13)] == [4, 4, 4, 4]
+    with pytest.raises(ParameterError, match=r"observation 9 is not in 10\.\.14"):
+        agent.act(9)
+
+
+def test_masks_in_the_info_are_obeyed(environments):
+    agent = rl.QLearning(gamma=1.0, learning_rate=0.5, exploration=rl.EpsilonGreedy(1.0))
+    agent.learn(environments["MaskedCorridor"](), episodes=50, seed=0)  # its step asserts that the wall is not hit
+    assert agent.visits_[0, 0] == 0
+    assert agent.policy()[0].tolist() == [0.0, 1.0]
+
+
+class Answering(gymnasium.Env):
+    """Returns the given answer at the third step."""
+
+    def __init__(self, answer):
+        self.observation_space = gymnasium.spaces.Discrete(4)
+        self.action_space = gymnasium.spaces.Discrete(2)
+        self.answer = answer
+        self.steps = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        self.steps += 1
+        return (*(self.answer if self.steps == 3 else (1, 1.0, False, False)), {})
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ((1, float("nan"), False, False), "Answering, step 3: the environment returned the reward nan; rewards must"),
+        ((1, float("inf"), False, False), "Answering, step 3: the environment returned the reward inf; rewards must"),
+        ((4, 1.0, False, False), "step 3: the environment returned observation 4, which is not in Discrete(4)"),
+        ((-1, 1.0, False, False), "step 3: the environment returned observation -1, which is not in Discrete(4)"),
+        ((1.5, 1.0, False, False), "step 3: the environment returned observation 1.5, which is not in Discrete(4)"),
+        ((1, None, False, False), "step 3: step returned what is not (observation, reward, terminated, truncated"),
+        ((None, 1.0, False, False), "step 3: step returned what is not (observation, reward, terminated, truncated"),
+    ],
+)
+def test_bad_answers_stop_the_run_and_keep_what_was_learned(answer, message, q_learning):
+    with pytest.raises(LearningError) as caught:
+        q_learning.learn(Answering(answer), steps=10, seed=0)
+    assert message in str(caught.value)
+    assert q_learning.visits_.sum() == 2
+    assert (q_learning.q_ > 0).any()
+
+
+def test_a_bad_first_observation_is_named(q_learning):
+    env = Answering(())
+    env.reset = lambda seed=None, options=None: (7, {})
+    with pytest.raises(LearningError) as caught:
+        q_learning.learn(env, steps=10, seed=0)
+    assert str(caught.value) == "Answering: reset returned observation 7, which is not in Discrete(4)"
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "Blackjack-v1"])
+def test_other_spaces_are_refused_with_the_remedy(name, q_learning):
+    with pytest.raises(UnsuitableEnvironment, match=r"tabular agents need a Discrete observation space, got .*Wrap"):
+        q_learning.learn(name, steps=10)
+
+
+@rl.compiled
+def always_three(memory, state, rng):
+    return 3
+
+
+class Reckless(rl.TabularAgent):
+    begin = always_three
+
+
+@pytest.mark.parametrize("loop", ["compiled", "stepwise"])
+def test_an_illegal_action_of_a_rule_is_named(loop):
+    model = rl.MDP.from_successors([[1, None, 0, None], [0, 1, 1, 1]], [0.0, 0.0], gamma=0.9)
+    Reckless.step = rl.QLearning.step
+    with pytest.raises(LearningError) as caught:
+        Reckless().learn(model.to_env(), steps=10, seed=0, loop=loop)
+    assert str(caught.value) == (
+        "TabularEnv, step 1: the agent chose action 3 in state 0, where [0, 2] are legal; "
+        "a rule should choose through rlsuite.choose or rlsuite.greedy, which respect memory.legal"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "give steps= or episodes=, one of the two"),
+        ({"steps": 1, "episodes": 1}, "give steps= or episodes=, one of the two"),
+        ({"steps": 0}, "steps=0 must be a whole number, at least 1"),
+        ({"episodes": 2.5}, "episodes=2.5 must be a whole number, at least 1"),
+        ({"steps": 10, "evaluate_every": 0}, "evaluate_every=0 must be a whole number, at least 1"),
+        ({"steps": 10, "loop": "fast"}, "unknown loop 'fast' (choices: auto, compiled, stepwise)"),
+        ({"steps": 10, "seed": -1}, "seed=-1 must be a whole number, at least 0"),
+    ],
+)
+def test_bad_arguments_are_named(options, message, q_learning):
+    with pytest.raises(ParameterError) as caught:
+        q_learning.learn("FrozenLake-v1", **options)
+    assert str(caught.value) == message
+
+
+def test_episodes_that_cannot_end_are_refused(q_learning):
+    circle = rl.MDP.from_successors([[1], [0]], [1.0, 1.0], gamma=0.9).to_env()
+    with pytest.raises(ParameterError) as caught:
+        q_learning.learn(circle, episodes=1, seed=0)
+    assert str(caught.value) == (
+        "no episode of TabularEnv can end: it has no end and no time limit; use steps= instead of episodes="
+    )
+
+
+def test_another_size_needs_another_agent(q_learning):
+    q_learning.learn("FrozenLake-v1", steps=10, seed=0)
+    with pytest.raises(UnsuitableEnvironment, match="has learned on 16 states and 4 actions; the environment has 64"):
+        q_learning.learn("FrozenLake8x8-v1", steps=10, seed=0)
+
+
+def test_evaluation_by_episodes_where_there_is_no_model(environments):
+    agent = rl.DeterministicQLearning(gamma=0.9, exploration=rl.EpsilonGreedy(0.3))
+    agent.learn(environments["Corridor"](), episodes=100, seed=0, evaluate_every=50)
+    # four steps of -1: -(1 + .9 + .81 + .729)
+    assert agent.record_.evaluation[-1] == pytest.approx(-3.439, abs=1e-12)
+
+
+def test_ctrl_c_keeps_what_was_learned(q_learning, environments):
+    env = environments["Corridor"]()
+    true_step, steps = env.step, []
+
+    def step(action):
+        steps.append(action)
+        if len(steps) == 100:
+            raise KeyboardInterrupt
+        return true_step(action)
+
+    env.step = step
+    with pytest.raises(KeyboardInterrupt):
+        q_learning.learn(env, steps=1_000, seed=0)
+    assert q_learning.visits_.sum() == 99
+    q_learning.learn(env, steps=200)
+    assert q_learning.visits_.sum() == 299
+
+
+def test_the_progress_bar_shows_what_is_going_on(q_learning, capsys):
+    q_learning.learn("FrozenLake-v1", episodes=2_000, seed=0, progress=True)
+    shown = capsys.readouterr().err
+    assert "FrozenLake-v1" in shown
+    assert "2000/2000" in shown
+    assert "episodes=2000" in shown
+    assert "mean return=" in shown
+
+
+def test_no_global_random_state_is_touched(q_learning):
+    np.random.seed(5)  # noqa: NPY002 - the state under test is the global one
+    before = np.random.get_state()[1].tobytes()  # noqa: NPY002
+    q_learning.learn("FrozenLake-v1", steps=100, seed=0, evaluate_every=10, loop="stepwise")
+    q_learning.act(0)
+    assert np.random.get_state()[1].tobytes() == before  # noqa: NPY002

@@ -1,0 +1,125 @@
+"""Same seed, same bytes: the compiled loop repeats the stepwise loop bit for bit, everywhere."""
+
+import gymnasium
+import pytest
+
+import rlsuite as rl
+import rlsuite_envs
+
+gymnasium.register_envs(rlsuite_envs)
+
+AGENTS = {
+    "deterministic": lambda: rl.DeterministicQLearning(gamma=0.9, exploration=rl.EpsilonGreedy(0.3)),
+    "q-learning": lambda: rl.QLearning(
+        gamma=0.95, learning_rate=rl.Inverse(1.0, per="visits"), exploration=rl.Softmax(base=1.5)
+    ),
+    "sarsa": lambda: rl.Sarsa(
+        gamma=0.9, learning_rate=0.3, exploration=rl.EpsilonGreedy(rl.Linear(1.0, 0.1, over=10, per="episodes"))
+    ),
+    "sample average": lambda: rl.SampleAverage(
+        exploration=rl.Softmax(temperature=rl.Exponential(2.0, decay=0.99, end=0.1))
+    ),
+}
+ENVIRONMENTS = {
+    "FrozenLake-v1": {},
+    "FrozenLake-v1 dry": {"is_slippery": False},
+    "FrozenLake8x8-v1": {},
+    "FrozenLake8x8-v1 dry": {"is_slippery": False},
+    "CliffWalking-v1": {},
+    "CliffWalkingSlippery-v1": {},
+    "Taxi-v4": {},
+    "Taxi-v4 rain": {"is_rainy": True},
+    **{name: {} for name in sorted(gymnasium.registry) if name.startswith("rlsuite/")},
+}
+
+
+def make(name):
+    return gymnasium.make(name.split()[0], **ENVIRONMENTS[name])
+
+
+def learn(agent, name, loop, seed, *, steps=1_500, **options):
+    return AGENTS[agent]().learn(make(name), steps=steps, seed=seed, loop=loop, **options)
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_compiled_equals_stepwise(agent, name, seed, same_agents):
+    compiled, stepwise = (learn(agent, name, loop, seed) for loop in ("compiled", "stepwise"))
+    assert compiled.record_.loop == "compiled"
+    assert stepwise.record_.loop == "stepwise"
+    same_agents(compiled, stepwise)
+    assert compiled.visits_.sum() == 1_500
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_truncation_is_the_same_in_both_loops(agent, same_agents):
+    pair = [
+        AGENTS[agent]().learn(gymnasium.make("FrozenLake-v1", max_episode_steps=8), steps=1_500, seed=3, loop=loop)
+        for loop in ("compiled", "stepwise")
+    ]
+    same_agents(*pair)
+    lengths = pair[0].episodes_["length"]
+    assert (lengths == 8).any()
+    assert (lengths < 8).any()
+
+
+@pytest.mark.parametrize("loop", ["compiled", "stepwise"])
+@pytest.mark.parametrize("name", ["FrozenLake8x8-v1", "Taxi-v4 rain", "rlsuite/Tiger-v0", "rlsuite/Bandit-v0"])
+@pytest.mark.parametrize("agent", AGENTS)
+def test_two_halves_make_the_whole(agent, name, loop):
+    whole = learn(agent, name, loop, 5, steps=1_000)
+    env = make(name)
+    halves = AGENTS[agent]().learn(env, steps=333, seed=5, loop=loop).learn(env, steps=667, loop=loop)
+    for field in ("q", "visits", "clock"):
+        assert getattr(whole.memory_, field).tobytes() == getattr(halves.memory_, field).tobytes()
+    assert whole.episodes_.tobytes() == halves.episodes_.tobytes()
+
+
+@pytest.mark.parametrize("name", ["FrozenLake8x8-v1", "Taxi-v4", "rlsuite/Tiger-v0"])
+def test_the_loops_may_change_in_the_middle(name):
+    """The compiled loop leaves the environment where the stepwise loop would have left it."""
+    whole = learn("sarsa", name, "stepwise", 5, steps=1_000)
+    env = make(name)
+    parts = AGENTS["sarsa"]().learn(env, steps=333, seed=5, loop="compiled")
+    parts.learn(env, steps=333, loop="stepwise").learn(env, steps=334, loop="compiled")
+    assert whole.q_.tobytes() == parts.q_.tobytes()
+    assert whole.episodes_.tobytes() == parts.episodes_.tobytes()
+
+
+@pytest.mark.parametrize("name", ["FrozenLake-v1", "rlsuite/GridGoal-v0", "rlsuite/Tiger-v0"])
+def test_evaluations_and_regret_are_the_same_in_both_loops(name, same_agents):
+    pair = [
+        learn("q-learning", name, loop, 2, steps=600, evaluate_every=100, checkpoint_every=70, regret=True)
+        for loop in ("compiled", "stepwise")
+    ]
+    same_agents(*pair)
+    assert pair[0].record_.evaluation.size == 6
+    assert pair[0].record_.time.tolist() == [70, 140, 210, 280, 350, 420, 490, 560, 600]
+
+
+def test_episodes_can_be_counted_instead_of_steps(same_agents):
+    pair = [
+        AGENTS["sarsa"]().learn("CliffWalking-v1", episodes=25, seed=1, loop=loop, evaluate_every=10)
+        for loop in ("compiled", "stepwise")
+    ]
+    same_agents(*pair)
+    assert pair[0].episodes_.size == 25
+    assert pair[0].record_.evaluation_time.tolist() == [10, 20, 25]
+
+
+def test_workers_do_not_change_a_number(same_records):
+    one, two, step = (
+        rl.train(AGENTS["q-learning"](), "FrozenLake-v1", steps=2_000, seeds=6, evaluate_every=500, **options)
+        for options in ({"workers": 1}, {"workers": 3}, {"workers": 2, "loop": "stepwise"})
+    )
+    for first, second, third in zip(one.records, two.records, step.records, strict=True):
+        same_records(first, second)
+        same_records(first, third)
+    alone = AGENTS["q-learning"]().learn("FrozenLake-v1", steps=2_000, seed=4, evaluate_every=500, regret=True)
+    same_records(one.records[4], alone.record_)
+
+
+def test_different_seeds_give_different_runs():
+    results = rl.train(AGENTS["sarsa"](), "FrozenLake-v1", steps=1_000, seeds=5)
+    assert len({record.episode_length.tobytes() for record in results.records}) == 5

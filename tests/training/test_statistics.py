@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlsuite.errors import ParameterError
+from rlsuite.training.statistics import mean_interval
+
+# Two methods in ten folds (lecture notes, section 12.7.3).
+A = np.array([0.81, 0.82, 0.84, 0.78, 0.85, 0.86, 0.82, 0.83, 0.82, 0.81])
+B = np.array([0.80, 0.77, 0.70, 0.83, 0.80, 0.78, 0.75, 0.80, 0.78, 0.77])
+
+
+def test_the_paired_comparison_of_the_lecture_notes():
+    mean, low, high = mean_interval(A - B)
+    assert mean == pytest.approx(0.046, abs=1e-12)
+    half = 2.262 * 0.0154344  # printed: t quantile and standard error
+    assert mean - low == pytest.approx(half, abs=1e-5)
+    assert high - mean == pytest.approx(half, abs=1e-5)
+    assert low > 0  # the notes reject equality at the 5 % level,
+    wider = mean_interval(A - B, confidence=1 - 0.015441)  # whose p value is 0.015441:
+    assert wider.low == pytest.approx(0.0, abs=1e-6)  # that interval just reaches 0
+
+
+@pytest.mark.parametrize(
+    ("confidence", "quantile"), [(0.80, 1.383), (0.90, 1.833), (0.95, 2.262), (0.98, 2.821), (0.99, 3.250)]
+)
+def test_quantiles_with_nine_degrees_of_freedom(confidence, quantile):
+    samples = np.arange(10.0)
+    standard_error = samples.std(ddof=1) / np.sqrt(10)
+    mean, low, high = mean_interval(samples, confidence)
+    assert (high - mean) / standard_error == pytest.approx(quantile, abs=5e-4)
+    assert (mean - low) / standard_error == pytest.approx(quantile, abs=5e-4)
+
+
+def test_two_seeds_use_the_cauchy_quantile():
+    # With one degree of freedom the quantile is tan(pi * confidence / 2).
+    _, low, high = mean_interval([[0.0, 5.0], [2.0, 5.0]])
+    reach = np.tan(np.pi * 0.95 / 2)
+    np.testing.assert_allclose([low[0], high[0]], [1 - reach, 1 + reach], rtol=1e-9)
+    assert low[1] == high[1] == 5.0
+
+
+def test_times_are_independent_of_each_other():
+    samples = np.random.default_rng(3).normal(size=(7, 4))
+    together = mean_interval(samples)
+    for time in range(4):
+        np.testing.assert_allclose([part[time] for part in together], mean_interval(samples[:, time]), rtol=1e-13)
+
+
+def test_the_interval_covers_the_mean_as_often_as_it_says():
+    generator = np.random.default_rng(11)
+    _, low, high = mean_interval(generator.normal(3.0, 2.0, size=(5, 20_000)), confidence=0.9)
+    covered = np.mean((low <= 3.0) & (high >= 3.0))
+    assert covered == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / 20_000))
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=20), st.floats(-1e3, 1e3), st.floats(1e-2, 1e2))
+def test_shifting_and_scaling_the_samples_moves_the_interval_along(samples, shift, scale):
+    before = mean_interval(samples)
+    after = mean_interval(scale * np.array(samples) + shift)
+    reach = 1e-9 * (1 + np.ptp(samples)) * 1e3 * (1 + scale) + 1e-9 * abs(shift)
+    for part_before, part_after in zip(before, after, strict=True):
+        assert part_after == pytest.approx(scale * part_before + shift, abs=reach)
+
+
+def test_equal_samples_have_no_width():
+    mean, low, high = mean_interval(np.full((30, 1), 0.1))
+    assert low == mean == high == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("samples", "confidence", "complaint"),
+    [
+        ([[1.0, 2.0]], 0.95, "at least two seeds, got 1"),
+        ([1.0, 2.0], 1.0, "confidence=1.0"),
+        ([1.0, 2.0], 95, "confidence=95"),
+        ([[1.0, 2.0], [3.0, np.nan]], 0.95, r"samples\[1, 1\] = nan is not finite"),
+        (np.zeros((2, 2, 2)), 0.95, r"samples has shape \(2, 2, 2\)"),
+    ],
+)
+def test_wrong_samples_are_refused(samples, confidence, complaint):
+    with pytest.raises(ParameterError, match=complaint):
+        mean_interval(samples, confidence)
