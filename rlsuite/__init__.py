@@ -28,7 +28,8 @@ _HOME = {
     "rlsuite.planning": "Solution evaluate_policy solve",
     "rlsuite.rendering": "GridLayout",
     "rlsuite.schedules": "Exponential Inverse Linear Schedule",
-    "rlsuite.training": "Record Results train",
+    "rlsuite.training.results": "Record Results",
+    "rlsuite.training.train": "train",
     "rlsuite.vector": "TabularVectorEnv",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
@@ -75,9 +76,9 @@ if TYPE_CHECKING:
     from rlsuite.schedules import Inverse as Inverse
     from rlsuite.schedules import Linear as Linear
     from rlsuite.schedules import Schedule as Schedule
-    from rlsuite.training import Record as Record
-    from rlsuite.training import Results as Results
-    from rlsuite.training import train as train
+    from rlsuite.training.results import Record as Record
+    from rlsuite.training.results import Results as Results
+    from rlsuite.training.train import train as train
     from rlsuite.vector import TabularVectorEnv as TabularVectorEnv
 else:
 

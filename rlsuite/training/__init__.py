@@ -1,6 +1,4 @@
-"""Learning runs: the compiled and the stepwise loop, what they record, and how a frozen policy is evaluated."""
+"""Learning runs: the compiled and the stepwise loop, what they record, and how a frozen policy is evaluated.
 
-from rlsuite.training.results import Record, Results
-from rlsuite.training.train import train
-
-__all__ = ["Record", "Results", "train"]
+Nothing is imported here: who only reads or draws results has no need of the loops and their compiler.
+"""

@@ -1,0 +1,262 @@
+"""Curves of learning: how agents fared over time, mean and 95 % band over seeds.
+
+Every function here takes the `Results` of one agent or of several agents in one environment, draws on `ax` if given
+(else on the axes of a new figure, ``ax.figure``), and returns the Axes.
+"""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib leaves the keywords of its drawing functions untyped.)
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.plotting.bands import FEW_POINTS, Curve, draw_band, sentences
+from rlsuite.plotting.discovery import figure_of_results
+from rlsuite.plotting.page import CURVE_SIZE, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.returns import against_episodes, against_steps, cut_short
+from rlsuite.plotting.style import OPTIMUM, Palette
+from rlsuite.training.results import Record, Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+UNITS: Final = {"steps": "environment steps", "episodes": "episodes"}
+"""Units of time in words."""
+
+SMOOTHING: Final = 50
+"""By default a return is averaged over this fraction of all episodes: one in so many."""
+
+
+@figure_of_results
+def cumulative_reward(
+    results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None
+) -> "Axes":
+    """Sum of all rewards so far.
+
+    Parameters
+    ----------
+    results
+        Of one agent, or of several in the same environment.
+    ax
+        Axes to draw on; None: those of a new figure.
+    palette
+        Looks of all agents of the run; None: a palette of these agents alone.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        If there are no results or no seeds, two results share a label, or their environments or units differ.
+
+    Warns
+    -----
+    RlsuiteWarning
+        If an agent has one seed only.
+    """
+    runs = _checked(results)
+    curves = [_over_time(run, "cumulative_reward") for run in runs]
+    return _draw(runs, curves, "cumulative reward", UNITS[runs[0].unit], ax=ax, palette=palette)
+
+
+@figure_of_results
+def regret(results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None) -> "Axes":
+    """Sum of all optimality gaps ``V*(s) - Q*(s, a)`` so far: what not being optimal has cost.
+
+    Parameters
+    ----------
+    results, ax, palette
+        As for `cumulative_reward`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        As for `cumulative_reward`; also if the optimum of a run is unknown.
+
+    Warns
+    -----
+    RlsuiteWarning
+        If an agent has one seed only.
+    """
+    runs = _checked(results)
+    _require(runs, lambda record: record.regret.size > 0, "no regret: the optimum of {environment} is not known")
+    curves = [_over_time(run, "regret") for run in runs]
+    note = "Regret: sum of V*(s) - Q*(s, a) over the steps so far."
+    return _draw(runs, curves, "regret", UNITS[runs[0].unit], [note], ax=ax, palette=palette)
+
+
+@figure_of_results
+def evaluation(
+    results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None
+) -> "Axes":
+    """Value of the greedy policy at the start, each time learning was suspended; the exact optimum as a dashed line.
+
+    Parameters
+    ----------
+    results, ax, palette
+        As for `cumulative_reward`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        As for `cumulative_reward`; also if a run was not evaluated.
+
+    Warns
+    -----
+    RlsuiteWarning
+        If an agent has one seed only.
+    """
+    runs = _checked(results)
+    _require(runs, lambda record: record.evaluation.size > 0, "no evaluations: train with evaluate_every=")
+    curves = [Curve(run.agent, run.evaluation_time.astype(np.float64), run.stacked("evaluation")) for run in runs]
+    optima = {run.agent: np.array(known) for run in runs if (known := _known_optima(run))}
+    note = "Value: expected return of the greedy policy from the start, discounted as the agent does."
+    unit = UNITS[runs[0].unit]
+    return _draw(runs, curves, "value of the greedy policy", unit, [note], optima, ax=ax, palette=palette)
+
+
+@figure_of_results
+def episode_return(
+    results: Results | Sequence[Results],
+    *,
+    against: Literal["episodes", "steps"] = "episodes",
+    smooth: int | None = None,
+    ax: "Axes | None" = None,
+    palette: Palette | None = None,
+) -> "Axes":
+    """Sum of rewards of each episode.
+
+    Parameters
+    ----------
+    results, ax, palette
+        As for `cumulative_reward`.
+    against
+        ``"episodes"``: the n-th episodes of all seeds are averaged, up to the last episode that all seeds of an agent
+        finished. ``"steps"``: at every step, the latest finished episodes of all seeds are averaged, from the step at
+        which every seed has finished one to the step at which the first seed finished its last.
+    smooth
+        Before seeds are averaged, each return is replaced by the mean of the latest `smooth` returns of its seed
+        (fewer at the beginning); 1 for none. None: one fiftieth of the episodes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        As for `cumulative_reward`; also if `smooth` is below 1, `against` is misspelt, or a seed finished no episode.
+
+    Warns
+    -----
+    RlsuiteWarning
+        If an agent has one seed only.
+    """
+    runs = _checked(results)
+    if against not in UNITS:
+        raise errors.ParameterError(errors.unknown("axis to draw against", against, UNITS))
+    if smooth is not None and smooth < 1:
+        raise errors.ParameterError(f"smooth={smooth}, needed at least 1 episode (1: no smoothing)")
+    _require(runs, lambda record: record.episode_return.size > 0, "no finished episode in seed {seed}: train longer")
+    fewest = min(len(record.episode_return) for run in runs for record in run.records)
+    window = max(1, fewest // SMOOTHING) if smooth is None else smooth
+    curves = [(against_episodes if against == "episodes" else against_steps)(run, window) for run in runs]
+    notes = [] if window == 1 else [f"Each return is the mean of the latest {window} episodes of its seed."]
+    if against == "episodes":
+        notes += cut_short(runs)
+    return _draw(runs, curves, "return per episode", UNITS[against], notes, ax=ax, palette=palette)
+
+
+def _checked(results: Results | Sequence[Results]) -> list[Results]:
+    runs = [results] if isinstance(results, Results) else list(results)
+    if not runs:
+        raise errors.ParameterError("no results to draw: pass what rl.train(...) returned, or a list of such")
+    for run in runs:
+        if not run.records:
+            raise errors.ParameterError(f"the results of {run.agent} in {run.environment} hold no seeds")
+    for what, names in (("environments", [run.environment for run in runs]), ("units", [run.unit for run in runs])):
+        if len(set(names)) > 1:
+            listed = ", ".join(sorted(set(names)))
+            raise errors.ParameterError(f"these results have different {what} ({listed}): draw one figure for each")
+    labels = [run.agent for run in runs]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise errors.ParameterError(f"two results are labelled {twice!r}: give each agent a label of its own")
+    return runs
+
+
+def _require(runs: list[Results], holds: Callable[[Record], bool], complaint: str) -> None:
+    for run in runs:
+        for record in run.records:
+            if not holds(record):
+                message = complaint.format(environment=run.environment, seed=record.seed)
+                raise errors.ParameterError(f"the results of {run.agent} hold {message}")
+
+
+def _over_time(run: Results, name: str) -> Curve:
+    return Curve(run.agent, run.time.astype(np.float64), run.stacked(name))
+
+
+def _draw(
+    runs: list[Results],
+    curves: list[Curve],
+    quantity: str,
+    unit: str,
+    notes: Sequence[str] = (),
+    optima: Mapping[str, NDArray[np.float64]] | None = None,
+    *,
+    ax: "Axes | None",
+    palette: Palette | None,
+) -> "Axes":
+    looks = palette or Palette(run.agent for run in runs)
+    axes = fresh_axes(CURVE_SIZE) if ax is None else ax
+    alone = [curve.label for curve in curves if curve.n_seeds == 1]
+    if alone:
+        message = f"{', '.join(alone)}: one seed: no interval can be drawn (pass seeds=10)."
+        warnings.warn(message, errors.RlsuiteWarning, stacklevel=3)
+    for curve in curves:
+        draw_band(axes, curve, looks[curve.label], marker="o" if len(curve.x) <= FEW_POINTS else "")
+    said = [*sentences(curves), f"Time: {unit}.", *notes, *_draw_optima(axes, optima or {}, looks)]
+    dress_curves(axes, runs[0].environment, unit, quantity)
+    write_caption(axes, said)
+    if ax is None:
+        wrap(axes)
+    return axes
+
+
+def _known_optima(run: Results) -> list[float]:
+    """The optimal value of every seed's problem; empty unless all are known."""
+    known = [record.optimal_value for record in run.records if record.optimal_value is not None]
+    return known if len(known) == len(run.records) else []
+
+
+def _draw_optima(axes: "Axes", optima: Mapping[str, NDArray[np.float64]], looks: Palette) -> list[str]:
+    """Draw exact optima (label of the agent to (n_seeds,) values) as dashed lines; what the caption says of them."""
+    if not optima:
+        return []
+    means = {label: float(values.mean()) for label, values in optima.items()}
+    first, *others = means.values()
+    if np.allclose(others, first, rtol=1e-9):
+        lines = {"optimum": (first, OPTIMUM.colour)}
+    else:
+        # Agents that discount differently have different optima.
+        lines = {f"optimum ({label})": (mean, looks[label].colour) for label, mean in means.items()}
+    for label, (height, colour) in lines.items():
+        axes.axhline(height, label=label, color=colour, linestyle=OPTIMUM.line, linewidth=1.4, zorder=1.5)
+    varies = any(np.ptp(values) > 1e-9 * np.abs(values).max() for values in optima.values())
+    return ["Dashed: exact optimum, mean over the problems of the seeds." if varies else "Dashed: exact optimum."]

@@ -1,0 +1,110 @@
+"""One colour and line style per agent, in every figure of a run."""
+
+import zlib
+from collections.abc import Iterable, Iterator
+from itertools import count
+from typing import Final, NamedTuple
+
+from rlsuite import errors
+from rlsuite.rendering import colours
+
+LineStyle = str | tuple[float, tuple[float, ...]]
+
+# Black is the optimum's and yellow cannot be read on white: six of the eight colours of Okabe and Ito remain.
+_COLOURS: Final = tuple(
+    colours.hexadecimal(colour)
+    for colour in (
+        colours.PURPLE,
+        colours.SKY_BLUE,
+        colours.GREEN,
+        colours.VERMILLION,
+        colours.BLUE,
+        colours.ORANGE,
+    )
+)
+
+# Lengths of strokes and gaps in points; the plain dashed line is the optimum's.
+_LINES: Final[tuple[LineStyle, ...]] = (
+    (0.0, (8.0, 1.5, 1.5, 1.5)),
+    (0.0, (1.5, 1.0)),
+    (0.0, (4.0, 1.0, 1.0, 1.0)),
+    (0.0, (7.0, 1.5)),
+    "solid",
+    (0.0, (8.0, 1.5, 1.5, 1.5, 1.5, 1.5)),
+)
+
+
+class Look(NamedTuple):
+    """Colour and line style of one agent."""
+
+    colour: str
+    line: LineStyle
+
+
+OPTIMUM: Final = Look("#000000", (0.0, (4.0, 2.5)))
+"""The look of exact optima."""
+
+
+class Palette:
+    """The look of every agent of a run, the same in all of its figures.
+
+    Every label prefers a slot given by a checksum of its letters, so an agent looks the same in every figure, process
+    and order, as long as no other label of the palette prefers that slot too. Labels that meet are told apart in
+    alphabetical order, which may move one of them: build *one* palette from all agents of a run and pass it to every
+    figure to be certain.
+
+    Six colours (Okabe and Ito, for all common kinds of colour blindness) come with six line styles, so that figures
+    can also be read in grey; a seventh agent gets the first colour again with another line style, a 37th repeats a
+    look.
+
+    Parameters
+    ----------
+    labels
+        Labels of all agents, in any order.
+
+    Examples
+    --------
+    >>> Palette(["Sarsa", "QLearning"])["QLearning"] == Palette(["QLearning"])["QLearning"]
+    True
+    >>> Palette(["QLearning"])["QLearning"]
+    Look(colour='#0072b2', line='solid')
+    """
+
+    def __init__(self, labels: Iterable[str]) -> None:
+        slots: dict[int, str] = {}
+        ordered = sorted(set(labels))
+        # Whoever prefers a slot first has it before anybody who is moved could take it.
+        settled = {label for label in ordered if slots.setdefault(_preferred(label), label) == label}
+        for label in ordered:
+            if label not in settled:
+                slots[next(slot for slot in _slots(label) if slot not in slots)] = label
+        self._looks = {label: _look(slot) for slot, label in slots.items()}
+
+    def __getitem__(self, label: str) -> Look:
+        """Look of the agent with this label.
+
+        Raises
+        ------
+        ParameterError
+            If the palette was built without it.
+        """
+        if label not in self._looks:
+            raise errors.ParameterError(errors.unknown("agent of this palette", label, self._looks))
+        return self._looks[label]
+
+
+def _preferred(label: str) -> int:
+    return zlib.crc32(label.encode()) % len(_COLOURS)
+
+
+def _slots(label: str) -> Iterator[int]:
+    """All slots in the order in which a label tries them: once round the colours, then the next line styles."""
+    n_colours = len(_COLOURS)
+    for cycle in count():
+        for shift in range(n_colours):
+            yield cycle * n_colours + (_preferred(label) + shift) % n_colours
+
+
+def _look(slot: int) -> Look:
+    cycle, colour = divmod(slot, len(_COLOURS))
+    return Look(_COLOURS[colour], _LINES[(colour + cycle) % len(_LINES)])

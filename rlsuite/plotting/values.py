@@ -1,0 +1,244 @@
+"""A value function and a policy on a grid."""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib leaves the keywords of its drawing functions untyped.)
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.errors import ParameterError
+from rlsuite.finding import find_env
+from rlsuite.plotting.page import INK, LABEL_SIZE, TICK_SIZE, fresh_axes, wrap, write_caption
+from rlsuite.rendering import colours
+from rlsuite.rendering.arrows import unit
+from rlsuite.rendering.layout import GridLayout
+from rlsuite.rendering.overlay import Overlay, greedy_weights
+from rlsuite.rendering.painting import square_colours
+
+if TYPE_CHECKING:
+    import gymnasium
+    from matplotlib.axes import Axes
+
+# Inches.
+LARGEST_SQUARE: Final = 0.85
+WIDEST_GRID: Final = 9.0
+HIGHEST_GRID: Final = 6.5
+BAR_GAP: Final = 0.12
+BAR_WIDTH: Final = 0.16
+
+# Smaller squares than these, in inches, go without ...
+BAR_FROM: Final = 0.9  # height of the whole grid
+NUMBERS_FROM: Final = 0.34
+LETTERS_FROM: Final = 0.20
+ARROWS_FROM: Final = 0.09
+LINES_FROM: Final = 0.06
+
+
+def value_map(
+    where: "GridLayout | gymnasium.Env[Any, Any] | str",
+    value: ArrayLike | None = None,
+    policy: ArrayLike | None = None,
+    *,
+    q: ArrayLike | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Heat map of the value of every square, with the actions of a policy as arrows.
+
+    Parameters
+    ----------
+    where
+        The grid, or an environment that has one (Gymnasium's FrozenLake and CliffWalking do), as
+        `GridLayout.from_env` explains, or the id of such an environment.
+    value
+        (S,) float value of each state; NaN where there is none. None: the largest entry of each row of `q`.
+    policy
+        (S,) int action of each state (-1: none), or (S, A) probabilities: longer arrows are more probable.
+    q
+        (S, A) action values (``-inf``: illegal), instead of `policy`: an arrow for *every* best action, ties within
+        one part in 1e9 included.
+    ax
+        Axes to draw on; None: those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        If nothing is given to draw, both `policy` and `q` are, or a shape does not fit.
+    EnvironmentNotFound
+        If an id leads to no environment.
+    UnsuitableEnvironment
+        If the environment does not say where its states lie.
+
+    Examples
+    --------
+    >>> ax = value_map("FrozenLake-v1", value=np.linspace(0.0, 1.0, 16), policy=[2] * 16)
+    >>> ax.get_title(loc="left")
+    'FrozenLake-v1'
+    """
+    title = ""
+    if isinstance(where, GridLayout):
+        layout = where
+    else:
+        env = find_env(where)
+        layout = GridLayout.from_env(env)
+        title = type(env.unwrapped).__name__ if env.spec is None else env.spec.id
+    if policy is not None and q is not None:
+        raise ParameterError("give policy= or q=, not both")
+    if q is not None:
+        policy = greedy_weights(q)
+        value = _best(q) if value is None else value
+    if value is None:
+        raise ParameterError("nothing to draw: give value=, or q=")
+    overlay = Overlay(layout, value, policy)
+
+    axes = fresh_axes(_size(layout)) if ax is None else ax
+    _draw_squares(axes, overlay)
+    side = _side_of_square(axes, layout)
+    if side * layout.n_rows >= BAR_FROM:
+        _draw_bar(axes, overlay, side * layout.n_columns)
+    if side >= LINES_FROM:
+        _draw_lines(axes, layout)
+    if side >= ARROWS_FROM and overlay.weights is not None:
+        _draw_arrows(axes, overlay, lift=0.14 if side >= NUMBERS_FROM else 0.0)
+    if side >= LETTERS_FROM:
+        _write_marks(axes, overlay, side)
+    if side >= NUMBERS_FROM:
+        _write_numbers(axes, overlay, side)
+    axes.set_title(title, loc="left", fontsize=LABEL_SIZE, color=INK, parse_math=False)
+    axes.set_xlim(-0.5, layout.n_columns - 0.5)
+    axes.set_ylim(layout.n_rows - 0.5, -0.5)
+    said = ["Colour: value of the state."]
+    if overlay.weights is not None:
+        said.append("Arrows: all best actions." if q is not None else "Arrows: actions of the policy.")
+    write_caption(axes, said)
+    if ax is None:
+        wrap(axes)
+    return axes
+
+
+def _best(q: ArrayLike) -> NDArray[np.float64]:
+    best = np.asarray(q, dtype=np.float64).max(axis=1)
+    return np.where(np.isfinite(best), best, np.nan)
+
+
+def _size(layout: GridLayout) -> tuple[float, float]:
+    """Width and height of the grid in inches."""
+    side = min(LARGEST_SQUARE, WIDEST_GRID / layout.n_columns, HIGHEST_GRID / layout.n_rows)
+    return side * layout.n_columns, side * layout.n_rows
+
+
+def _side_of_square(axes: "Axes", layout: GridLayout) -> float:
+    """Side of a square in inches."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    box = axes.get_window_extent()
+    return min(box.width / layout.n_columns, box.height / layout.n_rows) / figure.dpi
+
+
+def _draw_squares(axes: "Axes", overlay: Overlay) -> None:
+    axes.imshow(square_colours(overlay), interpolation="nearest")
+    axes.set_xticks([])
+    axes.set_yticks([])
+
+
+def _draw_bar(axes: "Axes", overlay: Overlay, width: float) -> None:
+    """Draw the scale of the colours beside a grid that is `width` inches wide."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, Normalize
+
+    value = cast("NDArray[np.float64]", overlay.value)
+    known = value[np.isfinite(value)]
+    if not known.size or known.min() == known.max():
+        return
+    # The same table as the squares, so that bar and grid agree to the last shade.
+    table = ListedColormap(colours.heat(np.linspace(0.0, 1.0, 256)) / 255.0)
+    figure = axes.get_figure(root=False)
+    assert figure is not None
+    # Placed in the axes' own frame it is as high as the grid, whatever the layout does.
+    place = axes.inset_axes((1.0 + BAR_GAP / width, 0.0, BAR_WIDTH / width, 1.0))
+    bar = figure.colorbar(ScalarMappable(Normalize(known.min(), known.max()), table), cax=place)
+    bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK)
+    cast("Any", bar).outline.set_visible(False)
+
+
+def _draw_lines(axes: "Axes", layout: GridLayout) -> None:
+    shade = colours.hexadecimal(colours.LINE)
+    axes.hlines(np.arange(layout.n_rows + 1) - 0.5, -0.5, layout.n_columns - 0.5, color=shade, linewidth=0.6)
+    axes.vlines(np.arange(layout.n_columns + 1) - 0.5, -0.5, layout.n_rows - 0.5, color=shade, linewidth=0.6)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _draw_arrows(axes: "Axes", overlay: Overlay, lift: float) -> None:
+    layout = overlay.layout
+    lengths = overlay.arrow_lengths * (layout.cells[:, :1] >= 0)
+    arrows = cast("NDArray[np.int64]", layout.arrows)
+    states, actions = np.nonzero(lengths)
+    moves = np.array([unit(arrow) for arrow in arrows], dtype=np.float64)[actions]
+    still = ~moves.any(axis=1)
+    row, column = layout.cells[states].T.astype(np.float64)
+    ink = _inks(overlay)[layout.cells[states, 0], layout.cells[states, 1]]
+    alone = np.count_nonzero(lengths, axis=1)[states] == 1
+    longest = 0.30 if lift else 0.38
+    stretch = np.maximum(np.sqrt((moves**2).sum(axis=1)), 1.0)
+    reach = longest * (0.4 + 0.6 * lengths[states, actions]) / stretch
+    # A lone arrow is centred; several leave the centre like the hands of a clock.
+    back, ahead = np.where(alone, 0.6, 0.0) * reach, np.where(alone, 0.75, 1.0) * reach
+    tail_x, tail_y = column - back * moves[:, 1], row - lift - back * moves[:, 0]
+    go = ~still
+    axes.quiver(
+        tail_x[go],
+        tail_y[go],
+        ((back + ahead) * moves[:, 1])[go],
+        ((back + ahead) * moves[:, 0])[go],
+        color=ink[go],
+        angles="xy",
+        scale_units="xy",
+        scale=1.0,
+        units="x",
+        width=0.045,
+        headwidth=3.2,
+        headlength=3.0,
+        headaxislength=3.0,
+        minlength=0.0,
+        zorder=3,
+    )
+    if still.any():
+        axes.scatter(column[still], row[still] - lift, s=9, c=ink[still], zorder=3)
+
+
+def _inks(overlay: Overlay) -> NDArray[np.str_]:
+    """(n_rows, n_columns) colour of what is written on every square."""
+    squares = square_colours(overlay)
+    inks = [colours.hexadecimal(colours.ink_on((r, g, b))) for r, g, b in squares.reshape(-1, 3).tolist()]
+    return np.array(inks).reshape(squares.shape[:2])
+
+
+def _write_marks(axes: "Axes", overlay: Overlay, side: float) -> None:
+    inks = _inks(overlay)
+    for (row, column), mark in overlay.layout.marks.items():
+        axes.text(
+            column - 0.36,
+            row - 0.33,
+            mark,
+            ha="center",
+            va="center",
+            fontsize=min(10, 12 * side + 2),
+            color=inks[row, column],
+        )
+
+
+def _write_numbers(axes: "Axes", overlay: Overlay, side: float) -> None:
+    inks = _inks(overlay)
+    drop = 0.0 if overlay.weights is None else 0.29
+    longest = max(map(len, overlay.texts))
+    # A digit is about 0.6 of its height wide; 72 points are an inch.
+    size = min(11.0, 18 * side, 0.86 * side * 72 / (0.62 * longest))
+    for text, (row, column) in zip(overlay.texts, overlay.layout.cells.tolist(), strict=True):
+        if row >= 0 and text:
+            axes.text(column, row + drop, text, ha="center", va="center", fontsize=size, color=inks[row, column])

@@ -1,0 +1,180 @@
+"""Pictures of problems without a plane: the arms of a bandit, two doors, the links of a chain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.errors import ParameterError, unknown
+from rlsuite.rendering.canvas import Sheet, fitted, with_caption, write
+from rlsuite.rendering.colours import FLOOR, INK, LINE, ORANGE, PAPER
+from rlsuite.rendering.drawing import status
+
+LARGEST_BOX: Final = 96
+"""Side in pixels of the boxes of a short row."""
+
+PICTURE_WIDTH: Final = 768
+"""Pixels that a row may fill before its boxes shrink, to `SMALLEST_BOX`; then the row is broken."""
+
+SMALLEST_BOX: Final = 40
+
+BOXES_ON_A_PAGE: Final = 10 * (PICTURE_WIDTH // SMALLEST_BOX)
+"""Ten full rows."""
+
+MARGIN: Final = 8
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class BoxesDrawing:
+    """A row of labelled boxes, one of them highlighted.
+
+    Parameters
+    ----------
+    labels
+        One text per box.
+    follow
+        What decides the highlighted box: the ``"state"``, or the last ``"action"``. A drawing that follows actions
+        never looks at the state, which therefore stays hidden, as it must in a POMDP.
+    boxes
+        Box of each state (or action); None for "no box". Default: the i-th state (action) has the i-th box.
+    action_labels
+        Names of the actions, for the line below the boxes. Default: the label of the box of an action when actions
+        are followed, else "action 0" and so on.
+
+    Of more than `BOXES_ON_A_PAGE` boxes, only the page that holds the highlighted one is drawn.
+
+    Raises
+    ------
+    ParameterError
+        If there are no labels, `follow` is misspelt, or `boxes` names a box that does not exist.
+
+    Examples
+    --------
+    A bandit highlights the arm pulled last; the tiger's listener sees two doors and what was heard, never the tiger:
+
+    >>> print(BoxesDrawing(["arm 0", "arm 1"], follow="action").ansi(0, 1, 0.5), end="")
+     arm 0  [arm 1]
+    arm 1, reward 0.5
+    >>> labels = ["listen", "open left", "open right"]
+    >>> doors = BoxesDrawing(["left", "right"], follow="action", boxes=[None, 0, 1], action_labels=labels)
+    >>> print(doors.ansi(0, 0, -1.0, "heard: tiger left"), end="")
+     left   right
+    listen, reward -1 | heard: tiger left
+    """
+
+    labels: tuple[str, ...]
+    follow: Literal["state", "action"]
+    boxes: tuple[int | None, ...]
+    action_labels: tuple[str, ...]
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        follow: Literal["state", "action"] = "state",
+        boxes: Sequence[int | None] | None = None,
+        action_labels: Sequence[str] | None = None,
+    ) -> None:
+        if not labels:
+            raise ParameterError("a row of boxes needs at least one label")
+        if follow not in ("state", "action"):
+            raise ParameterError(unknown("way to follow", follow, ["state", "action"]))
+        places = tuple(range(len(labels))) if boxes is None else tuple(boxes)
+        for index, box in enumerate(places):
+            if box is not None and not 0 <= box < len(labels):
+                raise ParameterError(f"boxes[{index}] = {box}, needed 0 to {len(labels) - 1}, or None for no box")
+        if action_labels is None:
+            action_labels = labels if follow == "action" and boxes is None else ()
+        object.__setattr__(self, "labels", tuple(labels))
+        object.__setattr__(self, "follow", follow)
+        object.__setattr__(self, "boxes", places)
+        object.__setattr__(self, "action_labels", tuple(action_labels))
+
+    def ansi(self, state: int, action: int | None = None, reward: float | None = None, caption: str = "") -> str:
+        """Draw the boxes in characters, brackets round the highlighted one.
+
+        Parameters
+        ----------
+        state
+            Looked at only when states are followed.
+        action, reward
+            What was done last and what that brought; None after a reset.
+        caption
+            Added to the last line: the last observation, for instance.
+
+        Returns
+        -------
+        str
+            The labels, then a line with action and reward.
+        """
+        chosen = self._highlighted(state, action)
+        page = self._page(chosen)
+        boxes = [f"[{self.labels[box]}]" if box == chosen else f" {self.labels[box]} " for box in page]
+        rows = [
+            " ".join(boxes[first : first + self._columns]).rstrip() for first in range(0, len(boxes), self._columns)
+        ]
+        return "\n".join([*rows, status(self._action_word(action), reward, caption)]) + "\n"
+
+    def rgb(
+        self, state: int, action: int | None = None, reward: float | None = None, caption: str = ""
+    ) -> NDArray[np.uint8]:
+        """Draw the boxes in pixels, the highlighted one in orange.
+
+        Parameters
+        ----------
+        state, action, reward, caption
+            As for `ansi`.
+
+        Returns
+        -------
+        numpy.ndarray
+            (height, width, 3) uint8, of the same size for every state.
+        """
+        chosen = self._highlighted(state, action)
+        page, side = self._page(chosen), self._side
+        n_rows = -(-min(len(self.labels), BOXES_ON_A_PAGE) // self._columns)
+        sheet = Sheet(self._columns * side + 2 * MARGIN, n_rows * side + 2 * MARGIN, PAPER)
+        for place, box in enumerate(page):
+            self._paint_box(sheet, *self._corner(place), highlighted=box == chosen)
+        picture = sheet.finish()
+        shown = [fitted(self.labels[box], 0.74 * side, round(0.22 * side), 8) for box in page]
+        size = min(size for _, size in shown)
+        for place, (text, _) in enumerate(shown):
+            left, top = self._corner(place)
+            write(picture, (left + side / 2, top + side / 2), text, size, INK)
+        return with_caption(picture, status(self._action_word(action), reward, caption))
+
+    def _highlighted(self, state: int, action: int | None) -> int | None:
+        index = state if self.follow == "state" else action
+        return None if index is None else self.boxes[index]
+
+    def _action_word(self, action: int | None) -> str:
+        if action is None:
+            return ""
+        return self.action_labels[action] if self.action_labels else f"action {action}"
+
+    @property
+    def _columns(self) -> int:
+        return min(len(self.labels), PICTURE_WIDTH // SMALLEST_BOX)
+
+    def _page(self, chosen: int | None) -> range:
+        """Boxes of the page that holds the chosen one."""
+        first = (chosen or 0) // BOXES_ON_A_PAGE * BOXES_ON_A_PAGE
+        return range(first, min(first + BOXES_ON_A_PAGE, len(self.labels)))
+
+    @property
+    def _side(self) -> int:
+        return min(LARGEST_BOX, PICTURE_WIDTH // self._columns)
+
+    def _corner(self, place: int) -> tuple[int, int]:
+        row, column = divmod(place, self._columns)
+        return MARGIN + column * self._side, MARGIN + row * self._side
+
+    def _paint_box(self, sheet: Sheet, left: int, top: int, *, highlighted: bool) -> None:
+        gap, edge = 0.05 * self._side, 3 if highlighted else 1.5
+        right, bottom = left + self._side - gap, top + self._side - gap
+        left_edge, top_edge, radius = left + gap, top + gap, 0.12 * self._side
+        sheet.box(left_edge, top_edge, right, bottom, INK if highlighted else LINE, radius=radius)
+        inside = (left_edge + edge, top_edge + edge, right - edge, bottom - edge)
+        sheet.box(*inside, ORANGE if highlighted else FLOOR, radius=radius - edge)

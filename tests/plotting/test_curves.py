@@ -1,0 +1,258 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from scipy import stats
+
+from rlsuite import plotting
+from rlsuite.errors import ParameterError, RlsuiteWarning
+
+
+def line_of(ax, label):
+    """The mean of an agent: the line that stands in the legend."""
+    [line] = [line for line in ax.get_lines() if line.get_label() == label]
+    return line
+
+
+def band_of(ax, index=0):
+    """Lower and upper edge of a band, by x."""
+    corners = np.unique(ax.collections[index].get_paths()[0].vertices, axis=0)
+    x = np.unique(corners[:, 0])
+    low = [corners[corners[:, 0] == at, 1].min() for at in x]
+    high = [corners[corners[:, 0] == at, 1].max() for at in x]
+    return x, np.array(low), np.array(high)
+
+
+def by_hand(samples):
+    """Mean and 95 % Student interval, computed by another library."""
+    mean = samples.mean(axis=0)
+    return mean, *stats.t.interval(0.95, len(samples) - 1, loc=mean, scale=stats.sem(samples, axis=0))
+
+
+@pytest.mark.parametrize("name", ["cumulative_reward", "regret", "evaluation"])
+def test_line_and_band_are_mean_and_interval_over_seeds(results_of, name):
+    results = results_of()
+    ax = plotting.figures()[name](results)
+    mean, low, high = by_hand(np.stack([getattr(record, name) for record in results.records]))
+    time = results.evaluation_time if name == "evaluation" else results.time
+    line = line_of(ax, "QLearning")
+    np.testing.assert_array_equal(line.get_xdata(), time)
+    np.testing.assert_allclose(line.get_ydata(), mean)
+    x, drawn_low, drawn_high = band_of(ax)
+    np.testing.assert_array_equal(x, time)
+    np.testing.assert_allclose(drawn_low, low)
+    np.testing.assert_allclose(drawn_high, high)
+
+
+def test_returns_against_episodes_are_cut_to_what_all_seeds_finished(results_of, caption_of):
+    results = results_of(seeds=10, episodes=[40, 33, *[50] * 8])
+    ax = plotting.episode_return(results, smooth=1)
+    mean, low, _ = by_hand(np.stack([record.episode_return[:33] for record in results.records]))
+    np.testing.assert_array_equal(line_of(ax, "QLearning").get_xdata(), np.arange(1, 34))
+    np.testing.assert_allclose(line_of(ax, "QLearning").get_ydata(), mean)
+    np.testing.assert_allclose(band_of(ax)[1], low)
+    assert "Cut to the episodes that every seed finished (QLearning: 33)." in caption_of(ax)
+    assert "latest" not in caption_of(ax)
+
+
+def test_smoothing_averages_the_latest_episodes_of_each_seed(results_of, caption_of):
+    results = results_of()
+    ax = plotting.episode_return(results, smooth=4)
+    returns = np.stack([record.episode_return for record in results.records])
+    smoothed = np.stack([returns[:, max(0, last - 3) : last + 1].mean(axis=1) for last in range(60)], axis=1)
+    mean, _, high = by_hand(smoothed)
+    np.testing.assert_allclose(line_of(ax, "QLearning").get_ydata(), mean)
+    np.testing.assert_allclose(band_of(ax)[2], high)
+    assert "Each return is the mean of the latest 4 episodes of its seed." in caption_of(ax)
+
+
+def test_by_default_one_fiftieth_of_the_episodes_is_averaged(results_of, caption_of):
+    caption = caption_of(plotting.episode_return(results_of(episodes=[500] * 12)))
+    assert "latest 10 episodes" in caption
+
+
+def test_returns_against_steps_are_those_of_the_latest_finished_episodes(results_of):
+    results = results_of(seeds=10)
+    ax = plotting.episode_return(results, against="steps", smooth=1)
+    line = line_of(ax, "QLearning")
+    ends = [np.cumsum(record.episode_length) for record in results.records]
+    assert line.get_xdata()[0] == max(end[0] for end in ends)
+    assert line.get_xdata()[-1] == min(end[-1] for end in ends)
+    for step, drawn in zip(line.get_xdata(), line.get_ydata(), strict=True):
+        latest = [record.episode_return[end <= step][-1] for record, end in zip(results.records, ends, strict=True)]
+        assert drawn == pytest.approx(np.mean(latest))
+    assert ax.get_xlabel() == "environment steps"
+
+
+def test_seeds_without_a_common_time_are_refused(results_of):
+    results = results_of(seeds=2, episodes=[1, 1])
+    early, late = (dataclasses.replace(results.records[0], episode_length=np.array([steps])) for steps in (5, 6))
+    with pytest.raises(ParameterError, match="the seeds of QLearning have no common time"):
+        plotting.episode_return(dataclasses.replace(results, records=[early, late]), against="steps")
+
+
+def test_long_curves_are_drawn_at_evenly_spread_episodes(results_of):
+    results = results_of(seeds=10, episodes=[30_000] * 10)
+    line = line_of(plotting.episode_return(results, smooth=1), "QLearning")
+    episodes = line.get_xdata().astype(int)
+    assert (len(episodes), episodes[0], episodes[-1]) == (1000, 1, 30_000)
+    assert set(np.diff(episodes)) == {30, 31}
+    returns = np.stack([record.episode_return for record in results.records])
+    np.testing.assert_allclose(line.get_ydata(), returns[:, episodes - 1].mean(axis=0))
+
+
+def test_captions_say_what_is_drawn(results_of, caption_of):
+    caption = caption_of(plotting.cumulative_reward(results_of(seeds=30)))
+    assert caption == (
+        "Lines: mean over n = 30 seeds. Bands: 95% confidence interval of the mean (Student t over seeds). "
+        "Time: environment steps."
+    )
+    episodes = [results_of("QLearning", 5, unit="episodes"), results_of("Sarsa", 7, unit="episodes")]
+    ax = plotting.cumulative_reward(episodes)
+    assert "mean over seeds (QLearning: n = 5, Sarsa: n = 7)" in caption_of(ax)
+    assert "Time: episodes." in caption_of(ax)
+    assert ax.get_xlabel() == "episodes"
+    assert ax.get_title(loc="left") == "rlsuite/GridGoal-v0"
+
+
+def test_few_seeds_are_drawn_one_by_one(results_of, caption_of):
+    few, many = results_of(seeds=9), results_of(seeds=10)
+    ax = plotting.cumulative_reward(few)
+    assert len(ax.get_lines()) == 1 + 9
+    drawn = sorted(float(line.get_ydata()[-1]) for line in ax.get_lines() if line.get_linewidth() < 1)
+    assert drawn == sorted(float(record.cumulative_reward[-1]) for record in few.records)
+    assert "Thin lines: single seeds." in caption_of(ax)
+    ax = plotting.cumulative_reward(many)
+    assert len(ax.get_lines()) == 1
+    assert "Thin" not in caption_of(ax)
+
+
+def test_one_seed_is_drawn_without_a_band_and_with_a_warning(results_of, caption_of):
+    results = results_of(seeds=1)
+    with pytest.warns(
+        RlsuiteWarning, match=r"QLearning: one seed: no interval can be drawn \(pass seeds=10\)\."
+    ) as seen:
+        ax = plotting.cumulative_reward(results)
+    assert seen[0].filename == __file__
+    assert len(ax.collections) == 0
+    np.testing.assert_array_equal(line_of(ax, "QLearning").get_ydata(), results.records[0].cumulative_reward)
+    assert caption_of(ax).startswith("One seed: no interval.")
+
+
+def test_a_single_point_shows_its_interval_as_a_bar(results_of):
+    results = results_of(episodes=[1] * 12)
+    ax = plotting.episode_return(results)
+    mean, low, high = by_hand(np.stack([record.episode_return for record in results.records]))
+    assert line_of(ax, "QLearning").get_ydata() == pytest.approx(mean)
+    [[bottom, top]] = ax.collections[0].get_segments()
+    assert (bottom[1], top[1]) == (pytest.approx(low[0]), pytest.approx(high[0]))
+    assert [tick for tick in ax.get_xticks() if ax.get_xlim()[0] < tick < ax.get_xlim()[1]] == [1.0]
+
+
+def test_the_optimum_is_one_dashed_line(results_of, caption_of):
+    ax = plotting.evaluation([results_of("QLearning"), results_of("Sarsa")])
+    assert ax.get_legend_handles_labels()[1] == ["QLearning", "Sarsa", "optimum"]
+    line = line_of(ax, "optimum")
+    assert set(line.get_ydata()) == {81.0}
+    assert line.get_color() == "#000000"
+    assert "Dashed: exact optimum." in caption_of(ax)
+
+
+def test_the_optimum_of_drawn_problems_is_their_mean(results_of, caption_of):
+    results = results_of(seeds=3)
+    records = [dataclasses.replace(record, optimal_value=float(record.seed)) for record in results.records]
+    ax = plotting.evaluation(dataclasses.replace(results, records=records))
+    assert set(line_of(ax, "optimum").get_ydata()) == {1.0}
+    assert "mean over the problems of the seeds" in caption_of(ax)
+
+
+def test_agents_that_discount_differently_have_their_own_optimum(results_of):
+    ax = plotting.evaluation([results_of("QLearning"), results_of("Sarsa", optimal_value=90.0)])
+    assert set(line_of(ax, "optimum (QLearning)").get_ydata()) == {81.0}
+    assert set(line_of(ax, "optimum (Sarsa)").get_ydata()) == {90.0}
+    assert line_of(ax, "optimum (Sarsa)").get_color() == line_of(ax, "Sarsa").get_color()
+
+
+def test_an_unknown_optimum_is_not_drawn(results_of, caption_of):
+    ax = plotting.evaluation(results_of(optimal_value=None))
+    assert ax.get_legend_handles_labels()[1] == ["QLearning"]
+    assert "optimum" not in caption_of(ax)
+
+
+def test_an_agent_looks_the_same_in_every_figure(results_of):
+    q_learning, sarsa = results_of("QLearning"), results_of("Sarsa")
+    looks = set()
+    for draw in plotting.figures().values():
+        for drawn in ([q_learning, sarsa], [sarsa, q_learning], sarsa):
+            line = line_of(draw(drawn), "Sarsa")
+            looks.add((line.get_color(), line.get_linestyle()))
+    assert len(looks) == 1
+
+
+def test_a_palette_of_the_run_rules(results_of):
+    labels = [f"agent {index}" for index in range(12)]
+    palette = plotting.Palette(labels)
+    for label in labels:
+        ax = plotting.regret(results_of(label), palette=palette)
+        assert line_of(ax, label).get_color() == palette[label].colour
+
+
+def test_figures_are_drawn_where_one_asks_and_nothing_stays_behind(results_of):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    top, bottom = Figure(layout="constrained").subplots(2)
+    assert plotting.cumulative_reward(results_of(), ax=top) is top
+    assert plotting.regret(results_of(), ax=bottom) is bottom
+    assert plotting.regret(results_of()).figure is not top.figure
+    assert pyplot.get_fignums() == []
+
+
+@pytest.mark.parametrize("name", ["cumulative_reward", "regret", "evaluation", "episode_return"])
+def test_neither_caption_nor_legend_nor_title_is_cut_off_or_covered(results_of, name):
+    labels = ["QLearning, epsilon 0.1", "Sarsa, epsilon 0.1, a rather long label", "DeterministicQLearning"]
+    ax = plotting.figures()[name]([results_of(label, seeds=5) for label in labels])
+    figure = ax.figure
+    figure.draw_without_rendering()
+    [caption] = [text for text in ax.texts if text.get_gid() == "caption"]
+    title = ax.title if ax.title.get_text() else ax._left_title
+    boxes = [artist.get_window_extent() for artist in (caption, ax.xaxis.label, ax.get_legend(), title)]
+    for box in boxes:
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
+        assert not box.overlaps(ax.get_window_extent().padded(-3))
+    for index, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:index])
+
+
+def test_a_dollar_in_a_name_is_a_dollar(results_of, tmp_path):
+    results = [results_of("cost $1", environment="$x"), results_of("cost $2^", environment="$x")]
+    ax = plotting.cumulative_reward(results)
+    plotting.save(ax, tmp_path / "dollars.png")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["cost $1", "cost $2^"]
+
+
+def test_what_cannot_be_drawn_is_named(results_of):
+    results = results_of()
+    empty = np.zeros(0)
+    with pytest.raises(ParameterError, match=r"no results to draw: pass what rl\.train"):
+        plotting.cumulative_reward([])
+    with pytest.raises(ParameterError, match=r"QLearning in rlsuite/GridGoal-v0 hold no seeds"):
+        plotting.cumulative_reward(results_of(seeds=0))
+    with pytest.raises(ParameterError, match=r"two results are labelled 'QLearning'"):
+        plotting.regret([results, results])
+    with pytest.raises(ParameterError, match=r"different environments \(Taxi-v4, rlsuite/GridGoal-v0\)"):
+        plotting.regret([results, results_of("Sarsa", environment="Taxi-v4")])
+    with pytest.raises(ParameterError, match=r"different units \(episodes, steps\)"):
+        plotting.regret([results, results_of("Sarsa", unit="episodes")])
+    with pytest.raises(ParameterError, match=r"QLearning hold no regret: the optimum of .*GridGoal-v0 is not known"):
+        plotting.regret(results_of(regret=empty))
+    with pytest.raises(ParameterError, match=r"QLearning hold no evaluations: train with evaluate_every="):
+        plotting.evaluation(results_of(evaluation=empty))
+    with pytest.raises(ParameterError, match=r"hold no finished episode in seed 1: train longer"):
+        plotting.episode_return(results_of(seeds=2, episodes=[5, 0]))
+    with pytest.raises(ParameterError, match=r"smooth=0"):
+        plotting.episode_return(results, smooth=0)
+    with pytest.raises(ParameterError, match=r"did you mean 'steps'\?"):
+        plotting.episode_return(results, against="step")
+    with pytest.raises(ParameterError, match=r"unknown agent of this palette 'QLearning'"):
+        plotting.regret(results, palette=plotting.Palette(["Sarsa"]))

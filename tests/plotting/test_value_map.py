@@ -1,0 +1,139 @@
+import gymnasium
+import numpy as np
+import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.quiver import Quiver
+
+from rlsuite.errors import EnvironmentNotFound, ParameterError, UnsuitableEnvironment
+from rlsuite.plotting import value_map
+from rlsuite.rendering import GridLayout
+from rlsuite.rendering.colours import PAPER, UNKNOWN, VIRIDIS, WALL
+from rlsuite.rendering.painting import MARK_COLOURS
+
+
+@pytest.fixture
+def grid_goal():
+    cells = [(1, 0), (1, 1), (1, 2), (0, 0), (0, 1), (0, 2)]
+    return GridLayout(2, 3, cells, marks={(1, 0): "S", (0, 2): "G"}, arrows=[(0, -1), (0, 1), (-1, 0), (1, 0)])
+
+
+def arrows_of(ax):
+    """(square, direction) of every arrow."""
+    [quiver] = [artist for artist in ax.collections if isinstance(artist, Quiver)]
+    found = set()
+    for (x, y), across, down in zip(quiver.get_offsets(), quiver.U, quiver.V, strict=True):
+        middle = (x + across / 2, y + down / 2)
+        found.add((round(float(middle[1])), round(float(middle[0])), int(np.sign(down)), int(np.sign(across))))
+    return found
+
+
+def numbers_of(ax):
+    return {
+        (round(text.get_position()[1]), text.get_position()[0]): text.get_text()
+        for text in ax.texts
+        if text.get_text()[-1].isdigit()
+    }
+
+
+def test_numbers_colours_and_marks(grid_goal, caption_of):
+    ax = value_map(grid_goal, [81, 90, 100, 90, 100, 0])
+    pixels = ax.images[0].get_array()
+    assert tuple(pixels[0, 2]) == tuple(VIRIDIS[0])
+    assert tuple(pixels[1, 2]) == tuple(VIRIDIS[-1])
+    assert numbers_of(ax) == {(1, 0): "81", (1, 1): "90", (1, 2): "100", (0, 0): "90", (0, 1): "100", (0, 2): "0"}
+    assert [text.get_text() for text in ax.texts if text.get_text() in "SG"] == ["S", "G"]
+    assert caption_of(ax) == "Colour: value of the state."
+
+
+def test_all_tied_actions_have_an_arrow(grid_goal, caption_of):
+    no = -np.inf
+    q = [[no, 81, 81, no], [72.9, 90, 90, no], [81, no, 100, no], [no, 90, no, 72.9], [81, 100, no, 81], [no] * 4]
+    ax = value_map(grid_goal, q=q)
+    right, up = (0, 1), (-1, 0)
+    assert arrows_of(ax) == {
+        (1, 0, *right), (1, 0, *up), (1, 1, *right), (1, 1, *up), (1, 2, *up), (0, 0, *right), (0, 1, *right),
+    }  # fmt: skip
+    # Without a value of its own, each square shows its best action value; the goal, which has none, stays empty.
+    assert numbers_of(ax) == {(1, 0): "81", (1, 1): "90", (1, 2): "100", (0, 0): "90", (0, 1): "100"}
+    assert tuple(ax.images[0].get_array()[0, 2]) == UNKNOWN
+    assert "Arrows: all best actions." in caption_of(ax)
+
+
+def test_probabilities_are_lengths(grid_goal):
+    policy = np.zeros((6, 4))
+    policy[4] = [0.2, 0.8, 0.0, 0.0]
+    [quiver] = [
+        artist for artist in value_map(grid_goal, np.zeros(6), policy).collections if isinstance(artist, Quiver)
+    ]
+    left, right = sorted(quiver.U)
+    assert left < 0 < -left < right
+
+
+@pytest.mark.parametrize(("env_id", "n_arrows"), [("FrozenLake-v1", 11), ("CliffWalking-v1", 37)])
+def test_gymnasiums_grids_have_no_arrows_where_nobody_acts(env_id, n_arrows):
+    env = gymnasium.make(env_id)
+    n_states = env.observation_space.n
+    ax = value_map(env, np.arange(n_states), np.ones(n_states, dtype=int))
+    assert len(arrows_of(ax)) == n_arrows
+    assert ax.get_title(loc="left") == env_id
+
+
+def test_walls_holes_and_missing_values():
+    layout = GridLayout(1, 4, [(0, 0), (0, 2), (-1, -1)], walls=[[False, True, False, False]])
+    ax = value_map(layout, [1.0, np.nan, 5.0])
+    assert [tuple(colour) for colour in ax.images[0].get_array()[0, 1:]] == [WALL, UNKNOWN, PAPER]
+
+
+def test_an_environment_may_be_named():
+    ax = value_map("FrozenLake-v1", np.zeros(16))
+    assert ax.get_title(loc="left") == "FrozenLake-v1"
+    with pytest.raises(EnvironmentNotFound, match="FrozenLak-v1"):
+        value_map("FrozenLak-v1", np.zeros(16))
+
+
+def test_a_marked_square_without_a_state_keeps_its_colour():
+    ax = value_map(GridLayout(1, 2, [(0, 0)], marks={(0, 1): "X"}), [1.0])
+    assert tuple(ax.images[0].get_array()[0, 1]) == MARK_COLOURS["X"]
+
+
+def test_staying_is_a_dot():
+    layout = GridLayout(1, 2, [(0, 0), (0, 1)], arrows=[(0, 0), (0, 1)])
+    ax = value_map(layout, [0.0, 1.0], [1, 0])
+    [dots] = [artist for artist in ax.collections if type(artist) is PathCollection]
+    assert dots.get_offsets().tolist() == [[1.0, -0.14]]
+
+
+def test_large_grids_show_colours_only():
+    ax = value_map(GridLayout.row_major(300, 300, actions=["left"]), np.arange(90_000.0), np.zeros(90_000, dtype=int))
+    assert [text.get_gid() for text in ax.texts] == ["caption"]
+    assert len(ax.collections) == 0
+
+
+def test_numbers_stay_inside_their_squares():
+    ax = value_map(
+        GridLayout.row_major(8, 8, actions=["left"]), -np.linspace(100.0, 999.9, 64), np.zeros(64, dtype=int)
+    )
+    ax.figure.draw_without_rendering()
+    side = ax.get_window_extent().width / 8
+    widths = [text.get_window_extent().width for text in ax.texts if text.get_gid() != "caption"]
+    assert len(widths) == 64
+    assert max(widths) < side
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({}, "nothing to draw"),
+        ({"policy": [0] * 6, "q": np.zeros((6, 4))}, "policy= or q=, not both"),
+        ({"value": [1.0]}, r"value has shape \(1,\), needed \(6,\)"),
+        ({"q": np.zeros((5, 4))}, r"policy has shape|value has shape \(5,\)"),
+    ],
+)
+def test_wrong_arguments_are_refused(grid_goal, arguments, complaint):
+    with pytest.raises(ParameterError, match=complaint):
+        value_map(grid_goal, **arguments)
+
+
+def test_an_environment_without_a_plane_is_refused():
+    with pytest.raises(UnsuitableEnvironment, match="Taxi-v4"):
+        value_map(gymnasium.make("Taxi-v4"), np.zeros(500))

@@ -1,0 +1,36 @@
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+from matplotlib import colormaps
+
+from rlsuite.rendering.colours import heat, ink_on
+
+
+def test_the_embedded_table_is_viridis():
+    def reference(fraction):
+        return np.rint(255 * colormaps["viridis"](fraction)[:, :3])
+
+    anchors = np.linspace(0.0, 1.0, 17)
+    np.testing.assert_array_equal(heat(anchors), reference(anchors))
+    between = np.linspace(0.0, 1.0, 1001)
+    assert np.abs(heat(between) - reference(between)).max() <= 6  # of 255
+
+
+def test_larger_is_lighter():
+    luma = heat(np.linspace(0.0, 1.0, 256)) @ np.array([0.299, 0.587, 0.114])
+    assert all(later > earlier - 0.5 for earlier, later in pairwise(luma))
+    assert luma[-1] - luma[0] > 150
+
+
+def test_ink_stands_out_on_every_shade():
+    for colour in heat(np.linspace(0.0, 1.0, 64)).tolist():
+        ink = np.array(ink_on(tuple(colour)))
+        assert abs((ink - colour) @ np.array([0.299, 0.587, 0.114])) > 95
+
+
+def test_rendering_needs_no_plotting_library():
+    code = "import sys, rlsuite.rendering; print('matplotlib' in sys.modules, 'gymnasium' in sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.split() == ["False", "False"]
