@@ -1,43 +1,60 @@
-"""Checks of single arguments at the door, for functions that take a number or a choice from a user."""
+"""Checks of single numbers at the door; each names the argument that is wrong and what is allowed."""
 
-from numbers import Real
+import math
+from numbers import Integral, Real
+
+import numpy as np
 
 from rlsuite.errors import ParameterError
 
 
-def whole_number(name: str, value: object, at_least: int) -> int:
-    """Return a whole number that is large enough, or name the argument that is not.
+def whole_number(name: str, value: object, at_least: int = 1) -> int:
+    """Return `value` as an int that is at least `at_least`.
 
     Raises
     ------
     ParameterError
-        If ``value`` is not an int, or smaller than ``at_least``.
+        If `value` is no whole number, or smaller.
 
     Examples
     --------
-    >>> whole_number("steps", 100, at_least=1)
+    >>> whole_number("steps", 100)
     100
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-        raise ParameterError(f"{name}={value!r} must be a whole number, at least {at_least}")
-    return value
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise ParameterError(f"{name}={value!r} is not a whole number")
+    if int(value) < at_least:
+        raise ParameterError(f"{name}={value!r} is less than {at_least}")
+    return int(value)
 
 
-def fraction(name: str, value: object) -> float:
-    """Return a number within [0, 1], or name the argument that is not.
+def finite_number(name: str, value: object) -> float:
+    """Return `value` as a finite float.
 
     Raises
     ------
     ParameterError
-        If ``value`` is not a number, or lies outside [0, 1].
+        If `value` is no number, NaN or infinite.
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
+        raise ParameterError(f"{name}={value!r} is not a finite number")
+    return float(value)
+
+
+def fraction(name: str, value: object) -> float:
+    """Return `value` as a float in [0, 1].
+
+    Raises
+    ------
+    ParameterError
+        If `value` is no number, or lies outside.
 
     Examples
     --------
     >>> fraction("gamma", 0.9)
     0.9
     """
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise ParameterError(f"{name}={value!r} must be a number")
-    if not 0.0 <= float(value) <= 1.0:
-        raise ParameterError(f"{name}={value!r} lies outside [0, 1]")
-    return float(value)
+    number = finite_number(name, value)
+    if not 0.0 <= number <= 1.0:
+        raise ParameterError(f"{name}={number:g} is not in [0, 1]")
+    return number

@@ -1,0 +1,74 @@
+"""Names of the array types that the models exchange."""
+
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+AnyArray: TypeAlias = NDArray[Any]
+FloatArray: TypeAlias = NDArray[np.float64]
+IndexArray: TypeAlias = NDArray[np.int64]
+StateArray: TypeAlias = NDArray[np.int32]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+
+class SparseLike(Protocol):
+    """What rlsuite needs of a matrix of ``scipy.sparse``: every format has it."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows and columns."""
+        ...
+
+    def tocsr(self) -> Any:
+        """Return the matrix in compressed row form."""
+        ...
+
+
+class CsrMatrix(Protocol):
+    """A ``scipy.sparse.csr_array`` of float64, as far as rlsuite looks into one.
+
+    SciPy ships no types, and its separate stubs leave the arrays inside a sparse matrix open.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        ...
+
+    @property
+    def indptr(self) -> IndexArray:
+        """Where each row begins and ends."""
+        ...
+
+    @property
+    def indices(self) -> IndexArray:
+        """Column of each stored entry."""
+        ...
+
+    @property
+    def data(self) -> FloatArray:
+        """Value of each stored entry."""
+        ...
+
+    def toarray(self) -> FloatArray:
+        """Return the dense array."""
+        ...
+
+
+class Rows(NamedTuple):
+    """Transitions as rows over (state, action): the form in which every way into a model ends.
+
+    The row of the pair (s, a) is ``indptr[s * A + a] : indptr[s * A + a + 1]``; an empty row is an illegal action.
+    """
+
+    indptr: IndexArray
+    """(S * A + 1,) int64"""
+    next_state: AnyArray
+    """(N,) integers"""
+    probability: FloatArray
+    """(N,) float64"""
+    reward: FloatArray
+    """(N,) float64, the mean reward of the transition"""
+    terminated: BoolArray
+    """(N,) bool, whether this transition ends the episode"""

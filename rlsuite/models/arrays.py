@@ -1,0 +1,215 @@
+"""From ``P[s, a, s']`` and ``R``, dense or sparse per action, to rows.
+
+Several layouts are in use. ``order="sas"`` is Sutton & Barto's p(s' | s, a) with the action in the middle;
+``order="ass"``, one matrix per action, is that of MDPtoolbox and of Puterman's P_a.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, TypeGuard, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.errors import ModelError, ParameterError, unknown
+from rlsuite.models import row_checks, validation
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, Rows, SparseLike
+
+Order: TypeAlias = Literal["sas", "ass"]
+Tables: TypeAlias = ArrayLike | Sequence[SparseLike]
+"""A dense array, or one sparse (S, S) matrix per action."""
+
+ROWS_OF = {"sas": "P[s, a, :]", "ass": "P[a, s, :]"}
+
+
+def rows_from_arrays(
+    P: Tables, R: Tables, *, order: Order, terminated: Tables | None, legal: ArrayLike | None
+) -> tuple[Rows, int, BoolArray]:
+    """Return the rows, the number of actions, and the states (S,) bool in which an episode may start by default."""
+    if order not in ROWS_OF:
+        raise ParameterError(unknown("order", order, ROWS_OF))
+    if is_sparse(P):
+        state, action, next_state, probability, states, actions = _entries_of_sparse(P)
+        rows_name = "P[a][s, :]"
+    else:
+        state, action, next_state, probability, states, actions = _entries_of_dense(cast("ArrayLike", P), order)
+        rows_name = ROWS_OF[order]
+    is_terminal = _terminal_states(terminated, states)
+    mask = _legal_pairs(legal, states, actions, is_terminal, state, action, order)
+
+    kept = mask[state, action]
+    if not kept.all():
+        state, action, next_state, probability = state[kept], action[kept], next_state[kept], probability[kept]
+    indptr = np.zeros(states * actions + 1, dtype=np.int64)
+    np.cumsum(np.bincount(state * actions + action, minlength=states * actions), out=indptr[1:])
+
+    missing = mask & (np.diff(indptr).reshape(states, actions) == 0)
+    if missing.any():
+        s, a = (int(i) for i in np.argwhere(missing)[0])
+        row_checks.bad_row_sum(s, a, 0.0, f"{rows_name}; if the action is illegal there, say so with legal=")
+    row_checks.probabilities(probability, indptr, actions, rows_name)
+
+    reward = _rewards(R, order, states, actions, state, action, next_state)
+    can_start = cast("BoolArray", mask.any(axis=1))
+    if is_terminal is not None:
+        ended = is_terminal[next_state]
+    elif terminated is not None:
+        ended = validation.booleans(
+            "terminated", _lookup("terminated", terminated, order, states, actions, state, action, next_state)
+        )
+    else:
+        ended = ~can_start[next_state]
+    if is_terminal is not None:
+        can_start = can_start & ~is_terminal
+    return Rows(indptr, next_state, probability, reward, ended), actions, can_start
+
+
+def is_sparse(tables: object) -> TypeGuard[Sequence[SparseLike]]:
+    """Whether `tables` is a sequence of sparse matrices."""
+    if hasattr(tables, "tocsr"):
+        raise ModelError("one sparse matrix was given; a sequence of them is needed, one (S, S) matrix per action")
+    if not isinstance(tables, Sequence):
+        return False
+    listed = cast("Sequence[object]", tables)
+    sparse = [hasattr(one, "tocsr") for one in listed]
+    if any(sparse) and not all(sparse):
+        raise ModelError(f"matrix {sparse.index(False)} is not sparse, but others are: give all of them in one form")
+    return bool(sparse) and sparse[0]
+
+
+_Entries: TypeAlias = tuple[AnyArray, AnyArray, AnyArray, FloatArray, int, int]
+
+
+def _entries_of_dense(P: ArrayLike, order: Order) -> _Entries:
+    dense = validation.floats("P", P)
+    if dense.ndim != 3:
+        raise ModelError(
+            f"P has {dense.ndim} dimensions, not 3: P[s, a, s'], or P[a, s, s'] with order='ass', "
+            "or a sequence of sparse matrices, one per action"
+        )
+    if order == "ass":
+        if dense.shape[1] != dense.shape[2]:
+            hint = "; it looks like P[s, a, s']: leave order out" if dense.shape[0] == dense.shape[2] else ""
+            raise ModelError(f"P has shape {dense.shape}, not (A, S, S){hint}")
+        dense = dense.transpose(1, 0, 2)
+    elif dense.shape[0] != dense.shape[2]:
+        hint = "; it looks like P[a, s, s']: pass order='ass'" if dense.shape[1] == dense.shape[2] else ""
+        raise ModelError(f"P has shape {dense.shape}, not (S, A, S){hint}")
+    states, actions, _ = dense.shape
+    _at_least_one(states, actions)
+    state, action, next_state = np.nonzero(dense)
+    return state, action, next_state, dense[state, action, next_state], states, actions
+
+
+def _entries_of_sparse(P: Sequence[SparseLike]) -> _Entries:
+    actions = len(P)
+    matrices = [_csr(f"P[{a}]", one) for a, one in enumerate(P)]
+    states = int(matrices[0].shape[0])
+    _at_least_one(states, actions)
+    for a, one in enumerate(matrices):
+        if one.shape != (states, states):
+            raise ModelError(f"P[{a}] has shape {one.shape}, not {(states, states)}")
+    lengths = np.stack([np.diff(one.indptr) for one in matrices], axis=1)  # (S, A)
+    state = np.concatenate([np.repeat(np.arange(states), lengths[:, a]) for a in range(actions)])
+    action = np.repeat(np.arange(actions), lengths.sum(axis=0))
+    next_state: AnyArray = np.concatenate([one.indices for one in matrices])
+    probability = np.concatenate([validation.floats(f"the data of P[{a}]", one.data) for a, one in enumerate(matrices)])
+    by_pair = np.argsort(state * actions + action, kind="stable")
+    return state[by_pair], action[by_pair], next_state[by_pair], probability[by_pair], states, actions
+
+
+def _csr(name: str, matrix: SparseLike) -> Any:
+    if len(matrix.shape) != 2:
+        raise ModelError(f"{name} has shape {matrix.shape}, not (S, S)")
+    return matrix.tocsr()
+
+
+def _at_least_one(states: int, actions: int) -> None:
+    if states < 1 or actions < 1:
+        raise ModelError(f"P stands for {states} states and {actions} actions; at least one of each is needed")
+
+
+def _terminal_states(terminated: Tables | None, states: int) -> BoolArray | None:
+    """Return `terminated` when it is a mask of states: (S,) bool."""
+    if terminated is None or is_sparse(terminated):
+        return None
+    mask = validation.booleans("terminated", cast("ArrayLike", terminated))
+    if mask.ndim != 1:
+        return None
+    validation.shape("terminated", mask, (states,), meaning="one entry per state")
+    return mask
+
+
+def _legal_pairs(
+    legal: ArrayLike | None,
+    states: int,
+    actions: int,
+    is_terminal: BoolArray | None,
+    state: AnyArray,
+    action: AnyArray,
+    order: Order,
+) -> BoolArray:
+    """Return the mask of legal actions (S, A).
+
+    Without a mask every action is legal, except in terminal states that have no transitions at all.
+    """
+    if legal is not None:
+        mask = validation.booleans("legal", legal)
+        validation.shape("legal", mask, (states, actions), meaning="legal[s, a] whatever the order of P")
+        return mask
+    mask = np.ones((states, actions), dtype=np.bool_)
+    if is_terminal is not None:
+        leads_on = np.zeros(states, dtype=np.bool_)
+        leads_on[state] = True
+        mask[is_terminal & ~leads_on] = False
+    return mask
+
+
+def _rewards(
+    R: Tables, order: Order, states: int, actions: int, state: AnyArray, action: AnyArray, next_state: AnyArray
+) -> FloatArray:
+    if not is_sparse(R):
+        dense = validation.floats("R", cast("ArrayLike", R))
+        if dense.ndim == 1:
+            validation.shape("R", dense, (states,), meaning="one reward per state that is left")
+            return dense[state]
+        if dense.ndim == 2:
+            if order == "sas":
+                validation.shape("R", dense, (states, actions), meaning="R[s, a]")
+                return dense[state, action]
+            validation.shape("R", dense, (actions, states), meaning="R[a, s]")
+            return dense[action, state]
+        return _lookup("R", dense, order, states, actions, state, action, next_state)
+    return validation.floats("R", _lookup("R", R, order, states, actions, state, action, next_state))
+
+
+def _lookup(
+    name: str,
+    tables: Tables,
+    order: Order,
+    states: int,
+    actions: int,
+    state: AnyArray,
+    action: AnyArray,
+    next_state: AnyArray,
+) -> AnyArray:
+    """Return the entries of `tables`, laid out like P, at the transitions: (N,)."""
+    if is_sparse(tables):
+        if len(tables) != actions:
+            raise ModelError(f"{name} has {len(tables)} matrices, not {actions}, one per action")
+        found: AnyArray = np.zeros(state.size)
+        for a, one in enumerate(tables):
+            matrix = _csr(f"{name}[{a}]", one).copy()
+            validation.shape(f"{name}[{a}]", matrix, (states, states))
+            matrix.sum_duplicates()  # sorts the columns, too
+            here = np.repeat(np.arange(states), np.diff(matrix.indptr)) * states + matrix.indices
+            chosen = np.flatnonzero(action == a)
+            wanted = state[chosen] * states + next_state[chosen]
+            chosen = chosen[np.isin(wanted, here)]
+            found[chosen] = matrix.data[np.searchsorted(here, state[chosen] * states + next_state[chosen])]
+        return found
+    dense = validation.array(name, cast("ArrayLike", tables))
+    if order == "sas":
+        validation.shape(name, dense, (states, actions, states))
+        return dense[state, action, next_state]
+    validation.shape(name, dense, (actions, states, states))
+    return dense[action, state, next_state]

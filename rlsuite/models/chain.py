@@ -1,0 +1,303 @@
+"""A finite Markov chain with rewards: what remains of an MDP once a policy is fixed.
+
+A law pi is stationary if pi = pi P. Every chain has one for each of its recurrent (closed communicating) classes, and
+all others are mixtures of these; it is unique if there is a single recurrent class. Regularity (some power of P is
+positive: one class, aperiodic) is sufficient for that, and gives convergence from any start, but it is not necessary: a
+chain that is absorbed in one goal is not regular, yet all its mass ends there (Kemeny & Snell 1960, chapters 2-4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.checks import whole_number
+from rlsuite.errors import ModelError, ParameterError
+from rlsuite.models import row_checks, validation
+from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
+from rlsuite.models.functions import labels_of
+from rlsuite.models.mdp import MDP
+from rlsuite.models.policies import policy_weights
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+END = "end"
+"""Label of the state that stands for the end of an episode."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class MarkovChain:
+    """S states, their transition matrix, and the mean reward of leaving each.
+
+    Parameters
+    ----------
+    transition : array_like (S, S) or scipy.sparse matrix
+        Pr[s' | s]; kept as a ``csr_array`` of float64 without stored zeros.
+    reward : array_like (S,), optional
+        Mean reward of the step that leaves s; 0 by default.
+    labels : sequence of str, optional
+        S distinct names.
+
+    Raises
+    ------
+    ModelError
+        If `transition` is not a matrix of distributions; the message names the offender.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MarkovChain
+    >>> weather = MarkovChain([[0.9, 0.1], [0.5, 0.5]])
+    >>> weather.is_regular, weather.stationary().round(4).tolist()
+    (True, [0.8333, 0.1667])
+    """
+
+    transition: csr_array[np.float64]
+    reward: FloatArray
+    labels: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        transition: ArrayLike | SparseLike,
+        reward: ArrayLike | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        matrix = _stochastic_matrix(transition)
+        states = matrix.shape[0]
+        paid = np.zeros(states) if reward is None else validation.floats("reward", reward)
+        validation.shape("reward", paid, (states,), meaning="one entry per state")
+        object.__setattr__(self, "transition", matrix)
+        object.__setattr__(self, "reward", validation.frozen(paid, reward))
+        object.__setattr__(self, "labels", validation.labels("labels", labels, states))
+
+    @classmethod
+    def from_mdp(cls, mdp: MDP, policy: ArrayLike) -> MarkovChain:
+        """Return the chain that `policy` makes of `mdp`.
+
+        Parameters
+        ----------
+        mdp : MDP
+            S states, A actions.
+        policy : array_like (S,) int, or (S, A) float
+            One action per state, or a distribution over actions per state. What it says about states without legal
+            actions (-1, say) is not read.
+
+        Returns
+        -------
+        MarkovChain
+            The S states of the model. If an episode can end, one more follows, labelled "end": terminated
+            transitions and states without legal actions lead there, and nothing leads away.
+
+        Raises
+        ------
+        ParameterError
+            If `policy` is not a policy, or takes an illegal action.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP, MarkovChain
+        >>> mdp = MDP.from_successors([[None, 1], [0, 2], [None, None]], [0, 5, 0], gamma=0.9)
+        >>> MarkovChain.from_mdp(mdp, [1, 1, -1]).transition.toarray().tolist()
+        [[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]]
+        """
+        from scipy.sparse import coo_array
+
+        weight = policy_weights(mdp, policy).reshape(-1)
+        pair = mdp.pairs()
+        probability = weight[pair] * mdp.probability
+        used = probability > 0.0
+        source = pair[used] // mdp.n_actions
+        target = np.where(mdp.terminated, mdp.n_states, mdp.next_state)[used]
+        over = np.flatnonzero(~validation.leads_on(mdp.indptr, mdp.n_actions))
+        reward = (weight.reshape(mdp.n_states, -1) * mdp.expected_reward()).sum(axis=1)
+        labels = mdp.state_labels
+        size = mdp.n_states
+        probability = probability[used]
+        if over.size or (target == size).any():
+            closing = np.append(over, size)
+            source = np.concatenate([source, closing])
+            target = np.concatenate([target, np.full(closing.size, size)])
+            probability = np.concatenate([probability, np.ones(closing.size)])
+            reward = np.append(reward, 0.0)
+            labels = None if labels is None else labels_of([*labels, END])
+            size += 1
+        # Model and policy may each be off by the tolerance; the chain shall not be off by the sum of both.
+        total = np.bincount(source, weights=probability, minlength=size)
+        matrix = coo_array((probability / total[source], (source, target)), shape=(size, size))
+        return cls(matrix, reward, labels)
+
+    @property
+    def n_states(self) -> int:
+        """S."""
+        return self.reward.size
+
+    # ------------------------------------------------------------------------------------------- structure
+
+    @cached_property
+    def classes(self) -> tuple[IndexArray, ...]:
+        """The communicating classes: sets of states that can reach each other, ordered by their smallest state."""
+        number = self._class_of
+        by_class = np.argsort(number, kind="stable")
+        return tuple(np.split(by_class, np.cumsum(np.bincount(number))[:-1]))
+
+    @cached_property
+    def recurrent_classes(self) -> tuple[IndexArray, ...]:
+        """The communicating classes that nothing leaves; at least one."""
+        matrix = cast("CsrMatrix", self.transition)
+        source = np.repeat(np.arange(self.n_states), np.diff(matrix.indptr))
+        number = self._class_of
+        left = number[source][number[source] != number[matrix.indices]]
+        transient = set(left.tolist())
+        return tuple(members for k, members in enumerate(self.classes) if k not in transient)
+
+    @property
+    def transient(self) -> BoolArray:
+        """(S,) bool: the states that the chain leaves for ever."""
+        mask = np.ones(self.n_states, dtype=np.bool_)
+        for members in self.recurrent_classes:
+            mask[members] = False
+        return mask
+
+    @property
+    def absorbing(self) -> IndexArray:
+        """The states that lead only to themselves: (n,) int64."""
+        return np.array([members[0] for members in self.recurrent_classes if members.size == 1], dtype=np.int64)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether some power of the transition matrix is positive: one class, of period 1."""
+        return len(self.classes) == 1 and self.period(0) == 1
+
+    def period(self, state: int) -> int:
+        """Return the greatest common divisor of the times at which the chain can return to `state`.
+
+        0 if it never can. All states of a class have the same period.
+        """
+        from scipy.sparse.csgraph import shortest_path
+
+        self._check_state(state)
+        members = np.flatnonzero(self._class_of == self._class_of[state])
+        inside = cast("Any", self.transition)[members][:, members].tocsr()
+        first = int(np.searchsorted(members, state))
+        distance = cast("FloatArray", shortest_path(inside, unweighted=True, indices=first)).astype(np.int64)
+        # Every edge u -> v closes a cycle of length d(u) + 1 - d(v), modulo the period.
+        source = np.repeat(np.arange(members.size), np.diff(inside.indptr))
+        return int(np.gcd.reduce(distance[source] + 1 - distance[inside.indices], initial=0))
+
+    # ------------------------------------------------------------------------------------------- long run
+
+    def stationary_laws(self) -> FloatArray:
+        """Return the stationary law of each recurrent class: (K, S) float64, in the order of `recurrent_classes`.
+
+        Each solves pi (I - P) = 0 on its class with one component fixed, and is then normalised.
+        """
+        laws = np.zeros((len(self.recurrent_classes), self.n_states))
+        for law, members in zip(laws, self.recurrent_classes, strict=True):
+            inside = cast("Any", self.transition)[members][:, members].tocsc()
+            mass = np.ones(members.size)
+            mass[1:] = _solve_identity_minus(inside[1:, 1:].T, inside[[0], 1:].toarray().reshape(-1))
+            law[members] = mass / mass.sum()
+        return laws
+
+    def stationary(self) -> FloatArray:
+        """Return the stationary law, if there is only one: (S,) float64.
+
+        Raises
+        ------
+        ModelError
+            If there are several recurrent classes, so that the long run depends on the start.
+        """
+        laws = self.stationary_laws()
+        if len(laws) > 1:
+            raise ModelError(
+                f"the chain has {len(laws)} recurrent classes and so no unique stationary law: "
+                "see stationary_laws() and absorption_probabilities()"
+            )
+        return laws[0]
+
+    def absorption_probabilities(self) -> FloatArray:
+        """Return the probability of ending in each recurrent class, given the first state: (S, K) float64.
+
+        With Q the part of P among transient states and R the part that leads into the classes, B = (I - Q)^-1 R.
+        """
+        found = np.zeros((self.n_states, len(self.recurrent_classes)))
+        for k, members in enumerate(self.recurrent_classes):
+            found[members, k] = 1.0
+        passing = np.flatnonzero(self.transient)
+        if passing.size:
+            leaving = cast("Any", self.transition)[passing]
+            found[passing] = _solve_identity_minus(leaving[:, passing], leaving @ found)
+        return found
+
+    def after(self, start: ArrayLike, steps: int) -> FloatArray:
+        """Return the distribution after a number of steps, p P^steps: (S,) float64.
+
+        Parameters
+        ----------
+        start : int or array_like (S,)
+            The first state, or its distribution.
+        steps : int
+            Number of steps, at least 0.
+        """
+        p = validation.start_distribution(start, np.ones(self.n_states, dtype=np.bool_))
+        validation.shape("start", p, (self.n_states,))
+        validation.distribution("start", p)
+        for _ in range(whole_number("steps", steps, at_least=0)):
+            p = cast("FloatArray", self.transition.T @ p)
+        return p
+
+    # ---------------------------------------------------------------------------------------------- details
+
+    @cached_property
+    def _class_of(self) -> IndexArray:
+        """The number of the communicating class of each state, classes being ordered by their smallest state."""
+        from scipy.sparse.csgraph import connected_components
+
+        found = cast("tuple[int, AnyArray]", connected_components(self.transition, connection="strong"))[1]
+        first, number = np.unique(found, return_index=True, return_inverse=True)[1:]
+        rank = np.empty(first.size, dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(first.size)
+        return rank[number.reshape(-1)]
+
+    def _check_state(self, state: int) -> None:
+        if not 0 <= state < self.n_states:
+            raise ParameterError(f"state={state} is not a state; the states are 0..{self.n_states - 1}")
+
+    def __repr__(self) -> str:
+        return f"MarkovChain(n_states={self.n_states}, recurrent_classes={len(self.recurrent_classes)})"
+
+
+def _stochastic_matrix(transition: ArrayLike | SparseLike) -> csr_array[np.float64]:
+    from scipy.sparse import csr_array
+
+    given = cast("Any", transition)
+    if not hasattr(given, "tocsr"):
+        given = validation.floats("transition", given)
+        if given.ndim != 2:
+            raise ModelError(f"transition has shape {given.shape}, not (S, S)")
+    matrix = cast("csr_array[np.float64]", csr_array(given, dtype=np.float64, copy=True))
+    rows = cast("CsrMatrix", matrix)
+    if rows.shape[0] != rows.shape[1] or rows.shape[0] < 1:
+        raise ModelError(f"transition has shape {rows.shape}, not (S, S)")
+    validation.floats("transition.data", rows.data)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    row_checks.chain_rows(rows.data, rows.indptr)
+    for part in (rows.data, rows.indices, rows.indptr):
+        part.setflags(write=False)
+    return matrix
+
+
+def _solve_identity_minus(matrix: Any, right: FloatArray) -> FloatArray:
+    """Return (I - matrix)^-1 right for a sparse `matrix` of spectral radius below 1."""
+    from scipy.sparse import eye_array
+    from scipy.sparse.linalg import splu
+
+    if matrix.shape[0] == 0:
+        return right
+    return cast("Any", splu)((eye_array(matrix.shape[0]) - matrix).tocsc()).solve(right)

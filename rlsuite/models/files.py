@@ -1,0 +1,135 @@
+"""Models on disk: one ``.npz`` of plain arrays, never a pickle, replaced in one step.
+
+A file holds the arrays of the model under the names of their fields, and three more: ``format`` and ``version``, which
+say that rlsuite wrote it, and ``kind``, the class. Text is stored as UTF-8 JSON in a uint8 array, because NumPy's own
+strings lose trailing zeros.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from rlsuite.errors import FileError, ModelError, ParameterError
+from rlsuite.files import replacing
+from rlsuite.models.aliases import AnyArray
+
+if TYPE_CHECKING:
+    from rlsuite.models.mdp import MDP
+
+FORMAT = "rlsuite model"
+VERSION = 1
+
+
+def write_arrays(path: str | os.PathLike[str], kind: str, arrays: Mapping[str, AnyArray]) -> None:
+    """Write `arrays` to `path`; the file appears complete or not at all.
+
+    Raises
+    ------
+    FileError
+        If the name does not end in ``.npz``, or the folder does not exist or cannot be written to.
+    """
+    file = _npz(path)
+    content = {"format": text(FORMAT), "version": np.array(VERSION), "kind": text(kind), **arrays}
+    with replacing(file) as unfinished:
+        try:
+            np.savez_compressed(unfinished, allow_pickle=False, **cast("Mapping[str, Any]", content))
+        except OSError as cause:
+            raise FileError(f"{file} cannot be written: {cause.strerror or cause}") from cause
+
+
+def read_arrays(path: str | os.PathLike[str], kind: str) -> dict[str, AnyArray]:
+    """Return the arrays of a model of the class `kind`.
+
+    Raises
+    ------
+    FileError
+        If the file is missing, truncated, not of this format, newer than this version, or of another class.
+    """
+    file = _npz(path)
+    try:
+        with file.open("rb") as stream:
+            archive: Mapping[str, AnyArray] | AnyArray = np.load(stream, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise FileError(f"{file} is a single array, not a model written by rlsuite")
+            arrays = dict(archive)
+    except FileNotFoundError as cause:
+        raise FileError(f"there is no file {file}") from cause
+    except OSError as cause:
+        raise FileError(f"{file} cannot be read: {cause.strerror or cause}") from cause
+    except (EOFError, ValueError, KeyError, MemoryError, zipfile.BadZipFile, zlib.error) as cause:
+        raise FileError(f"{file} is damaged or was not written by rlsuite: {cause}") from cause
+    if "format" not in arrays or text_in(file, "format", arrays.pop("format")) != FORMAT:
+        raise FileError(f"{file} was not written by rlsuite: it has no format tag {FORMAT!r}")
+    version = arrays.pop("version", np.array(0))
+    if version.shape != () or version.dtype.kind not in "iu" or not 1 <= int(version) <= VERSION:
+        raise FileError(f"{file} is of version {version}; this rlsuite reads version {VERSION}")
+    found = text_in(file, "kind", arrays.pop("kind", np.zeros(0)))
+    if found != kind:
+        raise FileError(f"{file} holds a model of the kind {found}, not {kind}: read it with {found}.read")
+    return arrays
+
+
+def text(value: str | Sequence[str]) -> AnyArray:
+    """Return a string, or a sequence of strings, as an array of bytes."""
+    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
+
+
+def text_in(file: str | os.PathLike[str], name: str, array: AnyArray) -> Any:
+    """Return what `text` stored."""
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise FileError(f"{file} is malformed: {name} is not text")
+    try:
+        return json.loads(array.tobytes())
+    except ValueError as cause:
+        raise FileError(f"{file} is malformed: {name} is not text") from cause
+
+
+def _npz(path: str | os.PathLike[str]) -> Path:
+    file = Path(path)
+    if file.suffix != ".npz":
+        raise FileError(f"{file}: models are kept in .npz files, not {file.suffix or 'files without suffix'}")
+    return file
+
+
+def mdp_to_arrays(mdp: MDP) -> dict[str, AnyArray]:
+    """Return the fields of a model that are set, as arrays."""
+    arrays: dict[str, AnyArray] = {}
+    for field in fields(mdp):
+        value = getattr(mdp, field.name)
+        if value is not None:
+            arrays[field.name] = text(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else np.asarray(value)
+    return arrays
+
+
+def mdp_from_arrays(path: str | os.PathLike[str], arrays: Mapping[str, AnyArray]) -> MDP:
+    """Return the model that `mdp_to_arrays` took apart."""
+    from rlsuite.models.mdp import MDP
+
+    file = Path(path)
+    known = {field.name for field in fields(MDP)}
+    optional = {field.name for field in fields(MDP) if field.default is None}
+    for name in sorted(known - optional - arrays.keys()):
+        raise FileError(f"{file} is malformed: it has no {name}")
+    for name in sorted(arrays.keys() - known):
+        raise FileError(f"{file} is malformed: it has an unknown array {name!r}")
+    values: dict[str, Any] = dict(arrays)
+    for name in ("gamma", "n_actions"):
+        if arrays[name].shape != ():
+            raise FileError(f"{file} is malformed: {name} has shape {arrays[name].shape}, not ()")
+        values[name] = arrays[name].item()
+    for name in ("state_labels", "action_labels"):
+        if name in arrays:
+            values[name] = text_in(file, name, arrays[name])
+    try:
+        return MDP(**values)
+    except (ModelError, ParameterError) as cause:
+        raise FileError(f"{file} holds no valid model: {cause}") from cause

@@ -1,0 +1,162 @@
+"""From Gymnasium's ``env.unwrapped.P`` and ``initial_state_distrib`` to rows.
+
+The convention is ``P[s][a] = [(probability, next_state, reward, terminated), ...]``. What the tables shipped with
+Gymnasium do, and what is therefore kept as it is: the same next state may occur twice in one list (slipping into a wall
+from two sides); one state may be entered both with and without terminating (a Taxi at the right place with and
+without the passenger); a terminal state may lead on to others; numbers are Python's and NumPy's, mixed. The order and
+the values of the list are kept, because `step` picks from it by running sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from rlsuite.errors import ModelError, UnsuitableEnvironment
+from rlsuite.models import validation
+from rlsuite.models.aliases import FloatArray, Rows
+
+if TYPE_CHECKING:
+    from gymnasium import Env
+    from gymnasium.envs.registration import EnvSpec
+
+
+class Table(NamedTuple):
+    """What a table in Gymnasium's convention says."""
+
+    rows: Rows
+    n_actions: int
+    start: FloatArray
+
+
+@contextmanager
+def opened(env: str | EnvSpec | Env[Any, Any], kwargs: Mapping[str, Any]) -> Generator[Env[Any, Any]]:
+    """Give the environment that `env` stands for, and close it afterwards if it was made for the purpose."""
+    from rlsuite.finding import find_env
+
+    found = find_env(env, **kwargs)
+    try:
+        yield found
+    finally:
+        if found is not env:
+            found.close()
+
+
+def reject_partially_observable(model: object, name: str) -> None:
+    """Raise `UnsuitableEnvironment` if `model`, found in the environment `name`, hides its states."""
+    from rlsuite.models.pomdp import POMDP
+
+    if isinstance(model, POMDP):
+        raise UnsuitableEnvironment(
+            f"{name} is partially observable: read it with POMDP.from_env; its .mdp is the model of the hidden states"
+        )
+
+
+def name_of(env: Env[Any, Any]) -> str:
+    """Return the id of `env`, or the name of its class."""
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+
+
+def read_table(env: Env[Any, Any]) -> Table:
+    """Return the transition table of an environment.
+
+    Raises
+    ------
+    UnsuitableEnvironment
+        If there is no table, or the spaces are not Discrete.
+    ModelError
+        If the table is malformed; the message names the entry.
+    """
+    name = name_of(env)
+    bare = env.unwrapped
+    P: object = getattr(bare, "P", None)
+    if P is None:
+        raise UnsuitableEnvironment(
+            f"{name} has no transition table (env.unwrapped.P). Plan on a learned model: "
+            "MDP.from_experience(transitions, ...), or use a learner: QLearning, Sarsa."
+        )
+    states = _numbers(name, "observation", bare.observation_space)
+    actions = _numbers(name, "action", bare.action_space)
+    start: object = getattr(bare, "initial_state_distrib", None)
+    if start is None:
+        raise UnsuitableEnvironment(
+            f"{name} has a transition table, but no start distribution (env.unwrapped.initial_state_distrib)"
+        )
+    rows = rows_from_table(P, states, actions)
+    return Table(rows, len(actions), validation.floats("initial_state_distrib", cast("Any", start)))
+
+
+def _numbers(name: str, which: str, space: object) -> range:
+    """Return the elements of a Discrete space, whatever number they begin with."""
+    from gymnasium.spaces import Discrete
+
+    if not isinstance(space, Discrete):
+        raise UnsuitableEnvironment(f"{name}: a model needs a Discrete {which} space, got {space}")
+    discrete = cast("Discrete[Any]", space)
+    first = int(discrete.start)
+    return range(first, first + int(discrete.n))
+
+
+def rows_from_table(P: object, states: range, actions: range) -> Rows:
+    """Return the rows of a table whose keys are `states` and `actions`; state i of the model is ``states[i]``.
+
+    An empty list stands for an illegal action.
+    """
+    if not isinstance(P, (Mapping, Sequence)):
+        raise ModelError(f"P is {type(P).__name__}; a mapping from state to action to list of transitions is needed")
+    by_state = cast("Mapping[int, object]", P)
+    if len(by_state) != len(states):
+        raise ModelError(f"P has {len(by_state)} states, but the observation space has {len(states)}")
+    lengths: list[int] = []
+    entries: list[tuple[float, int, float, bool]] = []
+    for s in states:
+        of_state = _entry(by_state, s, f"P has no state {s}; the observation space has {states[0]}..{states[-1]}")
+        for a in actions:
+            no_action = (
+                f"P[{s}] has no action {a}; the action space has {actions[0]}..{actions[-1]} "
+                "(write an empty list for an action that is illegal)"
+            )
+            listed = _entry(of_state, a, no_action)
+            if not isinstance(listed, Sequence) or isinstance(listed, str):
+                raise ModelError(f"P[{s}][{a}] is {listed!r}; a list of transitions is needed")
+            transitions = cast("Sequence[object]", listed)
+            entries.extend(_transition(one, f"P[{s}][{a}][{k}]", states) for k, one in enumerate(transitions))
+            lengths.append(len(transitions))
+    indptr = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    return Rows(
+        indptr,
+        np.array([one[1] for one in entries], dtype=np.int32),
+        np.array([one[0] for one in entries], dtype=np.float64),
+        np.array([one[2] for one in entries], dtype=np.float64),
+        np.array([one[3] for one in entries], dtype=np.bool_),
+    )
+
+
+def _entry(table: object, key: int, missing: str) -> object:
+    try:
+        return cast("Mapping[int, object]", table)[key]
+    except (KeyError, IndexError, TypeError) as cause:
+        raise ModelError(missing) from cause
+
+
+def _transition(entry: object, where: str, states: range) -> tuple[float, int, float, bool]:
+    listed = tuple(cast("Sequence[object]", entry)) if isinstance(entry, Sequence) else ()
+    if len(listed) != 4:
+        raise ModelError(f"{where} is {entry!r}: (probability, next_state, reward, terminated) is needed")
+    probability, next_state, reward, terminated = listed
+    if not isinstance(probability, Real):
+        reason = "the probability is not a number"
+    elif not isinstance(next_state, Integral) or int(next_state) not in states:
+        reason = f"the next state is not one of {states[0]}..{states[-1]}"
+    elif not isinstance(reward, Real):
+        reason = "the reward is not a number"
+    elif terminated not in (False, True):
+        reason = "terminated is not a bool"
+    else:
+        return float(probability), int(next_state) - states[0], float(reward), bool(terminated)
+    raise ModelError(f"{where} is {listed}: {reason}")

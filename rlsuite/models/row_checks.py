@@ -1,0 +1,165 @@
+"""The checks on tables made of rows: transitions, observations, the matrix of a chain, a policy.
+
+Like those of `rlsuite.models.validation` they work on whole arrays, and look for the offender only after a failure.
+"""
+
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.errors import ModelError
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
+from rlsuite.models.validation import ROW_SUM_TOLERANCE, booleans, excess, floats, leads_on, row_sums, shape
+
+MAX_STATES = 2**31 - 1
+
+
+def pair_of(indptr: IndexArray, entry: int, n_actions: int) -> str:
+    """Return ``"s=3, a=1"`` for the row that holds the transition number `entry`."""
+    row = int(np.searchsorted(indptr, entry, side="right")) - 1
+    return f"s={row // n_actions}, a={row % n_actions}"
+
+
+def n_states(indptr: AnyArray, n_actions: int) -> int:
+    """Return the number of states that the length of `indptr` stands for."""
+    if indptr.ndim != 1 or indptr.size < 2 or (indptr.size - 1) % n_actions:
+        raise ModelError(
+            f"indptr has shape {indptr.shape}, not (n_states * n_actions + 1,) with n_actions={n_actions} "
+            "and at least one state"
+        )
+    states = (indptr.size - 1) // n_actions
+    if states > MAX_STATES:
+        raise ModelError(f"{states} states; at most {MAX_STATES} can be numbered in 32 bits")
+    return states
+
+
+def row_pointers(indptr: IndexArray, n_transitions: int, n_actions: int) -> None:
+    """Raise unless `indptr` climbs from 0 to `n_transitions`."""
+    if indptr[0] != 0:
+        raise ModelError(f"indptr[0] is {indptr[0]}, not 0")
+    falls = indptr[1:] < indptr[:-1]
+    if falls.any():
+        row = int(np.argmax(falls))
+        raise ModelError(
+            f"indptr falls from {indptr[row]} to {indptr[row + 1]} at "
+            f"[s={row // n_actions}, a={row % n_actions}]; it may only rise"
+        )
+    if indptr[-1] != n_transitions:
+        raise ModelError(f"indptr ends at {indptr[-1]}, but there are {n_transitions} transitions")
+
+
+def successors(next_state: AnyArray, states: int, indptr: IndexArray, n_actions: int) -> None:
+    """Raise unless every successor is a state."""
+    if next_state.size and (next_state.min() < 0 or next_state.max() >= states):
+        entry = int(np.argmax((next_state < 0) | (next_state >= states)))
+        raise ModelError(
+            f"transitions[{pair_of(indptr, entry, n_actions)}] leads to state {next_state[entry]}; "
+            f"the states are 0..{states - 1}"
+        )
+
+
+def probabilities(probability: FloatArray, indptr: IndexArray, n_actions: int, rows: str = "P[s, a, :]") -> None:
+    """Raise unless every filled row is a probability distribution; `rows` says where the caller finds a row."""
+    if probability.size and not probability.min() >= 0.0:  # not >=, so that NaN fails too
+        entry = int(np.argmax(~(probability >= 0.0)))
+        raise ModelError(
+            f"transitions[{pair_of(indptr, entry, n_actions)}] has the probability {probability[entry]:g}; "
+            f"probabilities are at least 0. Rows: {rows}."
+        )
+    sums = row_sums(probability, indptr)
+    wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
+    wrong &= indptr[1:] > indptr[:-1]
+    wrong |= np.isinf(sums)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        bad_row_sum(row // n_actions, row % n_actions, float(sums[row]), rows)
+
+
+def bad_row_sum(state: int, action: int, total: float, rows: str) -> NoReturn:
+    """Raise the error for a row that sums to `total`."""
+    raise ModelError(f"transitions[s={state}, a={action}] sums to {total:.10g}, not 1 ({excess(total)}). Rows: {rows}.")
+
+
+def ends(next_state: AnyArray, terminated: BoolArray, start: FloatArray, indptr: IndexArray, n_actions: int) -> None:
+    """Raise if a state without legal actions is started in, or entered by a transition that does not terminate."""
+    dead = ~leads_on(indptr, n_actions)
+    if not dead.any():
+        return
+    trapped = dead & (start > 0.0)
+    if trapped.any():
+        state = int(np.argmax(trapped))
+        raise ModelError(f"start[{state}] is {start[state]:g}, but state {state} has no legal action")
+    stuck = dead[next_state] & ~terminated
+    if stuck.any():
+        entry = int(np.argmax(stuck))
+        raise ModelError(
+            f"transitions[{pair_of(indptr, entry, n_actions)}] enters state {next_state[entry]}, which has no legal "
+            "action, without terminating: mark the transition as terminated or give the state an action"
+        )
+
+
+def noise(
+    reward_std: ArrayLike | None, bernoulli: ArrayLike | None, states: int, n_actions: int
+) -> tuple[FloatArray | None, BoolArray | None]:
+    """Return both as (S * A,) arrays, or None where no pair makes use of it."""
+    std: FloatArray | None = None
+    coin: BoolArray | None = None
+    allowed = ((states * n_actions,), (states, n_actions))
+    if reward_std is not None:
+        given = floats("reward_std", reward_std)
+        shape("reward_std", given, *allowed)
+        std = given.reshape(-1) if given.any() else None
+    if bernoulli is not None:
+        flags = booleans("bernoulli", bernoulli)
+        shape("bernoulli", flags, *allowed)
+        coin = flags.reshape(-1) if flags.any() else None
+    return std, coin
+
+
+def reward_noise(
+    reward: FloatArray, reward_std: FloatArray | None, bernoulli: BoolArray | None, indptr: IndexArray, n_actions: int
+) -> None:
+    """Raise unless the random rewards of the (state, action) pairs are well defined."""
+    if reward_std is not None and (reward_std < 0.0).any():
+        row = int(np.argmax(reward_std < 0.0))
+        raise ModelError(f"reward_std[s={row // n_actions}, a={row % n_actions}] is {reward_std[row]:g}; at least 0")
+    if bernoulli is None:
+        return
+    if reward_std is not None and (bernoulli & (reward_std > 0.0)).any():
+        row = int(np.argmax(bernoulli & (reward_std > 0.0)))
+        raise ModelError(f"the reward of [s={row // n_actions}, a={row % n_actions}] is both normal and Bernoulli")
+    wrong = np.repeat(bernoulli, np.diff(indptr)) & ((reward < 0.0) | (reward > 1.0))
+    if wrong.any():
+        entry = int(np.argmax(wrong))
+        raise ModelError(
+            f"the Bernoulli reward of transitions[{pair_of(indptr, entry, n_actions)}] has the mean "
+            f"{reward[entry]:g}; it is a probability and lies in [0, 1]"
+        )
+
+
+def observations(table: FloatArray) -> None:
+    """Raise unless every row of ``table[a, s', :]`` is a probability distribution."""
+    if (table < 0.0).any():
+        a, s, z = (int(i) for i in np.argwhere(table < 0.0)[0])
+        raise ModelError(f"observation[a={a}, s'={s}, z={z}] is {table[a, s, z]:g}; probabilities are at least 0")
+    sums = table.sum(axis=2)
+    wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
+    if wrong.any():
+        a, s = (int(i) for i in np.argwhere(wrong)[0])
+        total = float(sums[a, s])
+        raise ModelError(f"observation[a={a}, s'={s}] sums to {total:.10g}, not 1 ({excess(total)})")
+
+
+def chain_rows(data: FloatArray, indptr: IndexArray) -> None:
+    """Raise unless the rows of a sparse matrix are probability distributions."""
+    if (data < 0.0).any():
+        entry = int(np.argmax(data < 0.0))
+        state = int(np.searchsorted(indptr, entry, side="right")) - 1
+        raise ModelError(f"transition[s={state}] has the probability {data[entry]:g}; probabilities are at least 0")
+    sums = row_sums(data, np.asarray(indptr, dtype=np.int64))
+    wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
+    if wrong.any():
+        state = int(np.argmax(wrong))
+        total = float(sums[state])
+        raise ModelError(f"transition[s={state}] sums to {total:.10g}, not 1 ({excess(total)})")

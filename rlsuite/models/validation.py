@@ -1,0 +1,159 @@
+"""The checks at the door of every model: each names the offender, what is allowed, and the fix.
+
+All of them work on whole arrays; the offender is searched for only after a check has failed.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.checks import whole_number
+from rlsuite.errors import ModelError, ParameterError
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
+
+ROW_SUM_TOLERANCE = 1e-8
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+def array(name: str, values: ArrayLike) -> AnyArray:
+    """Return `values` as an array of numbers or booleans, whatever their type."""
+    try:
+        converted: AnyArray = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise ModelError(f"{name} is not an array of numbers: {error}") from error
+    if converted.dtype.kind not in "biuf":
+        raise ModelError(f"{name} has dtype {converted.dtype}; numbers are needed")
+    return converted
+
+
+def floats(name: str, values: ArrayLike) -> FloatArray:
+    """Return `values` as a float64 array; finite, or the first offender is named."""
+    converted = array(name, values).astype(np.float64, copy=False)
+    if not np.isfinite(converted).all():
+        where = np.unravel_index(int(np.argmin(np.isfinite(converted))), converted.shape)
+        index = ", ".join(str(int(i)) for i in where)
+        raise ModelError(f"{name}[{index}] is {converted[where]}; every entry must be finite")
+    return converted
+
+
+def integers(name: str, values: ArrayLike) -> AnyArray:
+    """Return `values` as an array of some integer type."""
+    converted = array(name, values)
+    if converted.size == 0:
+        return converted.astype(np.int64)
+    if converted.dtype.kind not in "iu":
+        raise ModelError(f"{name} has dtype {converted.dtype}; integers are needed")
+    return converted
+
+
+def booleans(name: str, values: ArrayLike) -> BoolArray:
+    """Return `values` as a bool array; the integers 0 and 1 are taken for booleans."""
+    converted = array(name, values)
+    if converted.dtype.kind != "b" and not np.isin(converted, (0, 1)).all():
+        raise ModelError(f"{name} has dtype {converted.dtype} and values other than 0 and 1; booleans are needed")
+    return converted.astype(np.bool_, copy=False)
+
+
+def shape(name: str, values: AnyArray, *allowed: tuple[int, ...], meaning: str = "") -> None:
+    """Raise `ModelError` unless the shape of `values` is one of `allowed`."""
+    if values.shape not in allowed:
+        listed = " or ".join(str(one) for one in allowed)
+        raise ModelError(f"{name} has shape {values.shape}, not {listed}{meaning and f' ({meaning})'}")
+
+
+def frozen(values: NDArray[_Scalar], given: object) -> NDArray[_Scalar]:
+    """Return `values` C-contiguous and read-only, in memory that the owner of `given` cannot write to."""
+    if values.flags.owndata and values.flags.c_contiguous and not values.flags.writeable:
+        return values
+    if values is given or not values.flags.owndata or not values.flags.c_contiguous:
+        values = values.copy(order="C")
+    values.setflags(write=False)
+    return values
+
+
+def labels(name: str, values: Sequence[str] | None, number_of: int) -> tuple[str, ...] | None:
+    """Return `values` as a tuple of `number_of` distinct strings, or None."""
+    if values is None:
+        return None
+    if isinstance(values, str):
+        raise ModelError(f"{name}={values!r} is one string; a sequence of {number_of} strings is needed")
+    listed = tuple(values)
+    if len(listed) != number_of:
+        raise ModelError(f"{name} has {len(listed)} entries, not {number_of}")
+    seen: dict[str, int] = {}
+    for index, label in enumerate(cast("tuple[Any, ...]", listed)):
+        if not isinstance(label, str):
+            raise ModelError(f"{name}[{index}] is {label!r}, not a string")
+        if label in seen:
+            raise ModelError(f"{name}[{seen[label]}] and {name}[{index}] are both {label!r}")
+        seen[label] = index
+    return listed
+
+
+def excess(total: float) -> str:
+    """Return by how much `total` differs from 1, in words."""
+    return f"missing {1.0 - total:.10g}" if total < 1.0 else f"{total - 1.0:.10g} too much"
+
+
+def distribution(name: str, values: FloatArray) -> None:
+    """Raise unless the vector `values` is a probability distribution."""
+    if (values < 0.0).any():
+        index = int(np.argmax(values < 0.0))
+        raise ModelError(f"{name}[{index}] is {values[index]:g}; probabilities are at least 0")
+    total = float(values.sum())
+    if abs(total - 1.0) > ROW_SUM_TOLERANCE:
+        raise ModelError(f"{name} sums to {total:.10g}, not 1")
+
+
+def belief(values: ArrayLike, states: int) -> FloatArray:
+    """Return `values` as a distribution over the states, (S,) float64, or raise `ParameterError`."""
+    try:
+        b = floats("belief", values)
+        shape("belief", b, (states,), meaning="one entry per state")
+        distribution("belief", b)
+    except ModelError as cause:
+        raise ParameterError(str(cause)) from cause
+    return b
+
+
+def start_distribution(start: ArrayLike | None, can_start: BoolArray) -> FloatArray:
+    """Return the start distribution over S states.
+
+    Parameters
+    ----------
+    start : int, array_like (S,) or None
+        One state, a distribution, or None for the uniform distribution over `can_start`.
+    can_start : ndarray (S,) bool
+        The states among which None chooses.
+    """
+    states = can_start.size
+    if start is None:
+        if not can_start.any():
+            raise ModelError("no state can be started in: give every state that is not an end a legal action")
+        return can_start / np.count_nonzero(can_start)
+    if not hasattr(start, "__len__"):
+        state = whole_number("start", start, at_least=0)
+        if state >= states:
+            raise ModelError(f"start={state} is not a state; the states are 0..{states - 1}")
+        one = np.zeros(states)
+        one[state] = 1.0
+        return one
+    return floats("start", start)
+
+
+def leads_on(indptr: AnyArray, n_actions: int) -> BoolArray:
+    """Return the mask of the states that have a legal action: (S,) bool."""
+    return cast("BoolArray", (indptr[1:] > indptr[:-1]).reshape(-1, n_actions).any(axis=1))
+
+
+def row_sums(values: FloatArray, indptr: IndexArray) -> FloatArray:
+    """Return the sum of each row, 0 for an empty one: (S * A,) float64."""
+    sums = np.zeros(indptr.size - 1)
+    filled = indptr[1:] > indptr[:-1]
+    # reduceat would return an element instead of 0 for an empty row, so only filled rows are summed.
+    if values.size:
+        sums[filled] = np.add.reduceat(values, indptr[:-1][filled])
+    return sums

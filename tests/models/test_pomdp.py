@@ -1,0 +1,182 @@
+import copy
+import itertools
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlsuite.errors import ParameterError, UnsuitableEnvironment
+from rlsuite.models import MDP, POMDP
+
+LISTEN, OPEN_LEFT = 0, 1
+HEAR_LEFT, HEAR_RIGHT = 0, 1
+
+
+def test_delegates_to_the_hidden_process(tiger):
+    assert (tiger.n_states, tiger.n_actions, tiger.n_observations, tiger.gamma) == (2, 3, 2, 0.95)
+    assert tiger.start is tiger.mdp.start
+    assert tiger.state_labels == ("tiger left", "tiger right")
+    assert tiger.action_labels == ("listen", "open left", "open right")
+    assert tiger.observation.shape == (3, 2, 2)
+    assert not tiger.observation.flags.writeable
+
+
+def test_tables_of_any_memory_layout_end_up_in_c_order(tiger):
+    exact = np.array([[[1, 0], [0, 1]], [[0, 1], [0, 1]], [[0.5, 0.5], [1, 0]]], dtype=np.float32)
+    other = POMDP(tiger.mdp, np.asfortranarray(exact))
+    assert other.observation.flags.c_contiguous
+    assert other.observation.tolist() == exact.tolist()
+
+
+def test_one_observation_table_for_all_actions():
+    pomdp = POMDP.from_arrays(np.full((2, 3, 2), 0.5), [0, 0], [[0.75, 0.25], [0, 1]], gamma=0.9)
+    assert pomdp.observation.tolist() == [[[0.75, 0.25], [0, 1]]] * 3
+
+
+@pytest.mark.parametrize(
+    ("net", "exact"),
+    [
+        (1, Fraction(17, 20)),
+        (2, Fraction(289, 298)),
+        (3, Fraction(4913, 4940)),
+        (4, Fraction(83521, 83602)),
+    ],
+)
+def test_beliefs_of_the_tiger_after_hearing_it_on_the_left(tiger, net, exact):
+    belief = tiger.start
+    for _ in range(net):
+        belief = tiger.update_belief(belief, LISTEN, HEAR_LEFT)
+    assert belief[0] == pytest.approx(float(exact), rel=1e-14)
+    # Only the net count matters: one hear of each side cancels.
+    for heard in (HEAR_RIGHT, HEAR_LEFT):
+        belief = tiger.update_belief(belief, LISTEN, heard)
+    assert belief[0] == pytest.approx(float(exact), rel=1e-13)
+
+
+def test_prediction_of_the_tiger(tiger):
+    np.testing.assert_allclose(tiger.predict(tiger.start, LISTEN), [0.5, 0.5])
+    after = tiger.update_belief(tiger.start, LISTEN, HEAR_LEFT)
+    assert tiger.predict(after, LISTEN)[HEAR_LEFT] == pytest.approx(0.745)
+    np.testing.assert_allclose(tiger.update_belief(after, OPEN_LEFT, HEAR_LEFT), [0.5, 0.5])
+
+
+@given(data=st.data())
+def test_belief_is_the_posterior_of_the_joint_enumeration(data, pomdps):
+    """Sum Pr[x_0 .. x_T, z_1 .. z_T, still going] over all hidden paths, and compare with the recursion."""
+    pomdp = data.draw(pomdps())
+    mdp = pomdp.mdp
+    actions = data.draw(st.lists(st.integers(0, pomdp.n_actions - 1), min_size=1, max_size=3))
+    belief = mdp.start
+    # going[a][s, s'] by hand, from the rows.
+    going = np.zeros((mdp.n_actions, mdp.n_states, mdp.n_states))
+    for s, a in itertools.product(range(mdp.n_states), range(mdp.n_actions)):
+        for p, ahead, _, terminated in mdp.P[s][a]:
+            going[a, s, ahead] += 0.0 if terminated else p
+    seen = []
+    for t, action in enumerate(actions):
+        if (belief[~mdp.legal[:, action]] > 0).any():
+            with pytest.raises(ParameterError, match="is illegal in state"):
+                pomdp.update_belief(belief, action, 0)
+            return
+        observation = data.draw(st.integers(0, pomdp.n_observations - 1))
+        seen.append(observation)
+        joint = np.zeros(mdp.n_states)
+        for path in itertools.product(range(mdp.n_states), repeat=t + 2):
+            weight = mdp.start[path[0]]
+            for k in range(t + 1):
+                weight *= going[actions[k], path[k], path[k + 1]]
+                weight *= pomdp.observation[actions[k], path[k + 1], seen[k]]
+            joint[path[-1]] += weight
+        if joint.sum() == 0.0:
+            with pytest.raises(ParameterError, match="cannot follow action"):
+                pomdp.update_belief(belief, action, observation)
+            return
+        belief = pomdp.update_belief(belief, action, observation)
+        np.testing.assert_allclose(belief, joint / joint.sum(), atol=1e-12)
+
+
+@given(data=st.data())
+def test_prediction_is_the_marginal_of_the_joint(data, pomdps):
+    pomdp = data.draw(pomdps())
+    state = data.draw(st.integers(0, pomdp.n_states - 1))
+    for action in np.flatnonzero(pomdp.mdp.legal[state]):
+        expected = np.zeros(pomdp.n_observations)
+        for p, ahead, _, _ in pomdp.mdp.P[state][int(action)]:
+            expected += p * pomdp.observation[action, ahead]
+        certain = np.eye(pomdp.n_states)[state]
+        np.testing.assert_allclose(pomdp.predict(certain, int(action)), expected, atol=1e-14)
+
+
+def test_termination_is_observed():
+    """Where the episode could have ended, going on rules that out, whatever was seen."""
+    pomdp = POMDP.from_arrays(
+        [[[0.5, 0.25, 0.25]], [[0, 1, 0]], [[0, 0, 0]]],
+        np.zeros(3),
+        np.ones((3, 1)),
+        gamma=0.9,
+        start=0,
+        terminated=[False, False, True],
+    )
+    np.testing.assert_allclose(pomdp.update_belief([1, 0, 0], 0, 0), [2 / 3, 1 / 3, 0])
+    assert pomdp.predict([1, 0, 0], 0).tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("belief", "action", "observation", "message"),
+    [
+        ([0.5, 0.4], 0, 0, r"belief sums to 0\.9, not 1"),
+        ([1.5, -0.5], 0, 0, r"belief\[1\] is -0\.5; probabilities are at least 0"),
+        ([1.0], 0, 0, r"belief has shape \(1,\), not \(2,\)"),
+        ([float("nan"), 1], 0, 0, r"belief\[0\] is nan"),
+        ([0.5, 0.5], 3, 0, r"action=3 is not an action; the actions are 0\.\.2"),
+        ([0.5, 0.5], 0.5, 0, "action=0.5 is not a whole number"),
+        ([0.5, 0.5], 0, 2, r"observation=2 is not one of 0\.\.1"),
+        ([0.5, 0.5], 0, -1, "observation=-1 is less than 0"),
+    ],
+)
+def test_bad_beliefs(tiger, belief, action, observation, message):
+    with pytest.raises(ParameterError, match=message):
+        tiger.update_belief(belief, action, observation)
+
+
+def test_impossible_observation():
+    clear = POMDP.from_arrays([[[1, 0]], [[0, 1]]], [0, 0], np.eye(2), gamma=0.9)
+    with pytest.raises(ParameterError, match="observation=1 cannot follow action=0 in this belief"):
+        clear.update_belief([1, 0], 0, 1)
+
+
+def test_replace_reaches_the_hidden_process(tiger):
+    changed = tiger.replace(gamma=0.5, observation_labels=("l", "r"))
+    assert changed.gamma == 0.5
+    assert changed.observation_labels == ("l", "r")
+    assert changed.observation is tiger.observation
+    assert tiger.gamma == 0.95
+    with pytest.raises(ParameterError, match="unknown field 'discount'"):
+        tiger.replace(discount=0.5)
+
+
+@given(data=st.data())
+def test_pickle_and_copy(data, pomdps, same):
+    pomdp = data.draw(pomdps())
+    restored = pickle.loads(pickle.dumps(pomdp))
+    same(pomdp.mdp, restored.mdp)
+    assert restored.observation.tobytes() == pomdp.observation.tobytes()
+    assert copy.copy(pomdp) is pomdp
+    assert copy.deepcopy(pomdp) is pomdp
+
+
+def test_from_env(tiger):
+    env = tiger.to_env()
+    assert POMDP.from_env(env, gamma=0.75).gamma == 0.75
+    assert POMDP.from_env(env, gamma=0.75).observation is tiger.observation
+    with pytest.raises(
+        UnsuitableEnvironment, match=r"TabularEnv is partially observable: read it with POMDP\.from_env"
+    ):
+        MDP.from_env(env, gamma=0.9)
+    with pytest.raises(UnsuitableEnvironment, match=r"TabularEnv is fully observable: read it with MDP\.from_env"):
+        POMDP.from_env(tiger.mdp.to_env(), gamma=0.9)
+    with pytest.raises(UnsuitableEnvironment, match=r"FrozenLake-v1 has no POMDP .* POMDP\.from_arrays"):
+        POMDP.from_env("FrozenLake-v1", gamma=0.9)
