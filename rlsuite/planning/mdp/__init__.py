@@ -1,0 +1,1 @@
+"""Planners for fully observed models, one module per method."""

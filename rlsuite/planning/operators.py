@@ -1,0 +1,282 @@
+"""The operators of dynamic programming; every planner is written with them.
+
+A finite MDP with mean rewards r(s, a), discount gamma and continuation probabilities c(s' | s, a), that is the
+probability that the transition leads to s' *and does not end the episode*, defines for every V in R^S
+
+* the lookahead  (QV)(s, a) = r(s, a) + gamma sum_s' c(s' | s, a) V(s'), minus infinity where a is illegal
+  (S&B2 (4.2) before the maximum; `q_from_value`),
+* the Bellman operator  (TV)(s) = max_a (QV)(s, a), and 0 at an end, where no action is legal
+  (S&B2 (4.10), P94 section 6.2; `bellman`),
+* the greedy policy  argmax_a (QV)(s, a)  (S&B2 (4.9); `greedy`).
+
+T is a contraction in the supremum norm with modulus beta = gamma max_{s,a} sum_s' c(s' | s, a) <= gamma (P94 Prop.
+6.2.4). Its fixed point is the optimal value V*. Termination is a matter of the transition here, which is why T needs no
+list of terminal states: whatever such a transition leads to, it is worth its reward and nothing more.
+
+`Lookahead` holds what the operators need of a model, prepared once. Methods that apply them many times make one;
+the functions accept either form.
+"""
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+
+from rlsuite.errors import ParameterError
+from rlsuite.models import MDP, validation
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Matrix: TypeAlias = csr_array[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+TINY = float(np.finfo(np.float64).tiny)
+
+
+class Lookahead:
+    """What one step of lookahead needs of a model: QV = reward + gamma * continuation @ V.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The model.
+
+    Attributes
+    ----------
+    mdp : MDP
+        The model.
+    continuation : csr_array (S * A, S) float64
+        c(s' | s, a), see `continuation_matrix`.
+    reward : ndarray (S * A,) float64
+        r(s, a), the mean reward of one step; 0 for illegal actions.
+    reward_size : float
+        max over (s, a) of the mean |reward|.
+    modulus : float
+        beta, rounded up: the factor by which the Bellman operator contracts.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import Lookahead
+    >>> mdp = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5)
+    >>> Lookahead(mdp).q([4.0, 0.0]).tolist()
+    [[3.0, 5.0], [-inf, -inf]]
+    """
+
+    def __init__(self, mdp: MDP) -> None:
+        self.mdp = mdp
+        self.continuation = continuation_matrix(mdp)
+        self.reward: FloatArray = mdp.expected_reward().reshape(-1)
+        size = validation.row_sums(mdp.probability * np.abs(mdp.reward), mdp.indptr)
+        self.reward_size = float(size.max())
+        self._terms = int(np.diff(mdp.indptr).max())
+        row_sum = float(cast("FloatArray", self.continuation.sum(axis=1)).max())
+        self._row_sum = row_sum * (1.0 + (self._terms + 2) * EPS)
+        self.modulus = mdp.gamma * self._row_sum
+        self._illegal: BoolArray = ~mdp.legal
+
+    def q(self, value: ArrayLike) -> FloatArray:
+        """Return QV as a (S, A) float64 array, minus infinity for illegal actions; `value` is (S,)."""
+        ahead = cast("FloatArray", self.continuation @ np.asarray(value))
+        ahead *= self.mdp.gamma
+        ahead += self.reward
+        q = ahead.reshape(self._illegal.shape)
+        np.copyto(q, -np.inf, where=self._illegal)
+        return q
+
+    def rounding(self, value: FloatArray) -> float:
+        """Return a bound on the rounding error in every entry of ``q(value)``.
+
+        With n the length of the longest row, each term of an entry goes through at most n + 2 rounded operations, one
+        after the other: adding up equal successors and then all successors takes n - 1 additions, and there are two
+        products and the addition of reward and continuation. The absolute values of the terms add up to at most
+        M = max mean |r| + gamma * max row sum * max |V|. So the entry is off by at most (n + 2) u M to first order in
+        the unit roundoff u = 2**-53; the bound returned is (n + 4) u M, which leaves room for the higher orders,
+        plus (n + 4) times the smallest normal number, for underflow.
+        """
+        largest = float(np.abs(value).max(initial=0.0))
+        magnitude = self.reward_size + self.mdp.gamma * self._row_sum * largest
+        return (self._terms + 4) * (0.5 * EPS * magnitude + TINY)
+
+
+def continuation_matrix(mdp: MDP) -> "Matrix":
+    """Return c(s' | s, a), the probability to be in s' after action a in s with the episode going on.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The model.
+
+    Returns
+    -------
+    csr_array (S * A, S) float64
+        Row s * A + a belongs to the pair (s, a). The probabilities of transitions that occur twice are added;
+        terminated transitions are left out, so a row may sum to less than 1. The row of an illegal action is empty.
+
+    Examples
+    --------
+    A coin that ends the game on heads:
+
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning.operators import continuation_matrix
+    >>> mdp = MDP.from_rows([0, 2, 2], [0, 1], [0.5, 0.5], [-1, -1], n_actions=1, gamma=1.0)
+    >>> continuation_matrix(mdp).toarray().tolist()
+    [[0.5, 0.0], [0.0, 0.0]]
+    """
+    going_on = np.where(mdp.terminated, 0.0, mdp.probability)
+    shape = (mdp.n_states * mdp.n_actions, mdp.n_states)
+    # A copy, because adding up works in place and the arrays of a model are read-only.
+    matrix: Any = csr_array((going_on, mdp.next_state, mdp.indptr), shape=shape, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def q_from_value(model: MDP | Lookahead, value: ArrayLike) -> FloatArray:
+    """Return the value of every action if V is what follows: r(s, a) + gamma sum_s' c(s' | s, a) V(s').
+
+    Parameters
+    ----------
+    model : MDP or Lookahead
+        The model, or the model prepared.
+    value : array_like (S,)
+        V.
+
+    Returns
+    -------
+    ndarray (S, A) float64
+        Minus infinity for illegal actions.
+
+    Raises
+    ------
+    ParameterError
+        If `value` is not S finite numbers.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import q_from_value
+    >>> mdp = MDP.from_successors([[None, 1], [0, 2], [None, None]], [[0, 0], [0, 100], [0, 0]], gamma=0.9)
+    >>> q_from_value(mdp, [90.0, 100.0, 0.0]).tolist()
+    [[-inf, 90.0], [81.0, 100.0], [-inf, -inf]]
+    """
+    lookahead = model if isinstance(model, Lookahead) else Lookahead(model)
+    return lookahead.q(_checked(lookahead.mdp, value))
+
+
+def bellman(model: MDP | Lookahead, value: ArrayLike) -> FloatArray:
+    """Return TV, the Bellman operator applied once. S&B2 (4.10).
+
+    Parameters
+    ----------
+    model : MDP or Lookahead
+        The model, or the model prepared.
+    value : array_like (S,)
+        V.
+
+    Returns
+    -------
+    ndarray (S,) float64
+        0 where no action is legal.
+
+    Raises
+    ------
+    ParameterError
+        If `value` is not S finite numbers.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import bellman
+    >>> mdp = MDP.from_successors([[None, 1], [0, 2], [None, None]], [[0, 0], [0, 100], [0, 0]], gamma=0.9)
+    >>> bellman(mdp, [0, 0, 0]).tolist(), bellman(mdp, bellman(mdp, [0, 0, 0])).tolist()
+    ([0.0, 100.0, 0.0], [90.0, 100.0, 0.0])
+    """
+    return best(q_from_value(model, value))
+
+
+def best(q: FloatArray) -> FloatArray:
+    """Return max_a q(s, a) as a (S,) array, and 0 where every action is illegal (minus infinity)."""
+    highest = _highest(q)
+    highest[highest == -np.inf] = 0.0
+    return highest
+
+
+def greedy(q: ArrayLike, tolerance: float = 0.0) -> IndexArray:
+    """Return the first best action of each state. S&B2 (4.9).
+
+    Parameters
+    ----------
+    q : array_like (S, A)
+        Action values, minus infinity for illegal actions.
+    tolerance : float, at least 0
+        How far below the maximum an action may lie and still count as a best one.
+
+    Returns
+    -------
+    ndarray (S,) int64
+        -1 where no action is legal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlsuite.planning import greedy
+    >>> greedy([[1.0, 3.0, 3.0], [-np.inf, -np.inf, -np.inf]]).tolist()
+    [1, -1]
+    """
+    table = np.asarray(q, dtype=np.float64)
+    highest = _highest(table)
+    enough = highest - tolerance
+    actions = table.shape[1]
+    policy = np.full(highest.size, actions - 1, dtype=np.int64)
+    for action in reversed(range(actions - 1)):
+        np.copyto(policy, action, where=table[:, action] >= enough)
+    policy[highest == -np.inf] = -1
+    return policy
+
+
+def _highest(q: FloatArray) -> FloatArray:
+    """Return the maximum of each row, as a new array.
+
+    Column by column, because there are few actions: NumPy's maximum over a short axis is 15 times slower.
+    """
+    highest = q[:, 0].copy()
+    for action in range(1, q.shape[1]):
+        np.maximum(highest, q[:, action], out=highest)
+    return highest
+
+
+def averaging(weights: FloatArray) -> Any:
+    """Return the matrix that averages over actions: (averaging(pi) @ x)(s) = sum_a pi(a | s) x(s, a).
+
+    Parameters
+    ----------
+    weights : ndarray (n, A) float64
+        pi(a | s).
+
+    Returns
+    -------
+    csr_array (n, n * A) float64
+        Without stored zeros.
+    """
+    n, actions = weights.shape
+    taken: IndexArray = np.flatnonzero(weights)
+    # Row i holds the entries i * A to (i + 1) * A of what is averaged.
+    indptr = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.count_nonzero(weights, axis=1), out=indptr[1:])
+    return csr_array((weights.reshape(-1)[taken], taken, indptr), shape=(n, n * actions))
+
+
+def _checked(mdp: MDP, value: ArrayLike) -> FloatArray:
+    numbers = np.asarray(value)
+    if numbers.shape != (mdp.n_states,) or numbers.dtype.kind not in "biuf":
+        raise ParameterError(
+            f"value has shape {numbers.shape} and dtype {numbers.dtype}; needed are {mdp.n_states} numbers"
+        )
+    if not np.isfinite(numbers).all():
+        state = int(np.argmin(np.isfinite(numbers)))
+        raise ParameterError(f"value[{state}] is {numbers[state]}; every entry must be finite")
+    return numbers.astype(np.float64)

@@ -1,0 +1,1 @@
+"""Planners for partially observed models, one module per method."""

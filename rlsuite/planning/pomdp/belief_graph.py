@@ -1,0 +1,177 @@
+"""The beliefs that can be reached from the start, as a fully observed MDP. KLC98 section 3.4.
+
+A POMDP is an MDP over beliefs: in belief b, action a earns rho(b, a) = sum_s b(s) r(s, a), and observation z, which has
+the probability Pr(z | b, a), leads to the belief SE(b, a, z). From one start belief only finitely many are reached in
+finitely many steps, and often few, because different histories lead to the same belief.
+"""
+
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from rlsuite.errors import ModelError, ParameterError
+from rlsuite.models import MDP, POMDP
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.planning.operators import Lookahead
+
+DECIMALS = 12
+"""Beliefs that agree after rounding to this many decimals are taken for one."""
+
+
+class BeliefMDP(NamedTuple):
+    """The MDP over n reachable beliefs."""
+
+    mdp: MDP
+    """its state 0 is the start belief; beliefs that were not followed up have no legal action"""
+    beliefs: FloatArray
+    """(n, S)"""
+    depth: IndexArray
+    """(n,) int64, least number of steps to reach each"""
+    merged: float
+    """largest L1 distance between two beliefs that were taken for one"""
+    closed: bool
+    """whether all beliefs were followed up"""
+
+
+class _Step(NamedTuple):
+    """One step from k beliefs by every action."""
+
+    successor: IndexArray
+    """(k, A, Z + 1) numbers of the beliefs that follow each observation; the last column is the end of the episode"""
+    probability: FloatArray
+    """(k, A, Z + 1), 0 for illegal actions"""
+    reward: FloatArray
+    """(k, A)"""
+
+
+class _Register:
+    """Numbers beliefs in the order in which they come, equal ones alike."""
+
+    def __init__(self, max_beliefs: int) -> None:
+        self.beliefs: list[FloatArray] = []
+        self.merged = 0.0
+        self._max_beliefs = max_beliefs
+        self._number: dict[bytes, int] = {}
+
+    def number(self, belief: FloatArray) -> int:
+        # Adding 0 turns -0.0 into 0.0, which has other bytes.
+        key = (np.round(belief, DECIMALS) + 0.0).tobytes()
+        found = self._number.setdefault(key, len(self.beliefs))
+        if found < len(self.beliefs):
+            self.merged = max(self.merged, float(np.abs(belief - self.beliefs[found]).sum()))
+            return found
+        if found == self._max_beliefs:
+            raise ParameterError(
+                f"more than max_beliefs={self._max_beliefs} beliefs can be reached from the start; "
+                "use a smaller horizon=, a larger tol=, or a larger max_beliefs="
+            )
+        self.beliefs.append(belief)
+        return found
+
+
+def belief_mdp(pomdp: POMDP, *, steps: int, max_beliefs: int) -> BeliefMDP:
+    """Follow up all beliefs from the start for a number of steps, or until there is no new one.
+
+    Parameters
+    ----------
+    pomdp : POMDP
+        The model.
+    steps : int
+        How many steps to follow up.
+    max_beliefs : int
+        How many beliefs there may be.
+
+    Returns
+    -------
+    BeliefMDP
+        An action is legal in a belief if it is legal in every state that the belief holds possible.
+
+    Raises
+    ------
+    ParameterError
+        If there are more beliefs than `max_beliefs`.
+    ModelError
+        If no action is legal in every state that some belief holds possible.
+    """
+    register = _Register(max_beliefs)
+    register.number(pomdp.start)
+    lookahead = Lookahead(pomdp.mdp)
+    layers: list[_Step] = []
+    depth = [0]
+    first = 0
+    while len(layers) < steps and first < len(register.beliefs):
+        frontier = np.stack(register.beliefs[first:])
+        first = len(register.beliefs)
+        layers.append(_follow(pomdp, lookahead, frontier, register))
+        depth += [len(layers)] * (len(register.beliefs) - first)
+    beliefs = np.stack(register.beliefs)
+    return BeliefMDP(
+        mdp=_assemble(pomdp, layers, expanded=first, n_beliefs=len(beliefs)),
+        beliefs=beliefs,
+        depth=np.array(depth, dtype=np.int64),
+        merged=register.merged,
+        closed=first == len(beliefs),
+    )
+
+
+def _follow(pomdp: POMDP, lookahead: Lookahead, frontier: FloatArray, register: _Register) -> _Step:
+    count, actions, symbols = len(frontier), pomdp.n_actions, pomdp.n_observations
+    legal = _legal(pomdp, frontier)
+    successor = np.zeros((count, actions, symbols + 1), dtype=np.int64)
+    probability = np.zeros((count, actions, symbols + 1))
+    joints: list[FloatArray] = []
+    for a in range(actions):
+        ahead = cast("FloatArray", lookahead.continuation[a::actions].T @ frontier.T).T
+        joint = ahead[:, :, np.newaxis] * pomdp.observation[a]  # (k, S, Z)
+        joint[~legal[:, a]] = 0.0
+        probability[:, a, :symbols] = joint.sum(axis=1)
+        joints.append(joint)
+    ending = np.where(pomdp.mdp.terminated, pomdp.mdp.probability, 0.0)
+    ends = np.zeros((pomdp.n_states, actions))
+    np.add.at(ends.reshape(-1), pomdp.mdp.pairs(), ending)
+    probability[:, :, symbols] = (frontier @ ends) * legal
+    for i, a, z in np.argwhere(probability[:, :, :symbols] > 0.0).tolist():
+        joint: FloatArray = joints[a][i, :, z]
+        successor[i, a, z] = register.number(joint / joint.sum())
+    reward = frontier @ lookahead.reward.reshape(pomdp.n_states, actions)
+    return _Step(successor, probability, reward)
+
+
+def _legal(pomdp: POMDP, frontier: FloatArray) -> BoolArray:
+    """Return the actions (k, A) that are legal in every state that the belief holds possible."""
+    legal: BoolArray = ~((frontier > 0.0) @ ~pomdp.mdp.legal)
+    stuck = ~legal.any(axis=1)
+    if stuck.any():
+        belief = frontier[int(np.argmax(stuck))]
+        raise ModelError(
+            f"belief {belief.tolist()} can be reached, but no action is legal in all the states that it holds possible"
+        )
+    return legal
+
+
+def _assemble(pomdp: POMDP, layers: list[_Step], *, expanded: int, n_beliefs: int) -> MDP:
+    successor = np.concatenate([layer.successor for layer in layers])
+    probability = np.concatenate([layer.probability for layer in layers])
+    reward = np.concatenate([layer.reward for layer in layers])
+    ends = np.zeros(successor.shape, dtype=np.bool_)
+    ends[:, :, -1] = True
+    ends |= successor >= expanded
+    possible = probability > 0.0
+    lengths = np.zeros((n_beliefs, pomdp.n_actions), dtype=np.int64)
+    lengths[:expanded] = possible.sum(axis=2)
+    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    total = probability.sum(axis=2, keepdims=True)
+    # Rows of the model sum to 1 within a tolerance; products of two such sums may miss it.
+    share = np.divide(probability, total, out=np.zeros_like(probability), where=total > 0.0)
+    return MDP.from_rows(
+        indptr,
+        successor[possible],
+        share[possible],
+        np.broadcast_to(reward[:, :, np.newaxis], possible.shape)[possible],
+        n_actions=pomdp.n_actions,
+        gamma=pomdp.gamma,
+        terminated=ends[possible],
+        start=0,
+        action_labels=pomdp.action_labels,
+    )

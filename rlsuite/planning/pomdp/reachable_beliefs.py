@@ -1,0 +1,137 @@
+"""The exact optimum of a small POMDP, by dynamic programming over the beliefs that can be reached from the start.
+
+The optimal value at the start needs no other beliefs (KLC98 section 3.4, Bellman's equation for beliefs read forwards
+from b_0), so a belief MDP with those as states is enough. For a finite horizon H that is exact. Without a horizon it is
+exact if the beliefs are finitely many; if not, they are followed up for so many steps n that the rest is worth little:
+replacing everything after n steps by 0 changes the value by at most gamma^n max |r| / (1 - gamma), in each direction.
+"""
+
+import math
+import time
+
+import numpy as np
+
+from rlsuite.checks import whole_number
+from rlsuite.models import POMDP
+from rlsuite.planning.certificate import discounted, tolerance, warn_not_converged
+from rlsuite.planning.mdp.backward_induction import backward_induction
+from rlsuite.planning.mdp.policy_iteration import policy_iteration
+from rlsuite.planning.operators import EPS
+from rlsuite.planning.pomdp.belief_graph import BeliefMDP, belief_mdp
+from rlsuite.planning.pomdp.solution import BeliefSolution
+
+
+def reachable_beliefs(
+    pomdp: POMDP, *, horizon: int | None = None, tol: float = 1e-6, max_beliefs: int = 100_000
+) -> BeliefSolution:
+    """Solve a POMDP for its start belief, over all beliefs that can be reached from it.
+
+    Parameters
+    ----------
+    pomdp : POMDP
+        The model.
+    horizon : int, optional
+        H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
+    tol : float
+        Largest distance of the two bounds that is allowed, in the unit of the reward. Without a horizon it decides how
+        far beliefs are followed up.
+    max_beliefs : int
+        How many beliefs there may be. They grow up to (A Z)^H in the worst case.
+
+    Returns
+    -------
+    BeliefSolution
+        Its bounds allow for rounding and for beliefs taken for equal (those that agree to 12 decimals). An action is
+        held legal in a belief if it is legal in every state that the belief holds possible.
+
+    Raises
+    ------
+    ParameterError
+        If there are too many beliefs, gamma is 1 without a horizon, or an argument is out of range.
+    ModelError
+        If no action is legal in every state that some belief holds possible, or values overflow.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the bounds are further apart than `tol`.
+
+    Examples
+    --------
+    A coin lies under one of two cups; a look costs 1 and shows it with certainty, a guess earns 10 or costs 20:
+
+    >>> from rlsuite.models import POMDP
+    >>> from rlsuite.planning import reachable_beliefs
+    >>> look, guess = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 0, 1]] * 3
+    >>> cups = POMDP.from_arrays(
+    ...     [look, guess, guess], [[-1, -1, 0], [10, -20, 0], [-20, 10, 0]], [[1, 0], [0, 1], [0.5, 0.5]],
+    ...     order="ass", gamma=0.9, start=[0.5, 0.5, 0], terminated=[False, False, True],
+    ... )
+    >>> plan = reachable_beliefs(cups)
+    >>> round(plan.lower_bound, 9), round(plan.upper_bound, 9), plan.n_beliefs
+    (8.0, 8.0, 3)
+    >>> plan.act([0.5, 0.5, 0]), plan.act(cups.update_belief([0.5, 0.5, 0], action=0, observation=1))
+    (0, 2)
+    """
+    started = time.perf_counter()
+    tol = tolerance(tol)
+    max_beliefs = whole_number("max_beliefs", max_beliefs)
+    if horizon is None:
+        discounted(pomdp.mdp, "reachable_beliefs without a horizon")
+        graph = belief_mdp(pomdp, steps=_steps_until_negligible(pomdp, tol / 4.0), max_beliefs=max_beliefs)
+        found = policy_iteration(graph.mdp, tol=math.inf)
+        values, policies = found.value[np.newaxis], found.policy[np.newaxis]
+    else:
+        horizon = whole_number("horizon", horizon)
+        graph = belief_mdp(pomdp, steps=horizon, max_beliefs=max_beliefs)
+        found = backward_induction(graph.mdp, horizon=horizon, tol=math.inf)
+        values, policies = found.values, found.policies
+    tail = 0.0 if horizon is not None or graph.closed else _tail(pomdp, int(graph.depth.max()))
+    error = found.error_bound + _allowance(pomdp, graph, horizon) + tail
+    solution = BeliefSolution(
+        lower_bound=float(found.value[0]) - error,
+        upper_bound=float(found.value[0]) + error,
+        converged=2.0 * error <= tol,
+        horizon=horizon,
+        beliefs=graph.beliefs,
+        depth=graph.depth,
+        values=values,
+        policies=policies,
+        iterations=found.iterations,
+        seconds=time.perf_counter() - started,
+        method="reachable_beliefs",
+    )
+    if not solution.converged:
+        warn_not_converged(f"reachable_beliefs found bounds that are {2.0 * error:.3g} apart, more than tol={tol:g}")
+    return solution
+
+
+def _largest_reward(pomdp: POMDP) -> float:
+    return float(np.abs(pomdp.mdp.expected_reward()).max())
+
+
+def _tail(pomdp: POMDP, steps: int) -> float:
+    """Return the most that what comes after some steps can be worth."""
+    return pomdp.gamma**steps * _largest_reward(pomdp) / (1.0 - pomdp.gamma)
+
+
+def _steps_until_negligible(pomdp: POMDP, tol: float) -> int:
+    """Return the number of steps, at least 1, after which `_tail` is at most `tol`."""
+    after_one = _tail(pomdp, 1)
+    if after_one <= tol:
+        return 1
+    return 2 + int(math.log(after_one / tol) / -math.log(pomdp.gamma))
+
+
+def _allowance(pomdp: POMDP, graph: BeliefMDP, horizon: int | None) -> float:
+    """Return a bound on the error of the belief MDP itself, at the start belief.
+
+    With w = sum of gamma^k over the steps, no value exceeds max |r| w. A belief that stands for another at L1 distance
+    d changes the value after it by at most d times that. A reward or a probability of the belief MDP is the result of
+    at most 2S + 2Z + 8 roundings, each of which changes the value of a step by at most u times that. Both happen once
+    per step, so their sum counts w times.
+    """
+    gamma = pomdp.gamma
+    weight = 1.0 / (1.0 - gamma) if horizon is None else float((gamma ** np.arange(horizon)).sum())
+    roundings = 2 * pomdp.n_states + 2 * pomdp.n_observations + 8
+    return (graph.merged + roundings * EPS) * _largest_reward(pomdp) * weight**2

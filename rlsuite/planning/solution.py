@@ -1,0 +1,97 @@
+"""What a planner returns: values, a policy, and how wrong they can be."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The answer of a planner for a fully observed model, with its certificate.
+
+    Attributes
+    ----------
+    value : ndarray (S,) float64
+        The optimal value of each state, within `error_bound`; 0 where no action is legal. In the unit of the reward.
+    q : ndarray (S, A) float64
+        The optimal value of each action, within `error_bound`; minus infinity for illegal actions.
+        ``value`` is its maximum over the actions.
+    policy : ndarray (S,) int64
+        An action of maximal `q` in each state, the first of those that are equal up to the rounding error of one
+        backup; -1 where no action is legal.
+    converged : bool
+        Whether `error_bound` is at most the tolerance that was asked for.
+    error_bound : float
+        An upper bound, rounding included, on the distance of `value` from the optimal value in every state, and of
+        `q` from the optimal action values.
+    iterations : int
+        Sweeps over all states (value iteration, backward induction) or policies evaluated (policy iteration).
+    seconds : float
+        Wall-clock time taken.
+    method : str
+        Name of the method.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import solve
+    >>> mdp = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.8)
+    >>> solution = solve(mdp, method="policy_iteration")
+    >>> solution.value.round(9).tolist(), solution.policy.tolist(), solution.converged
+    ([5.0, 0.0], [0, -1], True)
+    >>> solution.optimal_actions.tolist()  # 1 + 0.8 * 5 = 5: both are optimal
+    [[True, True], [False, False]]
+    """
+
+    value: FloatArray = field(repr=False)
+    q: FloatArray = field(repr=False)
+    policy: IndexArray = field(repr=False)
+    converged: bool
+    error_bound: float
+    iterations: int
+    seconds: float
+    method: str
+
+    def __post_init__(self) -> None:
+        for array in (self.value, self.q, self.policy):
+            array.setflags(write=False)
+
+    @property
+    def optimal_actions(self) -> BoolArray:
+        """(S, A) bool: the actions that may be optimal.
+
+        Those with ``q >= value - 2 * error_bound``. Since neither `q` nor `value` is further than `error_bound` from
+        the truth, no optimal action is missing; an action is wrongly in only if it is within 4 times `error_bound`
+        of optimal.
+        """
+        listed: BoolArray = self.q >= (self.value - 2.0 * self.error_bound)[:, np.newaxis]
+        return listed & (self.q > -np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteHorizonSolution(Solution):
+    """The answer for a finite horizon: as `Solution` for the first of H steps, and the same for all the others.
+
+    Attributes
+    ----------
+    values : ndarray (H + 1, S) float64
+        ``values[t]`` is the optimal value of what is still to come after t steps, H - t steps before the end. The
+        first row is `value`, the last is 0.
+    policies : ndarray (H, S) int64
+        ``policies[t]`` is the optimal decision after t steps. The first row is `policy`.
+    """
+
+    values: FloatArray = field(repr=False)
+    policies: IndexArray = field(repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.values.setflags(write=False)
+        self.policies.setflags(write=False)
+
+    @property
+    def horizon(self) -> int:
+        """H, in steps."""
+        return self.policies.shape[0]

@@ -1,0 +1,183 @@
+"""One verb for every planner: the methods are found in the code, chosen by name, and told what they accept.
+
+A method is a module of `rlsuite.planning.mdp` or `rlsuite.planning.pomdp` with a function of the module's own name,
+which takes the model and keyword-only options, `tol` among them. Adding such a module adds the method, here and
+wherever methods are listed.
+"""
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from inspect import Parameter, signature
+from typing import Any, overload
+
+from rlsuite.errors import ParameterError, unknown
+from rlsuite.models import MDP, POMDP
+from rlsuite.planning.pomdp.solution import BeliefSolution
+from rlsuite.planning.solution import Solution
+
+PACKAGES: Mapping[type, str] = {MDP: "rlsuite.planning.mdp", POMDP: "rlsuite.planning.pomdp"}
+
+
+def methods(model: MDP | POMDP | type[MDP] | type[POMDP]) -> dict[str, Callable[..., Any]]:
+    """Return the methods that solve a kind of model, by name.
+
+    Parameters
+    ----------
+    model : MDP, POMDP, or one of the two classes
+        What is to be solved.
+
+    Returns
+    -------
+    dict of str to callable
+        Sorted by name; the first line of a function's docstring says what it does.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import methods
+    >>> list(methods(MDP))
+    ['backward_induction', 'policy_iteration', 'value_iteration']
+    """
+    package = PACKAGES[_kind(model)]
+    found: dict[str, Callable[..., Any]] = {}
+    for module in pkgutil.iter_modules(import_module(package).__path__):
+        function = getattr(import_module(f"{package}.{module.name}"), module.name, None)
+        if callable(function):
+            found[module.name] = function
+    return dict(sorted(found.items()))
+
+
+@overload
+def solve(
+    model: MDP,
+    method: str = ...,
+    *,
+    tol: float = ...,
+    gamma: float | None = ...,
+    max_iterations: int | None = ...,
+    horizon: int | None = ...,
+    **options: Any,
+) -> Solution: ...
+@overload
+def solve(
+    model: POMDP,
+    method: str,
+    *,
+    tol: float = ...,
+    gamma: float | None = ...,
+    max_iterations: int | None = ...,
+    horizon: int | None = ...,
+    **options: Any,
+) -> BeliefSolution: ...
+def solve(
+    model: MDP | POMDP,
+    method: str = "policy_iteration",
+    *,
+    tol: float = 1e-6,
+    gamma: float | None = None,
+    max_iterations: int | None = None,
+    horizon: int | None = None,
+    **options: Any,
+) -> Solution | BeliefSolution:
+    """Solve a model, and say how far the answer can be from the optimum.
+
+    Parameters
+    ----------
+    model : MDP or POMDP
+        The model.
+    method : str
+        Name of a method; `methods` lists those of each kind of model.
+    tol : float
+        Largest error of the value that is allowed, in the unit of the reward.
+    gamma : float, optional
+        Discount factor to use instead of the model's.
+    max_iterations : int, optional
+        Limit on the iterations of an iterative method; each method has its own default.
+    horizon : int, optional
+        Number of steps, for methods that plan for a finite number of them.
+    **options
+        What else the method accepts; see its own documentation.
+
+    Returns
+    -------
+    Solution or BeliefSolution
+        The former for an MDP, the latter for a POMDP.
+
+    Raises
+    ------
+    ParameterError
+        If the method does not exist, belongs to another kind of model, or does not accept an option that was given; if
+        an option has an impossible value; or if gamma is 1 and the method has no horizon.
+    ModelError
+        If the rewards are so large that values overflow.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the error bound of the result exceeds `tol`.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import solve
+    >>> mdp = MDP.from_successors([[None, 1], [0, 2], [None, None]], [[0, 0], [0, 100], [0, 0]], gamma=0.9)
+    >>> solution = solve(mdp, method="value_iteration")
+    >>> solution.value.tolist(), solution.converged, solution.error_bound < 1e-11
+    ([90.0, 100.0, 0.0], True, True)
+    >>> solve(mdp, method="value_iteraton")
+    Traceback (most recent call last):
+        ...
+    rlsuite.errors.ParameterError: unknown method 'value_iteraton'; did you mean 'value_iteration'? (choices: \
+backward_induction, policy_iteration, value_iteration)
+    """
+    function = _method(model, method)
+    named = {"tol": tol, "max_iterations": max_iterations, "horizon": horizon}
+    given = {name: value for name, value in named.items() if value is not None} | options
+    _check_options(model, method, function, given)
+    if gamma is not None:
+        model = model.replace(gamma=gamma)
+    return function(model, **given)
+
+
+def _kind(model: object) -> type:
+    for kind in PACKAGES:
+        if isinstance(model, kind) or model is kind:
+            return kind
+    raise ParameterError(
+        f"{model!r} is neither an MDP nor a POMDP; build one first, for instance with MDP.from_env(..., gamma=0.99)"
+    )
+
+
+def _method(model: MDP | POMDP, name: str) -> Callable[..., Any]:
+    kind = _kind(model)
+    own = methods(model)
+    if name in own:
+        return own[name]
+    for other in PACKAGES:
+        if other is not kind and name in methods(other):
+            hint = "; solve(model.mdp) plans as if the states were seen" if kind is POMDP else ""
+            raise ParameterError(
+                f"{name!r} solves a model of type {other.__name__}, and this is of type {kind.__name__}; its methods: "
+                f"{', '.join(own)}{hint}"
+            )
+    raise ParameterError(unknown("method", name, own))
+
+
+def _check_options(model: MDP | POMDP, method: str, function: Callable[..., Any], given: dict[str, Any]) -> None:
+    accepted = _options(function)
+    for name in given:
+        if name in accepted:
+            continue
+        others = [other for other, candidate in methods(model).items() if name in _options(candidate)]
+        if others:
+            raise ParameterError(f"{method} takes no {name}; these do: {', '.join(others)}")
+        raise ParameterError(unknown(f"option of {method}", name, accepted))
+    for name, parameter in accepted.items():
+        if parameter.default is Parameter.empty and name not in given:
+            raise ParameterError(f"{method} needs {name}=")
+
+
+def _options(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """Return the keyword-only parameters of a method."""
+    return {name: p for name, p in signature(function).parameters.items() if p.kind is Parameter.KEYWORD_ONLY}

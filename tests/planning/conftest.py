@@ -1,0 +1,232 @@
+"""Models with known answers, random models, and independent oracles for the planning tests.
+
+Strategies and oracles are handed out as fixtures that return functions, because test modules cannot import one another.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from rlsuite.models import MDP, POMDP
+
+LEFT, RIGHT, UP, DOWN = range(4)
+MOVES = {LEFT: (0, -1), RIGHT: (0, 1), UP: (-1, 0), DOWN: (1, 0)}
+
+# ------------------------------------------------------------------------------------------ models with known answers
+
+
+def _grid(rows: int, columns: int, ends: set[int], *, walls: str) -> list[list[int | None]]:
+    """Successors in a grid numbered row by row from the top; `walls` says what a move off the grid does."""
+    table: list[list[int | None]] = []
+    for cell in range(rows * columns):
+        row, column = divmod(cell, columns)
+        moves: list[int | None] = []
+        for drow, dcolumn in MOVES.values():
+            inside = 0 <= row + drow < rows and 0 <= column + dcolumn < columns
+            moves.append((row + drow) * columns + column + dcolumn if inside else cell if walls == "stay" else None)
+        table.append([None] * 4 if cell in ends else moves)
+    return table
+
+
+# The lecture notes number the 2 x 3 grid S0 S1 S2 (bottom row), S3 S4 G (top row).
+NOTES = [3, 4, 5, 0, 1, 2]
+
+
+@pytest.fixture(scope="session")
+def grid_goal() -> Callable[..., MDP]:
+    """Lecture notes, Figs 9.6-9.8: states in the order S0 S1 S2 S3 S4 G, actions L R U D."""
+
+    def build(gamma: float = 0.9, walls: str = "illegal") -> MDP:
+        by_cell = _grid(2, 3, {2}, walls=walls)
+        successors = [[None if to is None else NOTES.index(to) for to in by_cell[cell]] for cell in NOTES]
+        return MDP.from_successors(successors, lambda s, a, s2: 100.0 if s2 == 5 else 0.0, gamma=gamma, start=0)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def nondeterministic_grid_goal() -> MDP:
+    """Lecture notes, Fig. 9.10, reading A: Right from the left column goes one or two squares."""
+    by_cell = _grid(2, 3, {2}, walls="illegal")
+    successors = [[None if to is None else NOTES.index(to) for to in by_cell[cell]] for cell in NOTES]
+    successors[0][RIGHT] = {1, 2}
+    successors[3][RIGHT] = {4, 5}
+    return MDP.from_successors(successors, lambda s, a, s2: 100.0 if s2 == 5 else 0.0, gamma=0.9, start=0)
+
+
+@pytest.fixture(scope="session")
+def gridworld_with_jumps() -> MDP:
+    """S&B2 Example 3.5: from A = (0, 1) to (4, 1) for 10, from B = (0, 3) to (2, 3) for 5, -1 for leaving the grid."""
+    successors = _grid(5, 5, set(), walls="stay")
+    reward = [[-1.0 if to == cell else 0.0 for to in moves] for cell, moves in enumerate(successors)]
+    for cell, to, gain in ((1, 21, 10.0), (3, 13, 5.0)):
+        successors[cell] = [to] * 4
+        reward[cell] = [gain] * 4
+    return MDP.from_successors(successors, reward, gamma=0.9)
+
+
+@pytest.fixture(scope="session")
+def small_gridworld() -> MDP:
+    """S&B2 Example 4.1: 4 x 4, two corners are the end, -1 per step, undiscounted."""
+    return MDP.from_successors(_grid(4, 4, {0, 15}, walls="stay"), [-1.0] * 16, gamma=1.0)
+
+
+@pytest.fixture(scope="session")
+def puterman() -> Callable[[float], MDP]:
+    """P94 section 3.1: two states; in the first 5 and a coin, or 10 and on to the second, which pays -1 for ever."""
+
+    def build(gamma: float) -> MDP:
+        return MDP.from_successors([[{0, 1}, 1], [1, None]], [[5.0, 10.0], [-1.0, 0.0]], gamma=gamma, start=0)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def tiger() -> Callable[[float], POMDP]:
+    """KLC98 section 5: listen, open left, open right; after opening the tiger is placed anew."""
+
+    def build(gamma: float) -> POMDP:
+        stay, again = np.eye(2), np.full((2, 2), 0.5)
+        reward = [[-1.0, -1.0], [-100.0, 10.0], [10.0, -100.0]]
+        heard, nothing = [[0.85, 0.15], [0.15, 0.85]], [[0.5, 0.5], [0.5, 0.5]]
+        return POMDP.from_arrays(
+            [stay, again, again], reward, [heard, nothing, nothing], order="ass", gamma=gamma, start=[0.5, 0.5]
+        )
+
+    return build
+
+
+# -------------------------------------------------------------------------------------------------------- random models
+
+
+@pytest.fixture(scope="session")
+def random_mdps() -> Callable[..., st.SearchStrategy[MDP]]:
+    """Small MDPs with everything that a row can hold.
+
+    Masks, ends, successors that occur twice, probability zero, transitions that end although their successor leads on,
+    random rewards, and every kind of gamma.
+    """
+
+    @st.composite
+    def draw_mdp(draw: st.DrawFn, gammas: tuple[float, ...] = (0.0, 0.3, 0.9, 0.99, 0.9999), size: int = 4) -> MDP:
+        n_states = draw(st.integers(1, size))
+        n_actions = draw(st.integers(1, 3))
+        n_ends = draw(st.integers(0, n_states - 1))
+        indptr, next_state, probability, reward, terminated = [0], [], [], [], []
+        for s in range(n_states):
+            acting = s < n_states - n_ends
+            legal = draw(st.sets(st.integers(0, n_actions - 1), min_size=1)) if acting else set()
+            for a in range(n_actions):
+                if a in legal:
+                    weights = draw(st.lists(st.integers(0, 5), min_size=1, max_size=4).filter(any))
+                    for weight in weights:
+                        ahead = draw(st.integers(0, n_states - 1))
+                        next_state.append(ahead)
+                        probability.append(weight / sum(weights))
+                        reward.append(draw(st.floats(-100, 100)))
+                        terminated.append(ahead >= n_states - n_ends or draw(st.integers(0, 3)) == 0)
+                indptr.append(len(next_state))
+        noise = draw(st.booleans())
+        return MDP.from_rows(
+            indptr,
+            next_state,
+            probability,
+            reward,
+            n_actions=n_actions,
+            gamma=draw(st.sampled_from(gammas)),
+            terminated=terminated,
+            reward_std=np.ones(n_states * n_actions) if noise else None,
+        )
+
+    return draw_mdp
+
+
+@pytest.fixture(scope="session")
+def random_pomdps(random_mdps: Callable[..., st.SearchStrategy[MDP]]) -> Callable[..., st.SearchStrategy[POMDP]]:
+    """Small POMDPs in which every action is legal in every state that leads on."""
+
+    @st.composite
+    def draw_pomdp(draw: st.DrawFn, gammas: tuple[float, ...] = (0.5, 0.9, 1.0), size: int = 3) -> POMDP:
+        mdp = draw(random_mdps(gammas=gammas, size=size).filter(_all_or_nothing_legal))
+        n_observations = draw(st.integers(1, 2))
+        observation = np.empty((mdp.n_actions, mdp.n_states, n_observations))
+        for row in observation.reshape(-1, n_observations):
+            weights = draw(st.lists(st.integers(0, 4), min_size=n_observations, max_size=n_observations).filter(any))
+            row[:] = np.array(weights) / sum(weights)
+        return POMDP(mdp, observation)
+
+    return draw_pomdp
+
+
+def _all_or_nothing_legal(mdp: MDP) -> bool:
+    return bool((mdp.legal.all(axis=1) | ~mdp.legal.any(axis=1)).all())
+
+
+# ------------------------------------------------------------------------------------------------------------- oracles
+
+
+def _lookahead(mdp: MDP, s: int, a: int, value: list[Fraction]) -> Fraction:
+    """q(s, a) in rational arithmetic, straight from the rows."""
+    total = Fraction(0)
+    for p, ahead, reward, terminated in mdp.P[s][a]:
+        follows = Fraction(0) if terminated else Fraction(mdp.gamma) * value[ahead]
+        total += Fraction(p) * (Fraction(reward) + follows)
+    return total
+
+
+def _solved(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
+    """Gauss-Jordan elimination in rational arithmetic."""
+    n = len(right)
+    rows = [[*row, b] for row, b in zip(matrix, right, strict=True)]
+    for i in range(n):
+        pivot = next(k for k in range(i, n) if rows[k][i])
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [x / rows[i][i] for x in rows[i]]
+        for k in range(n):
+            if k != i and rows[k][i]:
+                rows[k] = [x - rows[k][i] * y for x, y in zip(rows[k], rows[i], strict=True)]
+    return [row[n] for row in rows]
+
+
+@pytest.fixture(scope="session")
+def exact_q() -> Callable[[MDP, list[Fraction]], list[list[Fraction | None]]]:
+    """The lookahead in rational arithmetic, None for illegal actions."""
+
+    def compute(mdp: MDP, value: list[Fraction]) -> list[list[Fraction | None]]:
+        return [
+            [_lookahead(mdp, s, a, value) if mdp.legal[s, a] else None for a in range(mdp.n_actions)]
+            for s in range(mdp.n_states)
+        ]
+
+    return compute
+
+
+@pytest.fixture(scope="session")
+def exact_value() -> Callable[[MDP], list[Fraction]]:
+    """V* in rational arithmetic: policy iteration with exact elimination."""
+
+    def compute(mdp: MDP) -> list[Fraction]:
+        gamma = Fraction(mdp.gamma)
+        n = mdp.n_states
+        choices = [np.flatnonzero(mdp.legal[s]).tolist() for s in range(n)]
+        policy = [legal[0] if legal else None for legal in choices]
+        while True:
+            matrix = [[Fraction(i == j) for j in range(n)] for i in range(n)]
+            right = [Fraction(0)] * n
+            for s, a in enumerate(policy):
+                for p, ahead, reward, terminated in mdp.P[s][a] if a is not None else []:
+                    right[s] += Fraction(p) * Fraction(reward)
+                    matrix[s][ahead] -= 0 if terminated else gamma * Fraction(p)
+            value = _solved(matrix, right)
+            improved = [
+                max(legal, key=lambda a, s=s: (_lookahead(mdp, s, a, value), a == policy[s])) if legal else None
+                for s, legal in enumerate(choices)
+            ]
+            if improved == policy:
+                return value
+            policy = improved
+
+    return compute
