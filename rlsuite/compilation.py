@@ -18,7 +18,9 @@ from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 import numba
+import numba.core.caching
 import numba.core.imputils
+import numba.core.sigutils
 import numba.extending
 from numba.core import types
 
@@ -27,6 +29,8 @@ from rlsuite import __version__
 # numba's extension points carry no types
 _extending: Any = numba.extending
 _imputils: Any = numba.core.imputils
+_caching: Any = numba.core.caching
+_sigutils: Any = numba.core.sigutils
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -100,12 +104,7 @@ class Compiled(Generic[Arguments, Result]):
     def __repr__(self) -> str:
         return f"<compiled {self.numba_type.key[0]}>"
 
-    @functools.cached_property
-    def uncached(self) -> Any:
-        """A dispatcher that leaves no files: for argument types that no other process will ever see again."""
-        return self._jit(cache=False)
-
-    def _jit(self, cache: bool = True) -> Any:
+    def _jit(self) -> Any:
         source = cast(python_types.FunctionType, self.function)
         named = python_types.FunctionType(
             source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__
@@ -113,12 +112,35 @@ class Compiled(Generic[Arguments, Result]):
         # numba names its cache files after the qualified name
         named.__qualname__ = f"{source.__qualname__}-{self.fingerprint}".replace("<locals>.", "")
         named.__module__ = source.__module__
+        dispatcher: Any = numba.njit(named, **self._options)
         try:
-            return numba.njit(named, cache=cache, **self._options)
+            dispatcher._cache = _cache(named)
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
-            return numba.njit(named, **self._options)  # typed at a prompt: there is no file to put the cache beside
+            # typed at a prompt: there is no file to put the cache beside
+        return dispatcher
+
+
+def _cache(function: python_types.FunctionType) -> Any:
+    """Numba's cache of a function, less what no other process could ever use."""
+    cache = _caching.FunctionCache(function)
+    save = cache.save_overload
+
+    def save_lasting(signature: Any, data: Any) -> None:
+        arguments, _ = _sigutils.normalize_signature(signature)
+        if not any(_is_transient(argument) for argument in arguments):
+            save(signature, data)
+
+    cache.save_overload = save_lasting
+    return cache
+
+
+def _is_transient(numba_type: Any) -> bool:
+    """Whether a type holds a NamedTuple of a script or a prompt, which is another class in each process."""
+    named = getattr(numba_type, "instance_class", None)
+    inner: tuple[Any, ...] = getattr(numba_type, "types", ())
+    return getattr(named, "__module__", None) == "__main__" or any(map(_is_transient, inner))
 
 
 def _lookup(name: str, fingerprint: str) -> "Compiled[..., Any]":

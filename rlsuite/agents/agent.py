@@ -211,10 +211,9 @@ class Agent:
                 return getattr(memory, name[:-1])
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
-    def forget(self) -> Self:
-        """Return to the state after construction: parameters stay, all experience goes."""
-        self.__post_init__()
-        return self
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle what was learned, not the run: a copy's next run begins with a new episode."""
+        return {**self.__dict__, "_run": None, "_asked_for": None}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the agent to an .npz file; `rlsuite.load` reads it."""

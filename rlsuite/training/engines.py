@@ -48,9 +48,6 @@ class TableEngine:
         base: Any = env.unwrapped
         self.env_rng = base.np_random
         learner.books.place[STATE] = base.s
-        # A memory class of a script or prompt is a new type in each process: its loop would be cached in vain.
-        transient = type(learner.memory).__module__ == "__main__"
-        self.kernel: Any = kernels.run_on_table.uncached if transient else kernels.run_on_table
 
     def advance(self, steps: int, episodes: int) -> NDArray[np.float64]:
         """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
@@ -58,7 +55,7 @@ class TableEngine:
         finished = np.empty((min(steps, episodes), 3))
         rule, memory, legal, gap, rng, books = self.learner
         first = int(books.place[kernels.EPISODES])
-        code = self.kernel(
+        code = kernels.run_on_table(
             self.table, rule, memory, legal, gap, rng, self.env_rng, books, steps, episodes, self.time_limit, finished
         )
         self._settle()
@@ -95,10 +92,8 @@ class EnvironmentEngine:
         self.inbox = np.zeros(4)
         self.inbox[0] = learner.books.place[OBSERVATION]
         self.finished = np.empty((1, 3))
-        transient = type(learner.memory).__module__ == "__main__"
-        session: Any = kernels.session.uncached if transient else kernels.session
         # the generator borrows these arrays; `self` keeps them alive
-        self.session = session(
+        self.session = kernels.session(
             learner.rule,
             learner.memory,
             learner.legal,

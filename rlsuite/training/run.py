@@ -184,9 +184,10 @@ class Run:
                     remaining = int(start + mark - place[clock])
                     limits = (remaining, NO_LIMIT) if budget.unit == "steps" else (NO_LIMIT, remaining)
                     notes.finished.append(self.engine.advance(*limits))
-                    bar.set_description(self.name, refresh=False)
-                    bar.set_postfix(notes.summary(), refresh=False)
-                    bar.update(int(place[clock]) - start - bar.n)
+                    if progress:
+                        bar.set_description(self.name, refresh=False)
+                        bar.set_postfix(notes.summary(), refresh=False)
+                        bar.update(int(place[clock]) - start - bar.n)
                 if mark in checkpoints:
                     notes.checkpoints.append((int(place[clock]), float(sums[ALL_REWARD]), float(sums[ALL_REGRET])))
                 if evaluate is not None and mark in evaluations:

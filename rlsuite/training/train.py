@@ -1,6 +1,7 @@
 """Many seeds of one agent at once."""
 
 import copy
+import dataclasses
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ def train(
     optima = Optima() if regret else None
 
     def run(seed: int) -> Record:
-        pupil = copy.deepcopy(agent).forget()
+        pupil = dataclasses.replace(agent)
         own = env if isinstance(env, str) else copy.deepcopy(env)
         pupil.learn(
             own,

@@ -182,8 +182,8 @@ def test_acting_is_greedy_and_needs_learning():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rl.QLearning(gamma=1.1), "gamma=1.1 lies outside [0, 1]"),
-        (lambda: rl.QLearning(gamma="0.9"), "gamma='0.9' must be a number"),
+        (lambda: rl.QLearning(gamma=1.1), "gamma=1.1 is not in [0, 1]"),
+        (lambda: rl.QLearning(gamma="0.9"), "gamma='0.9' is not a finite number"),
         (lambda: rl.QLearning(gamma=rl.Linear(0.5, 0.9, over=5)), "gamma=Linear(start=0.5"),
         (lambda: rl.QLearning(learning_rate=-0.1), "learning_rate=-0.1 lies outside [0, 1]"),
         (lambda: rl.Sarsa(exploration=0.1), "exploration=0.1 must be an exploration such as EpsilonGreedy(0.1)"),

@@ -102,11 +102,11 @@ def test_an_illegal_action_of_a_rule_is_named(loop):
     [
         ({}, "give steps= or episodes=, one of the two"),
         ({"steps": 1, "episodes": 1}, "give steps= or episodes=, one of the two"),
-        ({"steps": 0}, "steps=0 must be a whole number, at least 1"),
-        ({"episodes": 2.5}, "episodes=2.5 must be a whole number, at least 1"),
-        ({"steps": 10, "evaluate_every": 0}, "evaluate_every=0 must be a whole number, at least 1"),
+        ({"steps": 0}, "steps=0 is less than 1"),
+        ({"episodes": 2.5}, "episodes=2.5 is not a whole number"),
+        ({"steps": 10, "evaluate_every": 0}, "evaluate_every=0 is less than 1"),
         ({"steps": 10, "loop": "fast"}, "unknown loop 'fast' (choices: auto, compiled, stepwise)"),
-        ({"steps": 10, "seed": -1}, "seed=-1 must be a whole number, at least 0"),
+        ({"steps": 10, "seed": -1}, "seed=-1 is less than 0"),
     ],
 )
 def test_bad_arguments_are_named(options, message, q_learning):

@@ -1,0 +1,97 @@
+"""An agent of a user's own: two functions, and it has both loops, seeds, curves and files."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rlsuite as rl
+
+SCRIPT = """
+from typing import NamedTuple
+import numpy as np
+import rlsuite as rl
+
+class Memory(NamedTuple):
+    preference: np.ndarray
+    legal: np.ndarray
+
+@rl.compiled
+def begin(memory, state, rng):
+    return int(memory.preference[state].argmax())
+
+@rl.compiled
+def step(memory, state, action, reward, next_state, terminated, truncated, rng):
+    memory.preference[state, action] += reward - 0.01
+    return begin(memory, next_state, rng)
+
+class WinStay(rl.Agent):
+    begin = begin
+    step = step
+
+    def remember(self, legal, masked):
+        return Memory(np.zeros(legal.shape), legal)
+
+for loop in ("compiled", "stepwise"):
+    agent = WinStay().learn("FrozenLake-v1", steps=1_000, seed=1, loop=loop)
+    print(agent.preference_.sum(), agent.record_.loop)
+"""
+
+
+def test_a_memory_of_ones_own_in_a_script_leaves_no_files_behind(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    outputs, files = [], []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        outputs.append(done.stdout.split())
+        files.append(sorted(str(path) for path in (tmp_path / "cache").rglob("*.nb?")))
+    assert outputs[0] == outputs[1]
+    assert outputs[0][0] == outputs[0][2]
+    assert outputs[0][1::2] == ["compiled", "stepwise"]
+    assert files[0] == files[1]
+
+
+@rl.compiled
+def evaluate_random(memory, state, action, reward, next_state, terminated, truncated, rng):
+    target = reward if terminated else reward + memory.gamma * memory.q[next_state].mean()
+    memory.q[state, action] += rl.step_size(memory, state, action) * (target - memory.q[state, action])
+    rl.count(memory, state, action, terminated or truncated)
+    return rl.choose(memory, next_state, rng)
+
+
+class RandomWalker(rl.TabularAgent):
+    step = evaluate_random
+
+
+@pytest.fixture
+def walker():
+    return RandomWalker(
+        gamma=0.9, learning_rate=rl.Inverse(1.0, scale=20.0, per="visits"), exploration=rl.EpsilonGreedy(1.0)
+    )
+
+
+def test_it_learns_what_it_should(walker):
+    """The value of the uniform policy, against a linear system: 2 % of the largest value after 10,000 visits."""
+    walker.learn("FrozenLake-v1", steps=5_000_000, seed=0)
+    mdp = rl.MDP.from_env("FrozenLake-v1", gamma=0.9)
+    value = rl.evaluate_policy(mdp, np.full((16, 4), 0.25))
+    visited = walker.visits_.sum(axis=1) > 10_000
+    assert visited.sum() > 8
+    assert np.abs(walker.q_.mean(axis=1) - value)[visited].max() < 0.02 * value.max()
+
+
+def test_it_has_both_loops_files_and_results(walker, tmp_path):
+    compiled = walker.learn("Taxi-v4", steps=2_000, seed=4, loop="compiled").q_.copy()
+    stepwise = dataclasses.replace(walker).learn("Taxi-v4", steps=2_000, seed=4, loop="stepwise").q_
+    assert stepwise.tobytes() == compiled.tobytes()
+    walker.save(tmp_path / "walker.npz")
+    assert rl.load(tmp_path / "walker.npz").q_.tobytes() == compiled.tobytes()
+    results = rl.train(walker, "Taxi-v4", steps=500, seeds=3, evaluate_every=250)
+    assert results.agent == "RandomWalker"
+    assert results.stacked("evaluation").shape == (3, 2)
