@@ -15,7 +15,7 @@ from rlsuite.models import MDP, POMDP
 from rlsuite.training import kernels
 from rlsuite.training.kernels import ACTION, ELAPSED, NONE, OBSERVATION, STATE, STEPS, Books, Rule
 from rlsuite.training.table import tabulate
-from rlsuite.training.trust import time_limit, time_limits
+from rlsuite.trust import time_limit, time_limits
 
 CHUNK = 200_000  # steps between two looks at the clock and at Ctrl-C; bounds the memory for finished episodes
 

@@ -16,8 +16,7 @@ from rlsuite import errors
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.training.engines import check_spaces
-from rlsuite.training.table import NO_LIMIT
-from rlsuite.training.trust import time_limit
+from rlsuite.trust import NO_LIMIT, time_limit
 
 Evaluate = Callable[[NDArray[np.float64]], float]
 

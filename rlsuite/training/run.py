@@ -19,8 +19,7 @@ from rlsuite.training.evaluation import evaluator
 from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATION, STEPS, Rule, new_books
 from rlsuite.training.optimum import NO_OPTIMUM, Optima
 from rlsuite.training.results import Record, TimeUnit
-from rlsuite.training.table import NO_LIMIT
-from rlsuite.training.trust import has_table, time_limit, trusted_model
+from rlsuite.trust import NO_LIMIT, has_table, time_limit, trusted_model
 
 LoopChoice = Literal["auto", "compiled", "stepwise"]
 LOOPS: tuple[LoopChoice, ...] = ("auto", "compiled", "stepwise")

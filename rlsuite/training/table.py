@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from rlsuite.models import MDP, POMDP
 
-NO_LIMIT = np.iinfo(np.int64).max
-
 
 class Table(NamedTuple):
     """The dynamics of a model; row ``s * n_actions + a`` holds the outcomes of action ``a`` in state ``s``.

@@ -9,6 +9,7 @@ from gymnasium.envs.toy_text import FrozenLakeEnv
 
 import rlsuite as rl
 from rlsuite.errors import StepwiseWarning, UnsuitableEnvironment, UntrustedTable
+from rlsuite.trust import trusted_model
 
 
 def liars(environments):
@@ -66,7 +67,7 @@ def test_the_replay_leaves_the_environment_alone():
     env = gymnasium.make("FrozenLake-v1")
     env.reset(seed=3)
     before = env.unwrapped.np_random.bit_generator.state
-    rl.training.trust.trusted_model(env, 0.9)
+    trusted_model(env, 0.9)
     assert env.unwrapped.np_random.bit_generator.state == before
     assert env.unwrapped.s == 0
 
@@ -91,6 +92,6 @@ def test_a_table_of_random_rewards_and_observations_is_replayed():
     )
     env = model.to_env()
     env.reset(seed=0)
-    trusted = rl.training.trust.trusted_model(env, 0.5)
+    trusted = trusted_model(env, 0.5)
     assert trusted.gamma == 0.5
     assert np.array_equal(trusted.reward, model.reward)

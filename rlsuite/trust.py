@@ -16,7 +16,8 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 from rlsuite import errors
 from rlsuite.environment import TabularEnv
 from rlsuite.models import MDP, POMDP
-from rlsuite.training.table import NO_LIMIT
+
+NO_LIMIT = np.iinfo(np.int64).max
 
 # These change nothing that an agent sees, except that TimeLimit truncates, which the compiled loop does too.
 TRANSPARENT = (PassiveEnvChecker, OrderEnforcing, TimeLimit)
@@ -108,8 +109,9 @@ class _Replay:
     def __init__(self, env: gymnasium.Env[Any, Any], model: MDP | POMDP):
         self.env = env
         self.base = cast(Any, env.unwrapped)
-        self.model = model
-        self.mdp = model.mdp if isinstance(model, POMDP) else model
+        self.table = TabularEnv(model)
+        self.table.np_random = copy.deepcopy(self.base.np_random)
+        self.legal = (model.mdp if isinstance(model, POMDP) else model).legal
         self.limit = time_limit(env)
         self.chooser = np.random.default_rng(0)  # which actions are tried; nothing else depends on it
 
@@ -119,11 +121,9 @@ class _Replay:
         self._reset()
         elapsed = 0
         for _ in range(steps):
-            legal = np.flatnonzero(self.mdp.legal[self.state])
-            action = int(self.chooser.choice(legal))
+            action = int(self.chooser.choice(np.flatnonzero(self.legal[self.table.s])))
             elapsed += 1
-            over = self._step(action, truncated=elapsed >= self.limit)
-            if over:
+            if self._step(action, truncated=elapsed >= self.limit):
                 self._reset()
                 elapsed = 0
         for name, value in _simple_attributes(self.base).items():
@@ -135,57 +135,38 @@ class _Replay:
 
     def every_pair(self) -> None:
         """Try each state-action pair once, where the environment lets us set its state (attribute ``s``)."""
-        pairs = np.argwhere(self.mdp.legal)
+        pairs = np.argwhere(self.legal)
         if not hasattr(self.base, "s") or len(pairs) > MAX_PAIRS:
             return
         for state, action in pairs:
-            self.env.reset()
-            self.base.s = self.state = int(state)
+            self._reset()
+            self.base.s = self.table.s = int(state)
             self._step(int(action), truncated=self.limit <= 1)
 
     def _reset(self) -> None:
-        rng = copy.deepcopy(self.base.np_random)
         observation, _ = self.env.reset()
-        self.state = _draw(self.mdp.start, rng)
-        expected = self.model.n_observations if isinstance(self.model, POMDP) else self.state
-        self._compare("reset", (int(observation),), (expected,), rng)
+        expected, _ = self.table.reset()
+        self._compare("reset", (observation,), (expected,))
 
     def _step(self, action: int, truncated: bool) -> bool:
-        rng = copy.deepcopy(self.base.np_random)
-        observation, reward, terminated, was_truncated, _ = self.env.step(action)
-        pair = self.state * self.mdp.n_actions + action
-        row = slice(self.mdp.indptr[pair], self.mdp.indptr[pair + 1])
-        outcome = int(self.mdp.indptr[pair]) + _draw(self.mdp.probability[row], rng)
-        before, self.state = self.state, int(self.mdp.next_state[outcome])
-        expected_reward = float(self.mdp.reward[outcome])
-        if self.mdp.bernoulli is not None and self.mdp.bernoulli[pair]:
-            expected_reward = float(rng.random() < expected_reward)
-        elif self.mdp.reward_std is not None and self.mdp.reward_std[pair] > 0.0:
-            expected_reward += float(self.mdp.reward_std[pair]) * rng.standard_normal()
-        seen = self.state
-        if isinstance(self.model, POMDP):
-            seen = _draw(self.model.observation[action, self.state], rng)
-        expected = (seen, expected_reward, bool(self.mdp.terminated[outcome]), truncated)
-        found = (int(observation), float(reward), bool(terminated), bool(was_truncated))
-        self._compare(f"state {before}, action {action}", found, expected, rng)
-        return bool(terminated or was_truncated)
+        where = f"state {self.table.s}, action {action}"
+        found = self.env.step(action)[:4]
+        expected = (*self.table.step(action)[:3], truncated)
+        self._compare(where, found, expected)
+        return expected[2] or truncated
 
-    def _compare(self, where: str, found: tuple[Any, ...], expected: tuple[Any, ...], rng: np.random.Generator) -> None:
-        names = ("observation", "reward", "terminated", "truncated")
-        for name, value, wanted in zip(names, found, expected, strict=False):
+    def _compare(self, where: str, found: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
+        for name, value, wanted in zip(
+            ("observation", "reward", "terminated", "truncated"), found, expected, strict=False
+        ):
             if value != wanted:
                 raise errors.UntrustedTable(
                     f"{_name(self.env)}: at {where} its table says {name} {wanted!r} and its step returns {value!r}"
                 )
-        if rng.bit_generator.state != self.base.np_random.bit_generator.state:
+        if self.table.np_random.bit_generator.state != self.base.np_random.bit_generator.state:
             raise errors.UntrustedTable(
                 f"{_name(self.env)}: at {where} it draws other random numbers than its table accounts for"
             )
-
-
-def _draw(probabilities: Any, rng: np.random.Generator) -> int:
-    """Gymnasium's rule: the first index whose running sum exceeds one uniform number."""
-    return int(np.argmax(np.cumsum(probabilities) > rng.random()))
 
 
 def _simple_attributes(base: Any) -> dict[str, Any]:

@@ -1,0 +1,39 @@
+"""The infos of a vector environment, in the form that ``gymnasium.vector.SyncVectorEnv`` gives them."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Report: TypeAlias = dict[str, tuple[NDArray[Any], NDArray[np.bool_]]]
+"""What the copies have to say: per key the values (N, ...) and the copies (N,) that report one."""
+
+
+def publish(infos: dict[str, Any], report: Report, copies: NDArray[np.bool_]) -> None:
+    """Add what some copies report to the infos.
+
+    Parameters
+    ----------
+    infos : dict
+        Changed in place: ``infos[key]`` (N, ...) holds the values, zeros where nothing is reported, and
+        ``infos["_" + key]`` (N,) bool says who reported one. A key that nobody reports is left out.
+    report : Report
+        The values; the arrays may be kept.
+    copies : ndarray (N,) bool
+        The copies that may speak.
+
+    Examples
+    --------
+    >>> infos = {}
+    >>> publish(infos, {"prob": (np.array([0.5, 1.0]), np.array([True, True]))}, np.array([False, True]))
+    >>> infos
+    {'prob': array([0., 1.]), '_prob': array([False,  True])}
+    """
+    for key, (values, reported) in report.items():
+        speaking = copies & reported
+        if speaking.all():
+            infos[key] = values
+            infos[f"_{key}"] = speaking
+        elif speaking.any():
+            infos.setdefault(key, np.zeros_like(values))[speaking] = values[speaking]
+            infos.setdefault(f"_{key}", np.zeros_like(speaking))[speaking] = True
