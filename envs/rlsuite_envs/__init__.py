@@ -1,0 +1,79 @@
+"""The environments of rlsuite; importing this package registers them under ``rlsuite/``.
+
+>>> import gymnasium, rlsuite_envs
+>>> gymnasium.make("rlsuite/GridGoal-v0").reset(seed=7)[0]
+0
+
+Every keyword of an environment is documented in its class, which is named after the id: ``rlsuite/GridGoal-v0`` is
+`rlsuite_envs.notes_grids.GridGoalEnv`. The functions beside the classes (`rlsuite_envs.notes_grids.grid_goal`) build
+the models alone.
+"""
+
+if __name__ != "rlsuite_envs":
+    raise ImportError(
+        f"this package was imported as {__name__!r}; write 'import rlsuite_envs' "
+        "(it is installed beside rlsuite, and the folder 'envs' is no package)"
+    )
+
+import inspect
+import pkgutil
+from functools import cache
+from importlib import import_module
+
+import gymnasium
+
+from rlsuite.environment import TabularEnv
+
+TIME_LIMITS = {
+    # A few times what a random walk takes from the start to the goal.
+    "GridGoal-v0": 100,
+    "NondeterministicGridGoal-v0": 100,
+    "ObstacleGrid-v0": 200,
+    # Rows change by rare slips only, so that a good policy needs some fifty steps.
+    "SlipperyObstacleGrid-v0": 500,
+    # Enough for every shipped map; larger maps need more (``max_episode_steps=``).
+    "GridWorld-v0": 1_000,
+    "CliffWalk-v0": 1_000,
+    "WindyGrid-v0": 2_000,
+    # Practically none: the walk of 19 states takes 100 steps on average.
+    "RandomWalk-v0": 10_000,
+    # Endless tasks: as many steps as the papers count the reward of ...
+    "Chain-v0": 1_000,
+    "RiverSwim-v0": 5_000,
+    "Bandit-v0": 1_000,
+    # ... and some thirty doors.
+    "Tiger-v0": 100,
+}
+"""Steps after which an episode of each environment is truncated; all environments there are."""
+
+
+@cache
+def env_classes() -> dict[str, type[TabularEnv]]:
+    """Return the environment classes of this package by name: whatever its modules define and call ``...Env``.
+
+    >>> env_classes()["TigerEnv"].__module__
+    'rlsuite_envs.tiger'
+    """
+    found = [module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg]
+    modules = [import_module(f"{__name__}.{name}") for name in found]
+    return {
+        name: value
+        for module in modules
+        for name, value in inspect.getmembers(module, inspect.isclass)
+        if issubclass(value, TabularEnv) and value.__module__ == module.__name__
+    }
+
+
+def _register() -> None:
+    for name, limit in TIME_LIMITS.items():
+        env_class = env_classes()[name.partition("-")[0] + "Env"]
+        # Gymnasium leaves the types of its kwargs open.
+        gymnasium.register(  # pyright: ignore[reportUnknownMemberType]
+            id=f"rlsuite/{name}",
+            entry_point=f"{env_class.__module__}:{env_class.__name__}",
+            vector_entry_point=f"rlsuite_envs.vectors:{env_class.__name__}",
+            max_episode_steps=limit,
+        )
+
+
+_register()

@@ -1,0 +1,219 @@
+"""The bandit with n arms: one state, and an action for each arm (lecture notes, Fig. 9.5; S&B2 chapter 2)."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, SupportsIndex, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.environment import TabularEnv
+from rlsuite.errors import ParameterError
+from rlsuite.models import MDP, POMDP
+from rlsuite.rendering import BoxesDrawing, Drawing
+from rlsuite_envs.keywords import choice, number, sequence, whole
+
+KINDS = ("deterministic", "normal", "bernoulli")
+
+
+def bandit(values: Sequence[float], *, kind: str = "normal", std: float = 1.0, gamma: float = 0.0) -> MDP:
+    """Build a bandit with given arms.
+
+    Parameters
+    ----------
+    values : sequence of A floats
+        Mean reward of each arm; in [0, 1] if ``kind="bernoulli"``.
+    kind : {"deterministic", "normal", "bernoulli"}
+        The reward is the mean; it is normal around it; it is 1 with the mean as its probability, and 0 otherwise.
+    std : float
+        Standard deviation of normal rewards.
+    gamma : float
+        Discount of the model. A pull has no consequences, so that 0 makes V* the best mean.
+
+    Raises
+    ------
+    ParameterError
+        If a keyword lies outside its allowed values.
+
+    Examples
+    --------
+    >>> bandit([0.1, 0.9], kind="bernoulli").expected_reward()
+    array([[0.1, 0.9]])
+    """
+    rules = rules_of(None, kind, values, std, 0.0)
+    return _model(np.array(rules.values), rules, gamma)
+
+
+class Rules(NamedTuple):
+    """What is fixed about a bandit, before its arms are drawn."""
+
+    arms: int
+    kind: str
+    std: float
+    drift: float
+    values: tuple[float, ...] | None
+    """Mean rewards, None if they are drawn."""
+
+    def checked(self) -> "Rules":
+        """Return the rules, or raise `ParameterError` naming the keyword that is wrong."""
+        choice("kind", self.kind, KINDS)
+        number("std", self.std, 0.0)
+        number("drift", self.drift, 0.0)
+        whole("arms", self.arms, 1)
+        if self.values is not None:
+            low, high = (0.0, 1.0) if self.kind == "bernoulli" else (-np.inf, np.inf)
+            for arm, value in enumerate(self.values):
+                number(f"values[{arm}]", value, low, high)
+        return self
+
+    def draw_values(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Draw the arms of new bandits: standard normal means, uniform ones for Bernoulli arms."""
+        return rng.random(shape) if self.kind == "bernoulli" else rng.standard_normal(shape)
+
+    def drifted(self, means: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the means after one more pull; a probability that would leave [0, 1] stops at the edge."""
+        moved = means + self.drift * rng.standard_normal(means.shape)
+        return np.clip(moved, 0.0, 1.0) if self.kind == "bernoulli" else moved
+
+
+def rules_of(arms: int | None, kind: str, values: Sequence[float] | None, std: float, drift: float) -> Rules:
+    """Check the keywords that `BanditEnv` and its vector form share.
+
+    Raises
+    ------
+    ParameterError
+        If a keyword lies outside its allowed values, or `arms` and `values` disagree.
+    """
+    if values is None:
+        return Rules(10 if arms is None else arms, kind, std, drift, None).checked()
+    listed = sequence("values", values, least=1)
+    if arms not in (None, len(listed)):
+        raise ParameterError(f"arms={arms}, but values names {len(listed)} arms")
+    return Rules(len(listed), kind, std, drift, listed).checked()
+
+
+def _model(means: NDArray[np.float64], rules: Rules, gamma: float) -> MDP:
+    arms = len(means)
+    return MDP.from_rows(
+        np.arange(arms + 1),
+        np.zeros(arms, dtype=np.int64),
+        np.ones(arms),
+        means,
+        n_actions=arms,
+        gamma=gamma,
+        reward_std=np.full(arms, rules.std) if rules.kind == "normal" else None,
+        bernoulli=np.ones(arms, dtype=np.bool_) if rules.kind == "bernoulli" else None,
+        action_labels=[f"arm {arm}" for arm in range(arms)],
+    )
+
+
+class BanditEnv(TabularEnv):
+    """A bandit with n arms; ``info["regret"]`` tells what each pull has cost.
+
+    Parameters
+    ----------
+    arms : int, optional
+        Number of arms; by default 10, or as many as `values` names.
+    kind : {"deterministic", "normal", "bernoulli"}
+        The reward is the mean of the arm; it is normal around it; it is 1 with the mean as its probability, else 0.
+    values : sequence of float, optional
+        Mean reward of each arm. By default they are drawn whenever `reset` is given a seed: standard normal numbers
+        (the 10-armed testbed, S&B2 section 2.3), uniform ones in [0, 1] for Bernoulli arms. Until then the arms are
+        those of an unseeded draw.
+    std : float
+        Standard deviation of normal rewards.
+    drift : float
+        Standard deviation of what is added to every mean after every pull (0.01 in S&B2 Exercise 2.5). The arms of a
+        drifting bandit are no table: it has neither `model` nor `P`.
+    gamma : float
+        Discount of the model.
+    render_mode : {"ansi", "rgb_array"}, optional
+        As in `rlsuite.TabularEnv`.
+
+    Attributes
+    ----------
+    means : ndarray (A,) float64
+        Mean rewards now.
+    model : MDP
+        The bandit with its present arms; missing if they drift.
+
+    Notes
+    -----
+    ``info["regret"]`` is the mean of the best arm less that of the arm pulled, at the time of the pull;
+    ``info["optimal_action"]`` is the best arm (the first of several). Values that are given and drift start again at
+    each `reset` with a seed; drawn ones are drawn anew.
+
+    Draws: as `rlsuite.TabularEnv`; `reset` with a seed then draws the A arms, and every pull of a drifting bandit ends
+    with A standard normal numbers.
+
+    Examples
+    --------
+    >>> env = BanditEnv(values=[0.2, 0.5], kind="deterministic")
+    >>> env.reset(seed=7)
+    (0, {'prob': 1.0, 'optimal_action': 1})
+    >>> env.step(0)
+    (0, 0.2, False, False, {'prob': 1.0, 'optimal_action': 1, 'regret': 0.3})
+    """
+
+    def __init__(
+        self,
+        *,
+        arms: int | None = None,
+        kind: str = "normal",
+        values: Sequence[float] | None = None,
+        std: float = 1.0,
+        drift: float = 0.0,
+        gamma: float = 0.0,
+        render_mode: str | None = None,
+    ) -> None:
+        self._rules = rules_of(arms, kind, values, std, drift)
+        self.means = self._new_arms()
+        super().__init__(_model(self.means, self._rules, gamma), render_mode=render_mode)
+
+    @property
+    def model(self) -> MDP | POMDP:
+        """The bandit with its present arms."""
+        if self._rules.drift > 0.0:
+            raise AttributeError("a drifting bandit has no model: its arms change with every pull")
+        return super().model
+
+    @model.setter
+    def model(self, model: MDP | POMDP) -> None:
+        raise AttributeError("the arms of a bandit are set by values=, or drawn by reset(seed=...)")
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        """Begin an episode, and with a seed a new bandit; see `TabularEnv.reset`."""
+        observation, info = super().reset(seed=seed, options=options)
+        if seed is not None:
+            self.means = self._new_arms()
+            self._adopt(_model(self.means, self._rules, self._model.gamma))
+        info["optimal_action"] = int(self.means.argmax())
+        return observation, info
+
+    def step(self, action: SupportsIndex) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        """Pull an arm; see `TabularEnv.step`."""
+        observation, reward, terminated, truncated, info = super().step(action)
+        best = int(self.means.argmax())
+        info["optimal_action"] = best
+        info["regret"] = float(self.means[best] - self.means[cast("int", self.lastaction)])
+        if self._rules.drift > 0.0:
+            self.means = self._rules.drifted(self.means, self.np_random)
+        return observation, reward, terminated, truncated, info
+
+    def draw_reward(self, pair: int, mean: float) -> float:
+        """Draw from the arm as it is now, which for a drifting bandit is not what the table says."""
+        if self._rules.drift == 0.0:
+            return super().draw_reward(pair, mean)
+        mean = float(self.means[pair])
+        if self._rules.kind == "bernoulli":
+            return float(self.np_random.random() < mean)
+        noise = self._rules.std * float(self.np_random.standard_normal()) if self._rules.kind == "normal" else 0.0
+        return mean + noise
+
+    def default_drawing(self) -> Drawing:
+        """Return a drawing with one box per arm, the one pulled last in colour."""
+        return BoxesDrawing([f"arm {arm}" for arm in range(self._rules.arms)], follow="action")
+
+    def _new_arms(self) -> NDArray[np.float64]:
+        if self._rules.values is None:
+            return self._rules.draw_values(self.np_random, (self._rules.arms,))
+        return np.array(self._rules.values)

@@ -1,0 +1,135 @@
+"""The tiger problem (KLC98, section 2.3): two doors, a tiger behind one of them, and unreliable ears."""
+
+import numpy as np
+
+from rlsuite.environment import TabularEnv
+from rlsuite.models import POMDP
+from rlsuite.rendering import BoxesDrawing, Drawing
+from rlsuite_envs.keywords import choice, number, whole
+
+STATES = ("tiger left", "tiger right")
+ACTIONS = ("listen", "open left", "open right")
+OBSERVATIONS = ("hear left", "hear right")
+LISTEN = 0
+
+
+def tiger(
+    *,
+    accuracy: float = 0.85,
+    listen_cost: float = 1.0,
+    right_reward: float = 10.0,
+    tiger_cost: float = 100.0,
+    opening: str = "continue",
+    window: int | None = None,
+    gamma: float = 0.95,
+) -> POMDP:
+    """Build the tiger problem; the keywords are those of `TigerEnv`.
+
+    Raises
+    ------
+    ParameterError
+        If a keyword lies outside its allowed values.
+
+    Examples
+    --------
+    >>> problem = tiger()
+    >>> heard_left = problem.update_belief([0.5, 0.5], 0, 0)
+    >>> heard_left.round(4).tolist(), problem.update_belief(heard_left, 0, 0).round(4).tolist()
+    ([0.85, 0.15], [0.9698, 0.0302])
+    """
+    number("accuracy", accuracy, 0, 1)
+    number("listen_cost", listen_cost)
+    number("right_reward", right_reward)
+    number("tiger_cost", tiger_cost)
+    choice("opening", opening, ["continue", "end"])
+    n_states, n_actions = len(STATES), len(ACTIONS)
+    transition = np.full((n_states, n_actions, n_states), 0.5)
+    transition[:, LISTEN] = np.eye(n_states)
+    reward = np.full((n_states, n_actions), right_reward)
+    reward[:, LISTEN] = -listen_cost
+    reward[[0, 1], [1, 2]] = -tiger_cost
+    terminated = np.zeros(transition.shape, dtype=np.bool_)
+    terminated[:, 1:] = opening == "end"
+    # After a door was opened the tiger is placed anew, and what is heard says nothing.
+    observation = np.full((n_actions, n_states, len(OBSERVATIONS)), 0.5)
+    observation[LISTEN] = [[accuracy, 1 - accuracy], [1 - accuracy, accuracy]]
+    problem = POMDP.from_arrays(
+        transition,
+        reward,
+        observation,
+        gamma=gamma,
+        start=[0.5, 0.5],
+        terminated=terminated,
+        state_labels=STATES,
+        action_labels=ACTIONS,
+        observation_labels=OBSERVATIONS,
+    )
+    return problem if window is None else problem.window(whole("window", window, 1))
+
+
+class TigerEnv(TabularEnv):
+    """Two doors and a tiger: listen as often as it pays, then open the door without it (KLC98, section 2.3).
+
+    Parameters
+    ----------
+    accuracy : float
+        Probability of hearing the tiger where it is, in [0, 1].
+    listen_cost : float
+        Cost of listening.
+    right_reward : float
+        Reward for opening the door without the tiger.
+    tiger_cost : float
+        Cost of opening the door with the tiger.
+    opening : {"continue", "end"}
+        After a door was opened the tiger is placed anew, uniformly, and the game goes on, as in the paper; or the
+        episode ends.
+    window : int, optional
+        Show the last so many (action, observation) pairs instead of the last observation alone
+        (`rlsuite.POMDP.window`): a memory for agents that have none.
+    gamma : float
+        Discount of the model: 0.75 in KLC98, 0.95 in most later papers.
+    render_mode : {"ansi", "rgb_array"}, optional
+        As in `rlsuite.TabularEnv`; what is drawn is what the agent knows, never where the tiger is.
+
+    Notes
+    -----
+    Actions: 0 listen, 1 open left, 2 open right. Observations: 0 hear left, 1 hear right, 2 nothing yet. After opening,
+    both sounds are equally likely. The horizon is the time limit of the registered id
+    (``gymnasium.make(..., max_episode_steps=...)`` changes it).
+
+    Examples
+    --------
+    >>> env = TigerEnv(render_mode="ansi")
+    >>> env.reset(seed=7)[0], env.step(0)[:2]
+    (2, (1, -1.0))
+    >>> print(env.render(), end="")
+     left   right
+    listen, reward -1 | observed: hear right
+    """
+
+    def __init__(
+        self,
+        *,
+        accuracy: float = 0.85,
+        listen_cost: float = 1.0,
+        right_reward: float = 10.0,
+        tiger_cost: float = 100.0,
+        opening: str = "continue",
+        window: int | None = None,
+        gamma: float = 0.95,
+        render_mode: str | None = None,
+    ) -> None:
+        model = tiger(
+            accuracy=accuracy,
+            listen_cost=listen_cost,
+            right_reward=right_reward,
+            tiger_cost=tiger_cost,
+            opening=opening,
+            window=window,
+            gamma=gamma,
+        )
+        super().__init__(model, render_mode=render_mode)
+
+    def default_drawing(self) -> Drawing:
+        """Return a drawing of the two doors, the one opened last in colour."""
+        return BoxesDrawing(["left", "right"], follow="action", boxes=[None, 0, 1], action_labels=ACTIONS)
