@@ -4,7 +4,8 @@
 >>> mdp = rl.MDP.from_env("rlsuite/GridGoal-v0", gamma=0.9)
 >>> rl.solve(mdp).value.round(6)
 array([ 81.,  90., 100.,  90., 100.,   0.])
->>> agent = rl.QLearning(gamma=0.9).learn("rlsuite/GridGoal-v0", steps=10_000, seed=7)
+>>> agent = rl.QLearning(gamma=0.9, learning_rate=0.5, exploration=rl.EpsilonGreedy(0.5))
+>>> agent = agent.learn("rlsuite/GridGoal-v0", steps=10_000, seed=7)
 >>> agent.q_.max(axis=1).round(1)
 array([ 81.,  90., 100.,  90., 100.,   0.])
 

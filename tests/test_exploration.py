@@ -25,6 +25,7 @@ class Memory(NamedTuple):
     q: np.ndarray
     visits: np.ndarray
     legal: np.ndarray
+    masked: bool
     clock: np.ndarray
     exploration: ExplorationRule
 
@@ -32,7 +33,7 @@ class Memory(NamedTuple):
 def make_memory(q, exploration, legal=None, visits=0, clock=(0, 0)):
     q = np.array([q], dtype=float)
     mask = np.ones(q.shape, dtype=bool) if legal is None else np.array([legal], dtype=bool)
-    return Memory(q, np.full(q.shape, visits), mask, np.array(clock), exploration.rule)
+    return Memory(q, np.full(q.shape, visits), mask, not mask.all(), np.array(clock), exploration.rule)
 
 
 def assert_frequencies(memory, probabilities, seed=0):
