@@ -19,7 +19,7 @@ def liars(environments):
     return {
         "Taxi-v4: at reset it draws other random numbers": gymnasium.make("Taxi-v4", fickle_passenger=True),
         "Tired: its step changes `energy`": environments["Tired"](),
-        "at state 14, action 2 its table says reward 0.0 and its step returns 5": bonus,
+        "at state 14, action 2 its table says reward": bonus,
         "FrozenLake-v1 is wrapped in Double": environments["Double"](gymnasium.make("FrozenLake-v1")),
     }, edited
 
