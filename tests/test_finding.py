@@ -226,14 +226,14 @@ def test_wrong_files(lake, tmp_path):
 
 
 def test_a_file_that_raises_is_quoted_and_chained(tmp_path):
-    file = tmp_path / "broken.py"
+    file = tmp_path / "ruined.py"
     file.write_text("1 / 0")
     with pytest.raises(
         EnvironmentNotFound, match="running the file raised ZeroDivisionError: division by zero"
     ) as caught:
         find_env(f"{file}:Lake")
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
-    assert not any(name.startswith("broken_") for name in sys.modules)
+    assert not any(name.startswith("ruined_") for name in sys.modules)
     file.write_text("def (")
     assert "running the file raised SyntaxError" in refusal(f"{file}:Lake")
 

@@ -392,7 +392,7 @@ class Drifting(TabularEnv):
 def test_a_table_that_is_not_the_whole_truth_is_refused(models):
     with pytest.raises(UntrustedTable, match="Taxi-v4: at reset it draws other random numbers"):
         TabularVectorEnv.from_env("Taxi-v4", fickle_passenger=True)
-    with pytest.raises(UntrustedTable, match=r"Drifting: at state 0, action . its table says reward"):
+    with pytest.raises(UntrustedTable, match=r"Drifting: at state ., action . its table says reward"):
         TabularVectorEnv.from_env(Drifting(models.noisy))
     doubled = TransformReward(gymnasium.make("FrozenLake-v1"), lambda r: 2 * r)
     with pytest.raises(UntrustedTable, match="FrozenLake-v1 is wrapped in TransformReward"):
