@@ -1,0 +1,34 @@
+"""Experiments: many agents x environments x seeds, kept on disk, resumed where they stopped, and compared.
+
+Names are loaded on first use: who only reads results has no need of the compiler.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_MODULE_OF = {
+    "AgentEntry": "config",
+    "EnvironmentEntry": "config",
+    "Experiment": "config",
+    "Row": "comparison",
+    "Stopped": "run",
+    "compare": "comparison",
+    "load_results": "folder",
+    "table": "comparison",
+}
+
+__all__ = ["AgentEntry", "EnvironmentEntry", "Experiment", "Row", "Stopped", "compare", "load_results", "table"]
+
+if TYPE_CHECKING:
+    from rlsuite.experiments.comparison import Row, compare, table
+    from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Experiment
+    from rlsuite.experiments.folder import load_results
+    from rlsuite.experiments.run import Stopped
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module 'rlsuite.experiments' has no attribute {name!r}")
+        value = getattr(import_module(f"rlsuite.experiments.{_MODULE_OF[name]}"), name)
+        globals()[name] = value
+        return value

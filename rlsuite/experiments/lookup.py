@@ -1,0 +1,187 @@
+"""From the words of a user to an agent: ``Class``, ``module:Class`` or ``file.py:Class``, and a table of parameters."""
+
+import dataclasses
+import importlib
+import importlib.util
+import inspect
+import sys
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar, cast
+
+from rlsuite.agents import Agent
+from rlsuite.agents.description import agent_classes, build_agent
+from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
+from rlsuite.exploration import Exploration
+from rlsuite.schedules import Schedule
+
+Kind = TypeVar("Kind")
+
+
+def kinds(base: type[Kind]) -> dict[str, type[Kind]]:
+    """All classes that derive from ``base``, however indirectly, by name.
+
+    >>> sorted(kinds(Exploration))
+    ['EpsilonGreedy', 'Softmax']
+    """
+    found: dict[str, type[Kind]] = {}
+    for kind in base.__subclasses__():
+        found |= {kind.__name__: kind, **kinds(kind)}
+    return found
+
+
+def match(word: str, names: Iterable[str]) -> str | None:
+    """The name that a user means who writes it in small letters, with dashes or underscores.
+
+    >>> match("q-learning", ["QLearning", "Sarsa"])
+    'QLearning'
+    """
+    bare = _bare(word)
+    return next((name for name in names if _bare(name) == bare), None)
+
+
+def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
+    """Return the class of agents that ``spec`` stands for.
+
+    Parameters
+    ----------
+    spec : str
+        ``QLearning`` or ``q-learning``; ``module:Class``, which is imported; or ``file.py:Class``, which is run.
+    folder : Path
+        Where relative file names begin.
+
+    Returns
+    -------
+    type
+        A class derived from `Agent` that has both functions of a rule.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such class, or it is no agent.
+    FileError
+        If there is no such file or module, or running it raises.
+
+    Examples
+    --------
+    >>> find_agent_class("sample-average").__name__
+    'SampleAverage'
+    """
+    place, _, name = spec.rpartition(":")
+    if spec.endswith(".py"):
+        place, name = spec, ""
+    if not place:
+        return _known_class(spec)
+    module = _run_file(folder / place) if place.endswith(".py") else _import(spec, place)
+    own = {
+        key: value
+        for key, value in vars(module).items()
+        if inspect.isclass(value) and issubclass(value, Agent) and hasattr(value, "step")
+    }
+    if name not in own:
+        listed = {key: value for key, value in own.items() if value.__module__ == module.__name__}
+        if not listed:
+            raise ParameterError(f"{spec!r}: {place} defines no agent (a class derived from rlsuite.TabularAgent)")
+        if not name:
+            raise ParameterError(f"{spec!r} names no class: write '{place}:Class' (agents there: {', '.join(listed)})")
+        raise ParameterError(f"{spec!r}: {unknown('agent', name, listed)}")
+    kind = own[name]
+    if agent_classes().get(kind.__name__) is not kind:
+        raise ParameterError(f"{spec!r}: there is another agent of the name {kind.__name__}; give yours one of its own")
+    return kind
+
+
+def agent_from_table(table: Mapping[str, Any], where: str, folder: Path = Path()) -> Agent:
+    """Make an agent from its table in a file, and say where in the file it went wrong.
+
+    Parameters
+    ----------
+    table : mapping
+        Class under ``name`` and parameters beside it, as `rlsuite.agents.description` has it.
+    where : str
+        Path of the table in its file, such as ``agents[1]``.
+    folder : Path
+        Where relative file names begin.
+
+    Raises
+    ------
+    ParameterError
+        If a key is unknown or a value impossible; the message begins with its path.
+    """
+    spec = table.get("name")
+    if not isinstance(spec, str):
+        raise ParameterError(f"{where}.name={spec!r} must be the name of an agent, such as 'QLearning'")
+    try:
+        kind = find_agent_class(spec, folder)
+    except RlsuiteError as error:
+        raise type(error)(f"{where}.name: {error}") from error
+    _check_keys(kind, table, where)
+    try:
+        return build_agent({**table, "name": kind.__name__})
+    except ParameterError as error:
+        raise ParameterError(f"{where}: {error}") from error
+
+
+def _check_keys(kind: type, table: Mapping[str, Any], where: str) -> None:
+    allowed = [field.name for field in dataclasses.fields(kind) if field.init]
+    for key, value in table.items():
+        if key == "name":
+            continue
+        if key not in allowed:
+            raise ParameterError(f"{where}.{key}: {unknown(f'key of {kind.__name__}', key, allowed)}")
+        if isinstance(value, Mapping):
+            inner = cast("Mapping[str, Any]", value)
+            what, base = ("exploration", Exploration) if key == "exploration" else ("schedule", Schedule)
+            choices: dict[str, type] = kinds(base)
+            if "name" in inner and inner["name"] not in choices:
+                raise ParameterError(f"{where}.{key}.name: {unknown(what, inner['name'], choices)}")
+            if "name" in inner:
+                _check_keys(choices[inner["name"]], inner, f"{where}.{key}")
+
+
+def _bare(word: str) -> str:
+    return word.replace("-", "").replace("_", "").lower()
+
+
+def _known_class(word: str) -> type[Agent]:
+    classes = agent_classes()
+    name = word if word in classes else match(word, classes)
+    if name is None:
+        sentence = unknown("agent", word, classes).removesuffix(")")
+        raise ParameterError(f"{sentence}; or file.py:Class, module:Class for one of your own)")
+    return classes[name]
+
+
+def _import(spec: str, module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise FileError(f"{spec!r}: importing {module} failed: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise FileError(f"{spec!r}: {module!r} is not the name of a module") from error
+
+
+def _run_file(file: Path) -> ModuleType:
+    """The module in a file, run once per state of the file; its classes keep their names from process to process."""
+    if not file.is_file():
+        raise FileError(f"there is no file {file}")
+    resolved = file.resolve()
+    name = f"{resolved.stem}_agents_{zlib.crc32(str(resolved).encode()):08x}"
+    stamp = resolved.stat().st_mtime_ns
+    known = sys.modules.get(name)
+    if known is not None and vars(known).get("__rlsuite_stamp__") == stamp:
+        return known
+    found = importlib.util.spec_from_file_location(name, resolved)
+    assert found is not None  # it ends in .py
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    vars(module)["__rlsuite_stamp__"] = stamp
+    sys.modules[name] = module
+    try:
+        found.loader.exec_module(module)
+    except Exception as error:  # whatever the user's file raises
+        del sys.modules[name]
+        raise FileError(f"running {file} raised {type(error).__name__}: {error}") from error
+    return module

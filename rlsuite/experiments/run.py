@@ -1,0 +1,150 @@
+"""Running an experiment: what is finished stays finished, and what is not is shared out among threads."""
+
+import dataclasses
+import queue
+import threading
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from rlsuite.agents import Agent
+from rlsuite.checks import whole_number
+from rlsuite.errors import LearningError, RlsuiteError
+from rlsuite.experiments.cells import Cell
+from rlsuite.experiments.config import Experiment
+from rlsuite.experiments.making import Originals
+from rlsuite.experiments.progress import Progress
+from rlsuite.experiments.store import write_cell
+from rlsuite.experiments.writing import finished, versions, write_description, writing
+from rlsuite.training.optimum import Optima
+from rlsuite.training.results import Record, Results
+from rlsuite.training.run import Budget
+
+WORKER = "rlsuite worker"
+"""What the names of threads that learn begin with."""
+
+LOOK_EVERY = 0.1
+"""Seconds between two looks at the cells that are being learned."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C during an experiment; what was finished is on disk."""
+
+    def __init__(self, done: int, total: int) -> None:
+        super().__init__(f"stopped; {done} of {total} cells are done; the same command resumes")
+
+
+def run(experiment: Experiment, folder: Path, *, workers: int, progress: bool) -> dict[str, list[Results]]:
+    """Learn what ``folder`` does not hold yet; `Experiment.run` documents it."""
+    whole_number("workers", workers, at_least=1)
+    cells = experiment.cells()
+    with writing(folder) as aside:
+        records = finished(cells, folder)
+        missing = [cell for cell in cells if cell.place not in records]
+        originals = Originals(missing)
+        write_description(experiment, folder, aside)
+        if missing:
+            _Shift(experiment, originals, folder, aside, records).work(missing, workers, progress)
+    found: dict[str, list[Results]] = {}
+    for environment in experiment.environments:
+        for agent in experiment.agents:
+            own = [cell for cell in cells if cell.environment is environment and cell.agent is agent]
+            results = Results(agent.label, environment.label, [records[cell.place] for cell in own])
+            found.setdefault(environment.label, []).append(results)
+    return found
+
+
+class _Shift:
+    """Threads that take cells from a queue, learn them and write them down, while the caller watches."""
+
+    def __init__(
+        self, experiment: Experiment, originals: Originals, folder: Path, aside: Path, records: dict[Path, Record]
+    ) -> None:
+        self.experiment = experiment
+        self.originals = originals
+        self.folder = folder
+        self.aside = aside
+        self.records = records
+        self.versions = versions()
+        self.optima = Optima() if experiment.regret else None
+        self.todo: queue.SimpleQueue[Cell] = queue.SimpleQueue()
+        self.outcomes: queue.SimpleQueue[tuple[Cell, Record | BaseException]] = queue.SimpleQueue()
+        self.running: dict[int, Agent] = {}
+        self.stopped = False
+        self.pen = threading.Lock()  # who holds it may write a cell, and nobody writes once we have stopped
+
+    def work(self, cells: Sequence[Cell], workers: int, progress: bool) -> None:
+        """Learn all cells, or stop at the first that fails and at Ctrl-C."""
+        for cell in cells:
+            self.todo.put(cell)
+        budget = Budget.of(self.experiment.steps, self.experiment.episodes, None)
+        done = len(self.records)
+        total = done + len(cells)
+        with Progress(self.experiment.name, budget.amount, budget.unit, done, total, progress) as bar:
+            # daemons: Ctrl-C must not wait for the cells that are being learned
+            for number in range(min(workers, len(cells))):
+                name = f"{WORKER} {number}"
+                threading.Thread(target=self._worker, args=(number,), name=name, daemon=True).start()
+            try:
+                while bar.done < total:
+                    self._collect(bar)
+            except KeyboardInterrupt:
+                self._stop()
+                new = sum((self.folder / cell.place).is_dir() for cell in cells)
+                raise Stopped(done + new, total) from None
+            finally:
+                self._stop()
+
+    def _stop(self) -> None:
+        with self.pen:
+            self.stopped = True
+
+    def _collect(self, bar: Progress) -> None:
+        try:
+            cell, outcome = self.outcomes.get(timeout=LOOK_EVERY)
+        except queue.Empty:
+            bar.look(list(self.running.values()))
+            return
+        if isinstance(outcome, RlsuiteError):
+            raise type(outcome)(f"{cell.name}: {outcome}") from outcome
+        if isinstance(outcome, BaseException):
+            raise LearningError(f"{cell.name}: the environment or the agent raised {in_words(outcome)}") from outcome
+        self.records[cell.place] = outcome
+        bar.finish(outcome)
+        bar.look(list(self.running.values()))
+
+    def _worker(self, number: int) -> None:
+        while not self.stopped:
+            try:
+                cell = self.todo.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                outcome = self._learn(cell, number)
+                with self.pen:
+                    if self.stopped:
+                        return
+                    write_cell(self.folder / cell.place, cell.spec, self.versions, outcome, self.aside)
+            except BaseException as error:
+                self.outcomes.put((cell, error))  # the thread that watches raises it again
+                return
+            self.running.pop(number, None)
+            self.outcomes.put((cell, outcome))
+
+    def _learn(self, cell: Cell, number: int) -> Record:
+        experiment = self.experiment
+        agent = dataclasses.replace(cell.agent.agent)
+        self.running[number] = agent
+        env = self.originals.copy(cell)
+        try:
+            agent.learn(env, **experiment.timing, seed=cell.seed, loop=experiment.loop, optima=self.optima)
+        finally:
+            env.close()
+        return agent.record_
+
+
+def in_words(error: BaseException) -> str:
+    """An error that is not ours in one line: its class, its message, and where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    origin = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{origin}"

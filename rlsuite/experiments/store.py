@@ -1,0 +1,181 @@
+"""Finished cells on disk: text that other tools read, checksums over all of it, and never half a cell.
+
+A cell is a folder of
+
+``monitor.csv``
+    One row per finished episode, in the format of Stable-Baselines3's Monitor: a first line ``#{...}`` of JSON, then
+    ``r,l,t``: return, length in steps, and the time at which it ended. Time is counted in environment steps, not in
+    seconds, so that the same seed gives the same bytes; the first line says so. Where the optimum is known a column
+    ``regret`` follows.
+``curve.csv``
+    ``time,cumulative_reward`` and, where the optimum is known, ``regret``: the checkpoints.
+``evaluation.csv``
+    ``time,value``: the evaluations of the greedy policy; only if there were some.
+``cell.json``
+    The spec of the cell, what its numbers were made with, and the SHA-256 of its files, itself included.
+
+Floats are written so that reading them gives the same bits.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.errors import FileError
+from rlsuite.training.results import Record
+
+FORMAT = "rlsuite cell 1"
+CELL, MONITOR, CURVE, EVALUATION = "cell.json", "monitor.csv", "curve.csv", "evaluation.csv"
+
+
+def write_cell(folder: Path, spec: Mapping[str, Any], versions: Mapping[str, str], record: Record, aside: Path) -> None:
+    """Write a cell; its folder appears only when all of it is written.
+
+    Parameters
+    ----------
+    folder : Path
+        The cell's folder, which must not exist.
+    spec, versions : mapping
+        What the numbers depend on, and what they were made with.
+    record : Record
+        The run.
+    aside : Path
+        Folder of unfinished cells, on the same disk.
+    """
+    unfinished = aside / "-".join(folder.parts[-3:])
+    try:
+        unfinished.mkdir(parents=True)
+        contents = _contents(spec, record)
+        for name, text in contents.items():
+            (unfinished / name).write_text(text, encoding="utf-8", newline="\n")
+        cell = {
+            "format": FORMAT,
+            "seed": record.seed,
+            "unit": record.unit,
+            "loop": record.loop,
+            "optimal_value": record.optimal_value,
+            "spec": spec,
+            "versions": versions,
+        }
+        checksums = {name: _sha256(text.encode()) for name, text in contents.items()}
+        cell["sha256"] = {**checksums, CELL: _own_checksum({**cell, "sha256": checksums})}
+        (unfinished / CELL).write_text(_json(cell), encoding="utf-8", newline="\n")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(unfinished, folder)
+    except OSError as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise FileError(f"cannot write {folder}: {error.strerror}") from error
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """Read the ``cell.json`` of a finished cell; its ``spec`` says what the cell depends on.
+
+    Raises
+    ------
+    FileError
+        If the file is missing or damaged.
+    """
+    file = folder / CELL
+    try:
+        cell = json.loads(_bytes(file))
+        stated = cell["sha256"].pop(CELL)
+        if cell["format"] != FORMAT:
+            raise FileError(f"{file} holds {cell['format']!r}, not {FORMAT!r}")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _damaged(file, "is no JSON of a cell") from error
+    if stated != _own_checksum(cell):
+        raise _damaged(file, "does not have the checksum that it states")
+    return cell
+
+
+def read_cell(folder: Path) -> Record:
+    """Read a finished cell.
+
+    Raises
+    ------
+    FileError
+        If one of its files is missing, damaged or truncated; the message names it.
+    """
+    cell = read_description(folder)
+    columns: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for name, checksum in cell["sha256"].items():
+        content = _bytes(folder / name)
+        if _sha256(content) != checksum:
+            raise _damaged(folder / name, f"does not have the checksum that {CELL} states")
+        columns[name] = _columns(content.decode(), skip=1 if name == MONITOR else 0)
+    monitor, curve, evaluation = columns[MONITOR], columns[CURVE], columns.get(EVALUATION, {})
+    nothing = np.zeros(0)
+    return Record(
+        seed=cell["seed"],
+        loop=cell["loop"],
+        unit=cell["unit"],
+        episode_return=monitor["r"],
+        episode_length=monitor["l"].astype(np.int64),
+        episode_regret=monitor.get("regret", nothing),
+        time=curve["time"].astype(np.int64),
+        cumulative_reward=curve["cumulative_reward"],
+        regret=curve.get("regret", nothing),
+        evaluation_time=evaluation.get("time", nothing).astype(np.int64),
+        evaluation=evaluation.get("value", nothing),
+        optimal_value=cell["optimal_value"],
+    )
+
+
+def _contents(spec: Mapping[str, Any], record: Record) -> dict[str, str]:
+    """The tables of a record as text, by file name."""
+    header = {"t_start": 0.0, "env_id": spec["environment"]["id"], "t_unit": "environment steps"}
+    ends = np.cumsum(record.episode_length)
+    episodes = {"r": record.episode_return, "l": record.episode_length, "t": ends}
+    checkpoints = {"time": record.time, "cumulative_reward": record.cumulative_reward}
+    if record.regret.size:
+        episodes["regret"] = record.episode_regret
+        checkpoints["regret"] = record.regret
+    contents = {MONITOR: f"#{json.dumps(header)}\n" + _table(episodes), CURVE: _table(checkpoints)}
+    if record.evaluation.size:
+        contents[EVALUATION] = _table({"time": record.evaluation_time, "value": record.evaluation})
+    return contents
+
+
+def _table(columns: Mapping[str, NDArray[Any]]) -> str:
+    rows: Sequence[Sequence[float]] = list(zip(*(column.tolist() for column in columns.values()), strict=True))
+    return "\n".join([",".join(columns), *(",".join(map(repr, row)) for row in rows)]) + "\n"
+
+
+def _columns(text: str, skip: int) -> dict[str, NDArray[np.float64]]:
+    """Columns of a table by name; whole numbers are exact up to 2**53."""
+    lines = text.splitlines()[skip:]
+    names = lines[0].split(",")
+    values = np.loadtxt(lines[1:], delimiter=",", ndmin=2) if lines[1:] else np.zeros((0, len(names)))
+    return {name: np.ascontiguousarray(values[:, index]) for index, name in enumerate(names)}
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError as error:
+        raise _damaged(file, "is missing") from error
+    except OSError as error:
+        raise FileError(f"cannot read {file}: {error.strerror}") from error
+
+
+def _damaged(file: Path, what: str) -> FileError:
+    return FileError(f"{file} {what}; delete the folder {file.parent} to have this cell learned again")
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, indent=2) + "\n"
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _own_checksum(cell: Mapping[str, Any]) -> str:
+    return _sha256(_json(cell).encode())

@@ -1,0 +1,128 @@
+"""The folder of an experiment as it is written: one writer at a time, and nothing that another run would change."""
+
+import json
+import os
+import platform
+import shutil
+import sys
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+import rlsuite
+from rlsuite.errors import FileError, ParameterError, RlsuiteWarning
+from rlsuite.experiments.cells import Cell, differences
+from rlsuite.experiments.config import Experiment
+from rlsuite.experiments.folder import FORMAT, RUN, read_run
+from rlsuite.experiments.store import read_cell, read_description
+from rlsuite.training.results import Record
+
+UNFINISHED = ".unfinished"
+
+
+def versions() -> dict[str, str]:
+    """What numbers are made with: Python, rlsuite and the packages that compute for it."""
+    packages = {name: version(name) for name in ("numpy", "scipy", "numba", "gymnasium")}
+    return {"python": platform.python_version(), "rlsuite": rlsuite.__version__, **packages}
+
+
+def write_description(experiment: Experiment, folder: Path, aside: Path) -> None:
+    """Write ``run.json``: all that it takes to repeat the experiment, and nothing that another repetition would change.
+
+    Raises
+    ------
+    FileError
+        If the folder holds another experiment, or cannot be written to.
+    """
+    file = folder / RUN
+    if file.exists():
+        name = read_run(folder)["config"]["name"]
+        if name != experiment.name:
+            raise FileError(f"{folder} holds the experiment {name!r}, not {experiment.name!r}; choose another folder")
+    command = {} if experiment.file is None else {"command": f"rlsuite run {experiment.file.name}"}
+    content = {"format": FORMAT, **command, "config": experiment.plain(), "versions": versions()}
+    try:
+        aside.mkdir(exist_ok=True)
+        (aside / RUN).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8", newline="\n")
+        os.replace(aside / RUN, file)
+    except OSError as error:
+        raise FileError(f"cannot write {file}: {error.strerror}") from error
+
+
+@contextmanager
+def writing(folder: Path) -> Generator[Path]:
+    """Make the folder, keep other writers out of it, and yield a place for unfinished cells in it.
+
+    Raises
+    ------
+    FileError
+        If the folder cannot be made, or another process is writing to it.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {folder}: {error.strerror}") from error
+    with _locked(folder):
+        aside = folder / UNFINISHED
+        shutil.rmtree(aside, ignore_errors=True)  # of a run that was killed
+        try:
+            yield aside
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Generator[None]:
+    """Hold a lock that the operating system releases when the process ends, however it ends."""
+    if sys.platform == "win32":  # folders cannot be locked there
+        yield
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise FileError(f"another process is writing to {folder}; wait for it, or choose another folder") from error
+    finally:
+        os.close(handle)
+
+
+def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
+    """Read the cells that are finished, and make sure that they are what is asked for.
+
+    Returns
+    -------
+    dict
+        Place of the cell -> its record.
+
+    Raises
+    ------
+    ParameterError
+        If a cell was made with other parameters; the message names the difference.
+    FileError
+        If a file is damaged.
+    """
+    done = [cell for cell in cells if (folder / cell.place).is_dir()]
+    now = versions()
+    for cell in done:
+        description = read_description(folder / cell.place)
+        different = differences(description["spec"], cell.spec)
+        if different:
+            raise ParameterError(
+                f"{folder / cell.place} was made with other parameters: {'; '.join(different[:3])}. "
+                "Nothing was changed; give the agent or environment another label, choose another folder, or delete "
+                "that one"
+            )
+        changed = differences(description["versions"], now)
+        if changed:
+            warnings.warn(
+                f"{folder} holds cells that were made with other versions ({'; '.join(changed)}); they are kept, "
+                "but the same seed need not give the same bytes any more",
+                RlsuiteWarning,
+                stacklevel=4,
+            )
+    return {cell.place: read_cell(folder / cell.place) for cell in done}

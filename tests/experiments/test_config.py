@@ -1,0 +1,237 @@
+import json
+
+import pytest
+
+import rlsuite as rl
+from rlsuite.errors import FileError, ParameterError
+from rlsuite.experiments import AgentEntry, EnvironmentEntry, Experiment
+
+HEAD = "steps = 100\nseeds = 2\n"
+LAKE = '[[environments]]\nid = "FrozenLake-v1"\n'
+LEARNER = '[[agents]]\nname = "QLearning"\n'
+
+
+def test_a_file_becomes_an_experiment(toml):
+    experiment = Experiment.read(toml())
+    assert experiment.name == "small"
+    assert (experiment.steps, experiment.episodes, experiment.seeds, experiment.loop) == (400, None, 3, "auto")
+    assert [(entry.id, entry.label, dict(entry.parameters)) for entry in experiment.environments] == [
+        ("FrozenLake-v1", "dry lake", {"is_slippery": False}),
+        ("rlsuite/GridGoal-v0", "rlsuite/GridGoal-v0", {}),
+    ]
+    assert [entry.label for entry in experiment.agents] == ["QLearning", "fast learner"]
+    assert repr(experiment.agents[1].agent) == repr(rl.QLearning(gamma=0.9, learning_rate=0.5))
+
+
+def test_schedules_and_explorations_are_tables(toml):
+    agent = '[[agents]]\nname = "Sarsa"\nlearning_rate = { name = "Inverse", start = 1.0, per = "visits" }\n'
+    agent += 'exploration = { name = "Softmax", base = { name = "Linear", start = 1.0, end = 9.0, over = 500 } }'
+    (entry,) = Experiment.read(toml(HEAD + LAKE + agent)).agents
+    wanted = rl.Sarsa(
+        learning_rate=rl.Inverse(1.0, per="visits"), exploration=rl.Softmax(base=rl.Linear(1.0, 9.0, over=500))
+    )
+    assert repr(entry.agent) == repr(wanted)
+
+
+def test_plain_form_and_back(toml):
+    experiment = Experiment.read(toml())
+    plain = json.loads(json.dumps(experiment.plain()))
+    assert Experiment.from_plain(plain).plain() == plain
+
+
+def test_changes_take_the_place_of_what_the_file_says(toml):
+    assert Experiment.read(toml(), seeds=[4, 5], loop="stepwise").plain()["seeds"] == [4, 5]
+
+
+BAD = {
+    "unknown key": (
+        "step = 5\n" + HEAD + LAKE + LEARNER,
+        "step: unknown key 'step'; did you mean 'steps'? (choices: agents, checkpoint_every, environments, episodes, "
+        "evaluate_every, figures, loop, name, regret, seeds, steps)",
+    ),
+    "unknown key of an environment": (
+        HEAD + LAKE + "parametres = {}\n" + LEARNER,
+        "environments[0].parametres: unknown key 'parametres'; did you mean 'parameters'? "
+        "(choices: id, label, parameters)",
+    ),
+    "unknown parameter": (
+        HEAD + LAKE + LEARNER + LEARNER + 'label = "b"\ngama = 0.9\n',
+        "agents[1].gama: unknown key of QLearning 'gama'; did you mean 'gamma'? "
+        "(choices: exploration, gamma, learning_rate)",
+    ),
+    "unknown parameter of an exploration": (
+        HEAD + LAKE + LEARNER + 'exploration = { name = "EpsilonGreedy", epsilom = 0.1 }\n',
+        "agents[0].exploration.epsilom: unknown key of EpsilonGreedy 'epsilom'; did you mean 'epsilon'? "
+        "(choices: epsilon)",
+    ),
+    "unknown exploration": (
+        HEAD + LAKE + LEARNER + 'exploration = { name = "Epsilongreedy" }\n',
+        "agents[0].exploration.name: unknown exploration 'Epsilongreedy'; did you mean 'EpsilonGreedy'? "
+        "(choices: EpsilonGreedy, Softmax)",
+    ),
+    "unknown schedule": (
+        HEAD + LAKE + LEARNER + 'learning_rate = { name = "Linaer" }\n',
+        "agents[0].learning_rate.name: unknown schedule 'Linaer'; did you mean 'Linear'? "
+        "(choices: Constant, Exponential, Inverse, Linear)",
+    ),
+    "schedule without a name": (
+        HEAD + LAKE + LEARNER + "learning_rate = { start = 1.0 }\n",
+        "agents[0]: schedule has no name; give name = one of Constant, Exponential, Inverse, Linear",
+    ),
+    "missing parameter": (
+        HEAD + LAKE + LEARNER + 'learning_rate = { name = "Linear", start = 1.0 }\n',
+        "agents[0]: Linear: parameter 'end' is missing",
+    ),
+    "exploration that is no table": (
+        HEAD + LAKE + LEARNER + 'exploration = "EpsilonGreedy"\n',
+        "agents[0]: exploration='EpsilonGreedy' must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)",
+    ),
+    "agent without a name": (
+        HEAD + LAKE + "[[agents]]\ngamma = 0.9\n",
+        "agents[0].name=None must be the name of an agent, such as 'QLearning'",
+    ),
+    "environment without an id": (HEAD + '[[environments]]\nlabel = "a"\n' + LEARNER, "environments[0].id is missing"),
+    "id of the wrong type": (HEAD + "[[environments]]\nid = 3\n" + LEARNER, "environments[0].id=3 must be a string"),
+    "empty id": (HEAD + '[[environments]]\nid = ""\n' + LEARNER, "environments[0].id='' must be a string"),
+    "label of the wrong type": (HEAD + LAKE + LEARNER + "label = 3\n", "agents[0].label=3 must be a string"),
+    "parameters of the wrong type": (
+        HEAD + LAKE + "parameters = 3\n" + LEARNER,
+        "environments[0].parameters=3 must be a table, such as { keyword = value }",
+    ),
+    "a date among the parameters": (
+        HEAD + LAKE + "parameters = { when = [1979-05-27] }\n" + LEARNER,
+        "environments[0].parameters.when[0]=datetime.date(1979, 5, 27) must be a number, a string, a boolean, "
+        "or a list or table of them",
+    ),
+    "no environments": (HEAD + LEARNER, "environments is empty; give at least one"),
+    "no agents": (HEAD + LAKE, "agents is empty; give at least one"),
+    "a table where an array belongs": (
+        HEAD + '[environments]\nid = "FrozenLake-v1"\n' + LEARNER,
+        "environments={'id': 'FrozenLake-v1'} must be an array of tables: write [[environments]] above each",
+    ),
+    "a list of ids": (
+        'environments = ["FrozenLake-v1"]\n' + HEAD + LEARNER,
+        "environments=['FrozenLake-v1'] must be an array of tables: write [[environments]] above each",
+    ),
+    "labels that meet": (
+        HEAD + LAKE + LAKE + LEARNER,
+        "environments[1].label='FrozenLake-v1' is too close to 'FrozenLake-v1': give each entry a label of its own",
+    ),
+    "labels that meet as folders": (
+        HEAD + LAKE + LEARNER + 'label = "a b"\n' + LEARNER + 'label = "A-b"\n',
+        "agents[1].label='A-b' is too close to 'a b': give each entry a label of its own",
+    ),
+    "label without a letter": (
+        HEAD + LAKE + LEARNER + 'label = "../.."\n',
+        "agents[0].label='../..' needs a letter or a digit: it names a folder",
+    ),
+    "no length": ("seeds = 2\n" + LAKE + LEARNER, "give steps= or episodes=, one of the two"),
+    "two lengths": ("episodes = 2\n" + HEAD + LAKE + LEARNER, "give steps= or episodes=, one of the two"),
+    "no seeds": (
+        "steps = 5\nseeds = 0\n" + LAKE + LEARNER,
+        "seeds=0 must be a number of seeds, at least 1, or a list of seeds",
+    ),
+    "seeds of the wrong type": (
+        "steps = 5\nseeds = 3.5\n" + LAKE + LEARNER,
+        "seeds=3.5 must be a number of seeds, or a list of seeds",
+    ),
+    "seed twice": (
+        "steps = 5\nseeds = [1, 1]\n" + LAKE + LEARNER,
+        "seeds=[1, 1] holds one seed twice: runs with the same seed are no replicates",
+    ),
+    "unknown loop": (
+        'loop = "compild"\n' + HEAD + LAKE + LEARNER,
+        "unknown loop 'compild'; did you mean 'compiled'? (choices: auto, compiled, stepwise)",
+    ),
+    "regret of the wrong type": ('regret = "no"\n' + HEAD + LAKE + LEARNER, "regret='no' must be true or false"),
+    "figures of the wrong type": (
+        'figures = "regret"\n' + HEAD + LAKE + LEARNER,
+        "figures='regret' must be a list of names",
+    ),
+}
+
+
+IMPOSSIBLE = {
+    "unknown agent": (
+        HEAD + LAKE + '[[agents]]\nname = "QLerning"\n',
+        "agents[0].name: unknown agent 'QLerning'; did you mean 'QLearning'? (choices: ",
+    ),
+    "gamma above 1": (HEAD + LAKE + LEARNER + "gamma = 1.5\n", "agents[0]: gamma=1.5 "),
+    "gamma that is no number": (HEAD + LAKE + LEARNER + 'gamma = "high"\n', "agents[0]: gamma='high' "),
+    "negative epsilon": (
+        HEAD + LAKE + LEARNER + 'exploration = { name = "EpsilonGreedy", epsilon = -0.1 }\n',
+        "agents[0]: epsilon=-0.1 ",
+    ),
+    "steps of the wrong type": ('steps = "many"\n' + LAKE + LEARNER, "steps='many' "),
+    "no steps": ("steps = 0\n" + LAKE + LEARNER, "steps=0 "),
+    "fractional interval": ("steps = 5\nevaluate_every = 0.5\n" + LAKE + LEARNER, "evaluate_every=0.5 "),
+    "negative seed": ("steps = 5\nseeds = [1, -2]\n" + LAKE + LEARNER, "seeds[1]=-2 "),
+}
+"""Values of which other modules say what is allowed, and lists that grow; the file has to name the place."""
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_mistakes_are_named_with_file_and_key(toml, case):
+    text, sentence = BAD[case]
+    file = toml(text, name="bad.toml")
+    with pytest.raises(ParameterError) as caught:
+        Experiment.read(file)
+    assert str(caught.value) == f"{file}: {sentence}"
+
+
+@pytest.mark.parametrize("case", IMPOSSIBLE)
+def test_impossible_values_are_named_with_file_and_key(toml, case):
+    text, beginning = IMPOSSIBLE[case]
+    file = toml(text, name="bad.toml")
+    with pytest.raises(ParameterError) as caught:
+        Experiment.read(file)
+    assert str(caught.value).startswith(f"{file}: {beginning}")
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(FileError, match=r"^there is no file .*nowhere\.toml$"):
+        Experiment.read(tmp_path / "nowhere.toml")
+
+
+def test_folder_instead_of_a_file(tmp_path):
+    with pytest.raises(FileError, match=r"^cannot read .*: Is a directory$"):
+        Experiment.read(tmp_path)
+
+
+def test_malformed_toml(toml):
+    with pytest.raises(FileError, match=r"bad\.toml is not valid TOML: .*\(at line 2, column 9\)$"):
+        Experiment.read(toml("steps = 5\nseeds = \n", name="bad.toml"))
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    file = tmp_path / "binary.toml"
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(FileError, match=r"binary\.toml is not valid TOML: 'utf-8' codec"):
+        Experiment.read(file)
+
+
+def test_relative_files_begin_at_the_file(tmp_path, monkeypatch):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "agents.py").write_text("import rlsuite as rl\nclass Mine(rl.QLearning):\n    pass\n")
+    (tmp_path / "sub" / "own.toml").write_text(HEAD + LAKE + '[[agents]]\nname = "agents.py:Mine"\n')
+    monkeypatch.chdir(tmp_path)
+    (entry,) = Experiment.read("sub/own.toml").agents
+    assert type(entry.agent).__name__ == "Mine"
+    assert entry.source == "agents.py:Mine"
+    assert Experiment.read("sub/own.toml").plain()["agents"][0]["name"] == "agents.py:Mine"
+
+
+def test_missing_agent_file_is_named(toml):
+    file = toml(HEAD + LAKE + '[[agents]]\nname = "nowhere.py:Mine"\n')
+    with pytest.raises(FileError) as caught:
+        Experiment.read(file)
+    assert str(caught.value) == f"{file}: agents[0].name: there is no file {file.parent / 'nowhere.py'}"
+
+
+def test_an_experiment_in_python_is_checked_as_well():
+    with pytest.raises(ParameterError, match=r"^environments\[0\]\.parameters\.map=<object object"):
+        Experiment(
+            environments=[EnvironmentEntry("FrozenLake-v1", parameters={"map": object()})],
+            agents=[AgentEntry(rl.QLearning())],
+            steps=5,
+        )

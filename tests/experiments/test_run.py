@@ -1,0 +1,404 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import rlsuite as rl
+from rlsuite.errors import FileError, LearningError, ParameterError, RlsuiteWarning, UnsuitableEnvironment
+from rlsuite.experiments import Experiment, load_results
+from rlsuite.experiments.writing import writing
+
+LONG = """
+steps = 300_000
+seeds = 6
+evaluate_every = 100_000
+
+[[environments]]
+id = "rlsuite/GridGoal-v0"
+
+[[environments]]
+id = "FrozenLake-v1"
+
+[[agents]]
+name = "QLearning"
+gamma = 0.9
+"""
+
+BROKEN = """
+import gymnasium
+
+class Broken(gymnasium.Env):
+    observation_space = gymnasium.spaces.Discrete(2)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return 0, 1 / 0, False, False, {}
+"""
+
+
+def cells_below(folder):
+    return sorted(path.parent.relative_to(folder) for path in folder.glob("*/*/seed-*/cell.json"))
+
+
+def assert_same_results(one, other):
+    assert list(one) == list(other)
+    for label in one:
+        assert [runs.agent for runs in one[label]] == [runs.agent for runs in other[label]]
+        for runs, twins in zip(one[label], other[label], strict=True):
+            for record, twin in zip(runs.records, twins.records, strict=True):
+                for name, value in vars(record).items():
+                    same = np.array_equal(value, getattr(twin, name))
+                    assert same, name
+
+
+def test_cells_are_what_learn_gives(toml, tmp_path):
+    results = Experiment.read(toml()).run(tmp_path / "out")
+    assert [(label, [runs.agent for runs in many]) for label, many in results.items()] == [
+        ("dry lake", ["QLearning", "fast learner"]),
+        ("rlsuite/GridGoal-v0", ["QLearning", "fast learner"]),
+    ]
+    record = results["rlsuite/GridGoal-v0"][1].records[2]
+    agent = rl.QLearning(gamma=0.9, learning_rate=0.5)
+    agent.learn("rlsuite/GridGoal-v0", steps=400, seed=2, evaluate_every=200, checkpoint_every=100, regret=True)
+    for name, value in vars(agent.record_).items():
+        assert np.array_equal(getattr(record, name), value), name
+    assert record.optimal_value == pytest.approx(81.0)
+
+
+def test_what_is_loaded_is_what_run_returned(toml, tmp_path):
+    results = Experiment.read(toml()).run(tmp_path / "out")
+    assert_same_results(load_results(tmp_path / "out"), results)
+    assert_same_results(Experiment.read(toml()).run(tmp_path / "out"), results)
+
+
+def test_the_folder_holds_what_the_documentation_says(toml, tmp_path):
+    Experiment.read(toml()).run(tmp_path / "out")
+    out = tmp_path / "out"
+    assert sorted(path.name for path in out.iterdir()) == ["dry-lake", "rlsuite-GridGoal-v0", "run.json"]
+    assert len(cells_below(out)) == 12
+    run = json.loads((out / "run.json").read_text())
+    assert run["command"] == "rlsuite run small.toml"
+    assert run["versions"]["numpy"] == np.__version__
+    again = Experiment.from_plain(run["config"])
+    again.run(tmp_path / "again")
+    assert cells_below(tmp_path / "again") == cells_below(out)
+
+
+def test_workers_and_loop_never_change_a_byte(toml, tmp_path, tree):
+    Experiment.read(toml()).run(tmp_path / "one", workers=1)
+    Experiment.read(toml()).run(tmp_path / "two", workers=2)
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+
+    Experiment.read(toml(), loop="stepwise").run(tmp_path / "stepwise", workers=2)
+    stepwise = tree(tmp_path / "stepwise")
+    for name, content in tree(tmp_path / "one").items():
+        if name.endswith(".csv"):
+            assert stepwise[name] == content
+        elif name.endswith("cell.json"):
+            cell, twin = json.loads(content), json.loads(stepwise[name])
+            assert (cell.pop("loop"), twin.pop("loop")) == ("compiled", "stepwise")
+            del cell["sha256"]["cell.json"], twin["sha256"]["cell.json"]
+            assert cell == twin
+
+
+def test_stepwise_cells_are_taken_as_they_are(toml, tmp_path, tree):
+    Experiment.read(toml(), loop="stepwise").run(tmp_path / "out")
+    before = tree(tmp_path / "out")
+    Experiment.read(toml(), loop="compiled").run(tmp_path / "out")
+    after = tree(tmp_path / "out")
+    assert {name for name in before if before[name] != after[name]} == {"run.json"}
+
+
+def start(file, folder, workers):
+    """The command itself, in a process of its own."""
+    command = [sys.executable, "-c", "import sys; from rlsuite.cli import main; sys.exit(main())"]
+    command += ["run", str(file), "--output", str(folder), "--workers", str(workers)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_cells(process, folder, wanted):
+    deadline = time.monotonic() + 60
+    while len(cells_below(folder)) < wanted:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def test_killed_and_resumed_gives_the_bytes_of_an_uninterrupted_run(toml, tmp_path, tree):
+    file = toml(LONG, name="long.toml")
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    Experiment.read(file).run(whole, workers=2)
+    finished = {}
+    for wanted, workers in ((1, 2), (5, 1)):
+        process = start(file, killed, workers)
+        wait_for_cells(process, killed, wanted)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        assert wanted <= len(cells_below(killed)) < 12
+        now = tree(killed)
+        assert all(now[name] == content for name, content in finished.items())
+        finished = {name: content for name, content in now.items() if name.endswith((".csv", "cell.json"))}
+        finished = {name: content for name, content in finished.items() if ".unfinished" not in name}
+    process = start(file, killed, 1)
+    _, complaints = process.communicate()
+    assert process.returncode == 0, complaints
+    assert tree(killed) == tree(whole)
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(toml, tmp_path, tree):
+    file = toml(LONG, name="long.toml")
+    process = start(file, tmp_path / "out", 1)
+    wait_for_cells(process, tmp_path / "out", 2)
+    process.send_signal(signal.SIGINT)
+    _, complaints = process.communicate(timeout=30)
+    assert process.returncode == 130
+    last = complaints.splitlines()[-1]
+    done = int(last.split()[1])
+    assert last == f"stopped; {done} of 12 cells are done; the same command resumes"
+    assert 2 <= done <= len(cells_below(tmp_path / "out")) < 12
+
+
+def test_remains_of_a_killed_run_are_cleared_away(toml, tmp_path, tree):
+    Experiment.read(toml()).run(tmp_path / "out")
+    before = tree(tmp_path / "out")
+    remains = tmp_path / "out" / ".unfinished" / "half a cell"
+    remains.mkdir(parents=True)
+    (remains / "monitor.csv").write_text("#{")
+    shutil.rmtree(tmp_path / "out" / "dry-lake" / "QLearning" / "seed-0001")
+    Experiment.read(toml()).run(tmp_path / "out")
+    assert tree(tmp_path / "out") == before
+
+
+def test_more_of_anything_only_adds_cells(toml, tmp_path, tree):
+    Experiment.read(toml()).run(tmp_path / "out")
+    before = tree(tmp_path / "out")
+    more = toml(seeds="seeds = 4").read_text()
+    more += '\n[[agents]]\nname = "QLearning"\nlabel = "slow learner"\ngamma = 0.9\nlearning_rate = 0.01\n'
+    more += '\n[[environments]]\nid = "FrozenLake-v1"\nlabel = "wet lake"\n'
+    results = Experiment.read(toml(more)).run(tmp_path / "out")
+    assert {label: [len(runs.records) for runs in many] for label, many in results.items()} == {
+        "dry lake": [4, 4, 4],
+        "rlsuite/GridGoal-v0": [4, 4, 4],
+        "wet lake": [4, 4, 4],
+    }
+    after = tree(tmp_path / "out")
+    changed = {name for name, content in before.items() if after[name] != content}
+    assert changed == {"run.json"}
+
+
+def test_fewer_of_anything_leaves_the_rest_on_disk(toml, tmp_path, tree):
+    Experiment.read(toml()).run(tmp_path / "out")
+    before = tree(tmp_path / "out")
+    results = Experiment.read(toml(), seeds=1).run(tmp_path / "out")
+    assert [len(runs.records) for runs in results["dry lake"]] == [1, 1]
+    assert [len(runs.records) for runs in load_results(tmp_path / "out")["dry lake"]] == [1, 1]
+    after = tree(tmp_path / "out")
+    assert {name for name in before if before[name] != after[name]} == {"run.json"}
+
+
+@pytest.mark.parametrize(
+    ("key", "line", "difference"),
+    [
+        ("steps", "steps = 500", "steps is 400 there and 500 here"),
+        ("steps", "episodes = 500", "steps = 400 only there; episodes = 500 only here"),
+        ("evaluate_every", "", "evaluate_every = 200 only there"),
+        ("learning_rate", "learning_rate = 0.25", "agent.learning_rate is 0.5 there and 0.25 here"),
+        (
+            "learning_rate",
+            'learning_rate = { name = "Inverse", start = 1.0 }',
+            "agent.learning_rate = 0.5 only there; agent.learning_rate.name",
+        ),
+        (
+            "parameters",
+            "parameters = { is_slippery = true }",
+            "environment.parameters.is_slippery is false there and true here",
+        ),
+        ("seeds", "seeds = 3\nregret = false", "regret is true there and false here"),
+    ],
+)
+def test_cells_made_otherwise_are_not_overwritten(toml, tmp_path, tree, key, line, difference):
+    Experiment.read(toml()).run(tmp_path / "out")
+    before = tree(tmp_path / "out")
+    with pytest.raises(ParameterError) as caught:
+        Experiment.read(toml(**{key: line})).run(tmp_path / "out")
+    sentence = str(caught.value)
+    assert sentence.startswith(f"{tmp_path / 'out'}{os.sep}")
+    assert f"was made with other parameters: {difference}" in sentence
+    assert "Nothing was changed" in sentence
+    assert tree(tmp_path / "out") == before
+
+
+def test_another_experiment_keeps_out_of_the_folder(toml, tmp_path, tree):
+    Experiment.read(toml()).run(tmp_path / "out")
+    before = tree(tmp_path / "out")
+    with pytest.raises(FileError) as caught:
+        Experiment.read(toml(name="other.toml"), seeds=4).run(tmp_path / "out")
+    assert str(caught.value) == (f"{tmp_path / 'out'} holds the experiment 'small', not 'other'; choose another folder")
+    assert tree(tmp_path / "out") == before
+
+
+def test_damaged_cell_stops_the_run_before_it_begins(toml, tmp_path, tree):
+    Experiment.read(toml()).run(tmp_path / "out")
+    file = tmp_path / "out" / "dry-lake" / "fast-learner" / "seed-0001" / "curve.csv"
+    file.write_bytes(file.read_bytes()[:-5])
+    before = tree(tmp_path / "out")
+    for attempt in (
+        lambda: Experiment.read(toml(), seeds=4).run(tmp_path / "out"),
+        lambda: load_results(tmp_path / "out"),
+    ):
+        with pytest.raises(FileError) as caught:
+            attempt()
+        assert str(caught.value) == (
+            f"{file} does not have the checksum that cell.json states; delete the folder {file.parent} to have this "
+            "cell learned again"
+        )
+        assert tree(tmp_path / "out") == before
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "rlsuite run 1"}', '{"format": "x"}'])
+def test_damaged_run_json(toml, tmp_path, content):
+    Experiment.read(toml(), seeds=1).run(tmp_path / "out")
+    (tmp_path / "out" / "run.json").write_text(content)
+    with pytest.raises(FileError, match=r"out/run\.json"):
+        load_results(tmp_path / "out")
+    with pytest.raises(FileError, match=r"out/run\.json"):
+        Experiment.read(toml(), seeds=2).run(tmp_path / "out")
+    assert (tmp_path / "out" / "run.json").read_text() == content
+
+
+def test_folders_without_results(tmp_path, toml):
+    with pytest.raises(FileError, match=r"holds no results of an experiment: there is no run\.json"):
+        load_results(tmp_path / "nowhere")
+    Experiment.read(toml(), seeds=1).run(tmp_path / "out")
+    for folder in ("dry-lake", "rlsuite-GridGoal-v0"):
+        shutil.rmtree(tmp_path / "out" / folder)
+    with pytest.raises(FileError, match="out holds no finished cell yet"):
+        load_results(tmp_path / "out")
+
+
+def test_results_of_half_a_run(tmp_path, toml):
+    Experiment.read(toml()).run(tmp_path / "out")
+    shutil.rmtree(tmp_path / "out" / "dry-lake" / "QLearning")
+    shutil.rmtree(tmp_path / "out" / "dry-lake" / "fast-learner" / "seed-0001")
+    (runs,) = load_results(tmp_path / "out")["dry lake"]
+    assert (runs.agent, [record.seed for record in runs.records]) == ("fast learner", [0, 2])
+
+
+def test_one_writer_at_a_time(toml, tmp_path):
+    with writing(tmp_path / "out"), pytest.raises(FileError) as caught:
+        Experiment.read(toml()).run(tmp_path / "out")
+    assert str(caught.value) == (
+        f"another process is writing to {tmp_path / 'out'}; wait for it, or choose another folder"
+    )
+    Experiment.read(toml(), seeds=1).run(tmp_path / "out")
+
+
+def test_a_file_is_no_folder(toml, tmp_path):
+    with pytest.raises(FileError, match=r"^cannot make the folder .*small\.toml: File exists$"):
+        Experiment.read(toml()).run(tmp_path / "small.toml")
+
+
+@pytest.mark.parametrize("workers", [0, True, 1.5])
+def test_impossible_workers(toml, tmp_path, workers):
+    with pytest.raises(ParameterError, match=f"^workers={workers!r} "):
+        Experiment.read(toml()).run(tmp_path / "out", workers=workers)
+    assert not (tmp_path / "out").exists()
+
+
+def test_unsuitable_environment_is_found_out_before_anything_is_learned(toml, tmp_path):
+    text = toml().read_text() + '\n[[environments]]\nid = "CartPole-v1"\n'
+    with pytest.raises(UnsuitableEnvironment, match="Discrete observation space"):
+        Experiment.read(toml(text)).run(tmp_path / "out")
+    assert cells_below(tmp_path / "out") == []
+
+
+def test_unknown_keyword_of_an_environment(toml, tmp_path):
+    with pytest.raises(ParameterError, match=r"FrozenLake-v1: unknown keyword 'is_slipery'"):
+        Experiment.read(toml(parameters="parameters = { is_slipery = false }")).run(tmp_path / "out")
+
+
+def test_an_error_in_one_cell_keeps_the_others(toml, tmp_path):
+    (tmp_path / "broken.py").write_text(BROKEN)
+    text = toml().read_text() + '\n[[environments]]\nid = "broken.py:Broken"\n'
+    with pytest.raises(LearningError) as caught:
+        Experiment.read(toml(text, evaluate_every="")).run(tmp_path / "out")
+    assert str(caught.value) == (
+        "QLearning in broken.py:Broken, seed 0: the environment or the agent raised ZeroDivisionError: division by "
+        f"zero ({tmp_path / 'broken.py'}, line 13)"
+    )
+    done = cells_below(tmp_path / "out")
+    assert done
+    assert not any("broken" in str(place) for place in done)
+
+
+def test_our_errors_name_the_cell(toml, tmp_path):
+    text = toml().read_text().replace("gamma = 0.9", "gamma = 1.0").replace("FrozenLake-v1", "CliffWalking-v1")
+    with pytest.raises(ParameterError, match=r"^QLearning in dry lake, seed 0: evaluate_every with gamma=1 needs"):
+        Experiment.read(toml(text)).run(tmp_path / "out")
+
+
+def test_keywords_of_the_environment_for_one_agent(toml, tmp_path):
+    text = """
+        steps = 200
+        seeds = 1
+        [[environments]]
+        id = "rlsuite/Tiger-v0"
+        [[agents]]
+        name = "QLearning"
+        gamma = 0.9
+        [[agents]]
+        name = "QLearning"
+        label = "two"
+        gamma = 0.9
+        environment = { window = 2 }
+    """
+    Experiment.read(toml(text)).run(tmp_path / "out")
+    specs = [
+        json.loads((tmp_path / "out" / "rlsuite-Tiger-v0" / agent / "seed-0000" / "cell.json").read_text())["spec"]
+        for agent in ("QLearning", "two")
+    ]
+    assert [spec["environment"]["parameters"] for spec in specs] == [{}, {"window": 2}]
+
+
+def test_edited_files_are_another_experiment(toml, tmp_path):
+    (tmp_path / "maze.txt").write_text("S..\n..G\n")
+    text = """
+        steps = 200
+        seeds = 1
+        [[environments]]
+        id = "rlsuite/GridWorld-v0"
+        parameters = { map = "maze.txt" }
+        [[agents]]
+        name = "QLearning"
+        gamma = 0.9
+    """
+    Experiment.read(toml(text)).run(tmp_path / "out")  # maze.txt is found although we are elsewhere
+    Experiment.read(toml(text)).run(tmp_path / "out")
+    (tmp_path / "maze.txt").write_text("S..\n.#G\n")
+    with pytest.raises(ParameterError, match=r"other parameters: files\.maze\.txt is "):
+        Experiment.read(toml(text)).run(tmp_path / "out")
+
+
+def test_other_versions_are_mentioned(toml, tmp_path, monkeypatch):
+    Experiment.read(toml(), seeds=1).run(tmp_path / "out")
+    monkeypatch.setattr("rlsuite.__version__", "9.9")
+    with pytest.warns(RlsuiteWarning, match=r"other versions \(rlsuite is \"0.1.0\" there and \"9.9\" here\)"):
+        Experiment.read(toml(), seeds=2).run(tmp_path / "out")
+
+
+def test_no_warning_otherwise(toml, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Experiment.read(toml(), seeds=1).run(tmp_path / "out", progress=True)
