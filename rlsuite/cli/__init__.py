@@ -1,0 +1,113 @@
+"""The command ``rlsuite``: a thin face over the library.
+
+A command is a module of this package with ``add(commands)``, which describes its arguments to argparse, and a function
+that does it. Whatever is heavy is imported inside that function: ``rlsuite --help`` loads none of it.
+"""
+
+import argparse
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from rlsuite import __version__, errors
+from rlsuite.cli import checking, demo, experiments, listing, solving, training
+from rlsuite.cli.output import complain, note, show_warning
+
+COMMANDS = (demo, listing, training, experiments, checking, solving)
+"""Modules of commands, in the order in which help lists them."""
+
+FAILED, MISUSED, INTERRUPTED = 1, 2, 130
+"""Exit codes besides 0: a check that failed or a reader that went away, an error of the user's, Ctrl-C."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        complain(f"{message}; see '{self.prog} --help'")
+        raise SystemExit(MISUSED)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows ``rlsuite`` on the command line; by default that of this process.
+
+    Returns
+    -------
+    int
+        0 if all went well, 1 if a check failed, 2 after an error, 130 after Ctrl-C.
+
+    Examples
+    --------
+    >>> main(["solve", "FrozenLake-v1", "--method", "no-such-method"])  # says on stderr which there are
+    2
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser, commands = _parser()
+    with warnings.catch_warnings():
+        warnings.showwarning = show_warning
+        try:
+            chosen = _parse(parser, commands, given)
+            return chosen.run(chosen)
+        except SystemExit as done:  # --help and --version are over, and so is a line that argparse cannot read
+            return int(done.code or 0)
+        except errors.RlsuiteError as error:
+            complain(str(error))
+            return _leave(MISUSED)
+        except BrokenPipeError:  # whoever reads our output has seen enough, as in `rlsuite envs | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return FAILED
+        except OSError as error:
+            complain(f"{error.filename or 'the operating system'}: {error.strerror or error}")
+            return MISUSED
+        except KeyboardInterrupt as stop:
+            note(str(stop) or "stopped")
+            return _leave(INTERRUPTED)
+
+
+def _leave(code: int) -> int:
+    """Return the code, or end the process at once if threads are still learning: they are not waited for."""
+    runner = sys.modules.get("rlsuite.experiments.run")
+    if runner is not None and any(thread.name.startswith(runner.WORKER) for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    parser = _Parser(
+        prog="rlsuite",
+        description="Finite decision problems: environments, exact planners, compiled learners, and figures.",
+        epilog="Every command has its own --help. Start with: rlsuite demo",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"rlsuite {__version__}")
+    commands: Any = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
+    for module in COMMANDS:
+        module.add(commands)
+    return parser, commands.choices
+
+
+def _parse(
+    parser: argparse.ArgumentParser, commands: dict[str, argparse.ArgumentParser], given: list[str]
+) -> argparse.Namespace:
+    if given and not given[0].startswith("-") and given[0] not in commands:
+        raise errors.ParameterError(errors.unknown("command", given[0], commands))
+    chosen, extra = parser.parse_known_args(given)
+    if extra:
+        known = [option for action in commands[chosen.command]._actions for option in action.option_strings]
+        flag = extra[0].partition("=")[0]
+        near = get_close_matches(flag, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        what = "flag" if flag.startswith("-") else "argument"
+        raise errors.ParameterError(f"unknown {what} {flag!r}{hint} (see 'rlsuite {chosen.command} --help')")
+    return chosen

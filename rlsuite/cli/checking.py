@@ -1,0 +1,182 @@
+"""``rlsuite check ENV``: whether an environment keeps the rules, what it allows, and how to mend what is wrong."""
+
+import argparse
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rlsuite.cli.options import add_env_flags, add_json_flag, import_packages, keywords
+from rlsuite.cli.output import columns, one_line, print_json
+from rlsuite.errors import LearningError, RlsuiteError
+
+if TYPE_CHECKING:
+    import gymnasium
+
+WALK = 200
+"""Steps of the two runs that are compared."""
+
+
+class Finding(NamedTuple):
+    """The outcome of one check."""
+
+    verdict: str
+    """"ok", "warn", "FAIL", or "no" where something is merely not possible."""
+    what: str
+    sentence: str
+
+
+def add(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "check",
+        help="check an environment, of yours for instance",
+        description="Check an environment against Gymnasium's rules, and say what rlsuite can do with it. "
+        "The exit code is 1 if something is wrong.",
+        allow_abbrev=False,
+    )
+    add_env_flags(parser)
+    add_json_flag(parser)
+    parser.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Check."""
+    import_packages()
+    from rlsuite.finding import find_env
+
+    def make(**more: Any) -> "gymnasium.Env[Any, Any]":
+        return find_env(chosen.environment, **keywords("--env", chosen.env), **more)
+
+    make().close()  # what cannot be made at all is an error, not a finding
+    findings = [finding for check in (_contract, _spaces, _answers, _table, _renders) for finding in check(make)]
+    failed = any(finding.verdict == "FAIL" for finding in findings)
+    if chosen.json:
+        print_json({"environment": chosen.environment, "ok": not failed, "findings": [f._asdict() for f in findings]})
+    else:
+        print(chosen.environment)
+        print(columns(findings))
+        print("something is wrong" if failed else f"next: rlsuite train q-learning {chosen.environment}")
+    return int(failed)
+
+
+def _contract(make: Callable[..., Any]) -> Iterator[Finding]:
+    from gymnasium.utils.env_checker import check_env
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        env = make()
+        try:
+            check_env(env.unwrapped, skip_render_check=True)
+        except Exception as error:  # whatever the environment raises, and the checker's assertions
+            yield Finding("FAIL", "Gymnasium's rules", f"{type(error).__name__}: {one_line(str(error))}")
+        else:
+            if not caught:
+                yield Finding("ok", "Gymnasium's rules", "kept, without a warning")
+    for warning in {one_line(str(one.message)): one for one in caught}:
+        yield Finding("warn", "Gymnasium's rules", warning.removeprefix("WARN: "))
+
+
+def _spaces(make: Callable[..., Any]) -> Iterator[Finding]:
+    from rlsuite.training.engines import check_spaces
+
+    try:
+        observations, actions = check_spaces(make())
+    except RlsuiteError as error:
+        yield Finding("FAIL", "spaces", str(error))
+        return
+    yield Finding("ok", "spaces", f"observations {observations}, actions {actions}")
+
+
+def _answers(make: Callable[..., Any]) -> Iterator[Finding]:
+    """What two seeded copies answer to the same random actions."""
+    try:
+        one, other = _walk(make()), _walk(make())
+    except RlsuiteError as error:
+        yield Finding("FAIL", "answers", str(error))
+        return
+    except Exception as error:  # whatever the environment raises
+        yield Finding("FAIL", "answers", f"reset or step raised {type(error).__name__}: {one_line(str(error))}")
+        return
+    yield Finding("ok", "answers", f"observations and rewards of {WALK} random steps are what they should be")
+    differing = [step for step, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+    if differing:
+        sentence = f"two copies with the same seed differ from step {differing[0]} on; draw from self.np_random only"
+        yield Finding("FAIL", "seeds", sentence)
+    else:
+        yield Finding("ok", "seeds", f"two copies with the same seed agree for {WALK} steps")
+
+
+def _walk(env: "gymnasium.Env[Any, Any]") -> list[str]:
+    """What an environment answers, as text, which can always be compared."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    space: Any = env.action_space
+    space.seed(0)
+    observation, info = env.reset(seed=7)
+    answers = [repr(observation)]
+    for step in range(WALK + 1):
+        if observation not in env.observation_space:
+            where = f"step {step}" if step else "reset"
+            raise LearningError(f"{where} returned observation {observation!r}, not in {env.observation_space}")
+        legal: list[int] = np.flatnonzero(info["action_mask"]).tolist() if "action_mask" in info else []
+        action = int(rng.choice(legal)) + int(space.start) if legal else space.sample()
+        observation, reward, terminated, truncated, info = env.step(action)
+        if not math.isfinite(reward):
+            raise LearningError(f"step {step + 1} returned reward {reward!r}, which is not a finite number")
+        answers.append(repr((observation, reward, terminated, truncated)))
+        if terminated or truncated:
+            observation, info = env.reset()
+            answers[-1] += repr(observation)
+    return answers
+
+
+def _table(make: Callable[..., Any]) -> Iterator[Finding]:
+    from rlsuite.models import MDP, POMDP
+    from rlsuite.trust import has_table, trusted_model
+
+    env = make()
+    if not has_table(env):
+        yield Finding("no", "table", "neither env.unwrapped.model nor .P: it can be learned stepwise, but not solved")
+        return
+    kind = POMDP if isinstance(getattr(env.unwrapped, "model", None), POMDP) else MDP
+    try:
+        model = kind.from_env(env, gamma=0.9)
+    except RlsuiteError as error:
+        yield Finding("FAIL", "table", str(error))
+        return
+    transitions = (model.mdp if isinstance(model, POMDP) else model).n_transitions
+    yield Finding("ok", "table", f"{kind.__name__} with {model.n_states} states and {transitions} transitions")
+    env.reset(seed=7)
+    try:
+        trusted_model(env, gamma=0.9)
+    except RlsuiteError as error:
+        yield Finding("no", "compiled loop", f"{error}; it is learned stepwise")
+    else:
+        yield Finding("ok", "compiled loop", "table and step agree in a replay")
+
+
+def _renders(make: Callable[..., Any]) -> Iterator[Finding]:
+    from gymnasium.error import DependencyNotInstalled
+
+    modes = [mode for mode in make().metadata.get("render_modes", []) if mode != "human"]
+    if not modes:
+        yield Finding("no", "pictures", "no render mode but 'human', if any; --gif needs 'rgb_array'")
+    for mode in modes:
+        try:
+            env = make(render_mode=mode)
+            env.reset(seed=7)
+            picture = env.render()
+        except DependencyNotInstalled as error:
+            yield Finding("no", "pictures", f"{mode}: {one_line(str(error))}")
+        except Exception as error:  # whatever the environment raises
+            yield Finding("FAIL", "pictures", f"{mode}: {type(error).__name__}: {one_line(str(error))}")
+        else:
+            shape: Any = getattr(picture, "shape", ())
+            if picture is None or (mode == "rgb_array" and len(shape) != 3):
+                sentence = f"{mode}: render() returned {type(picture).__name__} {shape or ''}".rstrip()
+                yield Finding("FAIL", "pictures", f"{sentence}; needed are pixels of shape (height, width, 3), or text")
+            else:
+                size = f" of {shape[1]} x {shape[0]} pixels" if mode == "rgb_array" else ""
+                yield Finding("ok", "pictures", f"{mode}{size}")

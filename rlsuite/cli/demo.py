@@ -1,0 +1,105 @@
+"""``rlsuite demo``: the experiments that packages of environments bring along, run and drawn."""
+
+import argparse
+import os
+import time
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rlsuite.cli.experiments import check_figures, draw
+from rlsuite.cli.options import add_json_flag, import_packages, whole_number
+from rlsuite.cli.output import note, print_json
+from rlsuite.errors import FileError
+
+if TYPE_CHECKING:
+    from rlsuite.experiments import Experiment
+
+DEMO_GROUP = "rlsuite.demos"
+"""Entry-point group in which a package of experiments announces ``name = "package"``."""
+
+
+def add(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "demo",
+        help="see agents learn: figures, and a table against the optimum",
+        description="Run the experiments that the installed packages of environments bring along, and draw them.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--output", default="runs/demo", metavar="FOLDER", help="where all goes (default runs/demo)")
+    parser.add_argument("--workers", type=whole_number, metavar="N", help="threads (default: all cores)")
+    add_json_flag(parser)
+    parser.set_defaults(run=run)
+
+
+def demo_files() -> list[Path]:
+    """TOML files of all packages that announce themselves, in alphabetical order within each."""
+    from importlib.resources import files
+
+    found: list[Path] = []
+    for point in entry_points(group=DEMO_GROUP):
+        folder = files(point.value)
+        found += sorted(Path(str(entry)) for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return found
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run and draw all experiments."""
+    before = time.perf_counter()
+    import_packages()
+    from rlsuite.experiments import Experiment, compare, table
+
+    experiments = [Experiment.read(file) for file in demo_files()]
+    if not experiments:
+        raise FileError(f"no installed package announces experiments in the entry-point group {DEMO_GROUP!r}")
+    target = Path(chosen.output)
+    rows: list[Any] = []
+    figures: list[Path] = []
+    for experiment in experiments:
+        check_figures(experiment.figures)
+        folder = target / experiment.name
+        known = (folder / "run.json").exists()
+        results = experiment.run(folder, workers=chosen.workers or os.cpu_count() or 1, progress=True)
+        if known:
+            note(f"{folder} was there: its finished cells were not learned again, only drawn")
+        rows += compare(results)
+        figures += draw(results, experiment.figures, folder)[0]
+        figures += value_maps(experiment, folder)
+    if chosen.json:
+        print_json({"rows": [row._asdict() for row in rows], "figures": [str(path) for path in figures]})
+        return 0
+    print(table(rows))
+    print("figures:")
+    for path in figures:
+        print(f"  {path}")
+    note(f"{time.perf_counter() - before:.1f} s; everything is in {target}\nnext: rlsuite envs, rlsuite agents")
+    return 0
+
+
+def value_maps(experiment: "Experiment", folder: Path) -> list[Path]:
+    """Optimal values and actions of the experiment's environments that lie on a grid, each as a figure."""
+    from rlsuite.errors import UnsuitableEnvironment
+    from rlsuite.experiments.folder import slug
+    from rlsuite.finding import find_env
+    from rlsuite.models import MDP
+    from rlsuite.planning import solve
+    from rlsuite.plotting import save, value_map
+    from rlsuite.rendering import GridLayout
+
+    written: list[Path] = []
+    seen: set[str] = set()
+    for cell in experiment.cells():
+        label = cell.environment.label
+        if label in seen:
+            continue
+        seen.add(label)
+        env = find_env(cell.env_id, **cell.keywords)
+        try:
+            layout = GridLayout.from_env(env)
+        except UnsuitableEnvironment:
+            continue
+        solution = solve(MDP.from_env(env, gamma=cell.agent.agent.gamma))
+        axes = value_map(layout, solution.value, q=solution.q)
+        written.append(save(axes, folder / f"{slug(label)}-optimum.png"))
+    return written

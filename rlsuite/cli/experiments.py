@@ -1,0 +1,169 @@
+"""``rlsuite run`` and ``rlsuite plot``: experiments in TOML files, and figures of what they left behind."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rlsuite.cli.options import add_json_flag, import_packages, whole_number
+from rlsuite.cli.output import note, print_json
+from rlsuite.errors import FileError, ParameterError, unknown
+
+if TYPE_CHECKING:
+    from rlsuite.experiments import Experiment
+    from rlsuite.training.results import Results
+
+
+def add(commands: Any) -> None:
+    """Describe the commands."""
+    run = commands.add_parser(
+        "run",
+        help="run the experiment in a TOML file",
+        description="Run an experiment. What is finished is never computed again: the same command resumes a run that "
+        "was stopped, and more seeds, agents or environments are added to what is there.",
+        allow_abbrev=False,
+    )
+    run.add_argument("file", metavar="FILE.toml", help="the experiment")
+    run.add_argument("--output", metavar="FOLDER", help="where results go (default: beside the file, without .toml)")
+    run.add_argument("--seeds", type=whole_number, metavar="N", help="another number of seeds than in the file")
+    run.add_argument("--loop", metavar="LOOP", help="auto, compiled or stepwise; never changes a number")
+    run.add_argument("--workers", type=whole_number, metavar="N", help="threads (default: all cores)")
+    run.add_argument("--dry-run", action="store_true", help="say what would be done")
+    add_json_flag(run)
+    run.set_defaults(run=run_experiment)
+    plot = commands.add_parser(
+        "plot",
+        help="draw the figures of an experiment",
+        description="Draw figures of the results in a folder; of a run that goes on, of what is finished.",
+        allow_abbrev=False,
+    )
+    plot.add_argument("folder", metavar="FOLDER", help="what 'rlsuite run' has written")
+    plot.add_argument(
+        "--figures", metavar="NAME,...", help="which (default: those that the experiment asks for, or all)"
+    )
+    plot.add_argument("--output", metavar="FOLDER", help="where figures go (default: the same folder)")
+    plot.add_argument("--format", default="png", metavar="SUFFIX", help="png, svg or pdf (default png)")
+    add_json_flag(plot)
+    plot.set_defaults(run=plot_results)
+
+
+def run_experiment(chosen: argparse.Namespace) -> int:
+    """Run an experiment."""
+    import_packages()
+    from rlsuite.experiments import Experiment, compare, table
+
+    changes = {key: getattr(chosen, key) for key in ("seeds", "loop") if getattr(chosen, key) is not None}
+    experiment = Experiment.read(chosen.file, **changes)
+    check_figures(experiment.figures)
+    folder = Path(chosen.output) if chosen.output else Path(chosen.file).with_suffix("")
+    if chosen.dry_run:
+        return _plan(experiment, folder, chosen.json)
+    results = experiment.run(folder, workers=chosen.workers or os.cpu_count() or 1, progress=True)
+    rows = compare(results)
+    if chosen.json:
+        print_json({"folder": str(folder), "rows": [row._asdict() for row in rows]})
+        return 0
+    print(table(rows))
+    note(f"results: {folder}\nnext: rlsuite plot {folder}")
+    return 0
+
+
+def plot_results(chosen: argparse.Namespace) -> int:
+    """Draw figures of results."""
+    from rlsuite.experiments import load_results
+    from rlsuite.experiments.folder import read_run
+
+    folder = Path(chosen.folder)
+    results = load_results(folder)
+    asked: list[str] = chosen.figures.split(",") if chosen.figures else []
+    check_figures(asked)
+    names: list[str] = asked or read_run(folder)["config"].get("figures", [])
+    target = Path(chosen.output) if chosen.output else folder
+    if not target.is_dir():
+        raise FileError(f"there is no folder {target}")
+    written, skipped = draw(results, names, target, chosen.format)
+    if asked and skipped:
+        raise ParameterError("; ".join(skipped))
+    if chosen.json:
+        print_json({"figures": [str(path) for path in written]})
+        return 0
+    for path in written:
+        print(path)
+    for reason in skipped:
+        note(f"left out: {reason}")
+    return 0
+
+
+def check_figures(names: Sequence[str]) -> None:
+    """Raise unless there is a figure of each of these names.
+
+    Raises
+    ------
+    ParameterError
+        With the names that there are.
+    """
+    from rlsuite.plotting import figures
+
+    for name in names:
+        if name not in figures():
+            raise ParameterError(unknown("figure", name, figures()))
+
+
+def draw(
+    results: "dict[str, list[Results]]", names: Sequence[str], folder: Path, suffix: str = "png"
+) -> tuple[list[Path], list[str]]:
+    """Draw figures of all environments, an agent in the same colour everywhere.
+
+    Parameters
+    ----------
+    results : dict
+        As `load_results` returns it.
+    names : sequence of str
+        Names of figures; empty: all.
+    folder : Path
+        Where they go, as ``<environment>-<figure>.<suffix>``.
+    suffix : str
+        Their format.
+
+    Returns
+    -------
+    list of Path, list of str
+        What was written; and why others were not: the results do not hold what it takes.
+    """
+    from rlsuite.experiments.folder import slug
+    from rlsuite.plotting import Palette, figures, save
+
+    palette = Palette(run.agent for runs in results.values() for run in runs)
+    written: list[Path] = []
+    skipped: list[str] = []
+    for environment, runs in results.items():
+        for name in names or figures():
+            try:
+                axes = figures()[name](runs, palette=palette)
+            except ParameterError as error:
+                skipped.append(f"{name} of {environment}: {error}")
+                continue
+            written.append(save(axes, folder / f"{slug(environment)}-{name}.{suffix}"))
+    return written, skipped
+
+
+def _plan(experiment: "Experiment", folder: Path, as_json: bool) -> int:
+    """Say what would be done; everything is checked, nothing is written."""
+    from rlsuite.experiments.making import Originals
+    from rlsuite.experiments.writing import finished
+
+    cells = experiment.cells()
+    originals = Originals(cells)
+    sizes = {cell.environment.label: originals.size(cell) for cell in reversed(cells)}
+    done = len(finished(cells, folder))
+    if as_json:
+        print_json({"folder": str(folder), "cells": len(cells), "done": done, "config": experiment.plain()})
+        return 0
+    length = f"{experiment.steps:,} steps" if experiment.steps else f"{experiment.episodes:,} episodes"
+    print(f"{experiment.name}: {len(cells)} cells of {length}, {done} of them done, in {folder}")
+    for label, (n_observations, n_actions) in reversed(sizes.items()):
+        print(f"  {label}: {n_observations} observations, {n_actions} actions")
+    for entry in experiment.agents:
+        print(f"  {entry.label}: {entry.agent!r}")
+    return 0

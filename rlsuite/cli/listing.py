@@ -1,0 +1,149 @@
+"""``rlsuite envs`` and ``rlsuite agents``: what there is, found in the registry and in the code."""
+
+import argparse
+import inspect
+from typing import Any
+
+from rlsuite.cli.options import add_json_flag, import_packages
+from rlsuite.cli.output import columns, print_json
+
+
+def add(commands: Any) -> None:
+    """Describe the commands."""
+    envs = commands.add_parser(
+        "envs",
+        help="list the environments, or show one",
+        description="List the environments with a table: those of packages made for rlsuite, and Gymnasium's toy_text. "
+        "Any other environment with Discrete spaces can be learned too.",
+        allow_abbrev=False,
+    )
+    envs.add_argument("environment", nargs="?", metavar="ENV", help="show this one: keywords, sizes, time limit")
+    add_json_flag(envs)
+    envs.set_defaults(run=run_envs)
+    agents = commands.add_parser(
+        "agents",
+        help="list the agents, or show one",
+        description="List the agents with their parameters and defaults.",
+        allow_abbrev=False,
+    )
+    agents.add_argument("agent_name", nargs="?", metavar="AGENT", help="show this one: its whole documentation")
+    add_json_flag(agents)
+    agents.set_defaults(run=run_agents)
+
+
+def run_envs(chosen: argparse.Namespace) -> int:
+    """List environments, or show one."""
+    import_packages()
+    if chosen.environment:
+        return _show_env(chosen.environment, chosen.json)
+    from rlsuite.finding import find_env
+    from rlsuite.trust import has_table
+
+    envs = [find_env(env_id) for env_id in listed_ids()]
+    found = [_facts(env) for env in envs if has_table(env)]
+    if chosen.json:
+        print_json(found)
+        return 0
+    header = ("id", "states", "actions", "steps", "")
+    rows = [(one["id"], _sizes(one), str(one["actions"]), str(one["time_limit"] or "-"), one["about"]) for one in found]
+    print(columns([header, *rows]))
+    print("next: rlsuite envs ENV")
+    return 0
+
+
+def run_agents(chosen: argparse.Namespace) -> int:
+    """List agents, or show one."""
+    from rlsuite.agents.description import agent_classes, describe
+    from rlsuite.experiments.lookup import find_agent_class
+
+    if chosen.agent_name:
+        kind = find_agent_class(chosen.agent_name)
+        print_json(describe(kind())) if chosen.json else print(f"{kind.__name__}\n\n{inspect.getdoc(kind)}")
+        return 0
+    classes = dict(sorted(agent_classes().items()))
+    if chosen.json:
+        print_json([{"about": _first_line(kind), **describe(kind())} for kind in classes.values()])
+        return 0
+    for name, kind in classes.items():
+        print(f"{name}: {_first_line(kind)}")
+        print(columns([("", f"{field} = {value!r}") for field, value in _defaults(kind).items()], indent="  "))
+    print("next: rlsuite agents AGENT, rlsuite train AGENT ENV")
+    return 0
+
+
+def listed_ids() -> list[str]:
+    """Ids of the environments that are listed, in the order of their registration."""
+    from gymnasium.envs.registration import registry
+
+    from rlsuite.finding import packages
+
+    namespaces = set(packages())
+    own = [env_id for env_id, spec in registry.items() if spec.namespace in namespaces]
+    toys = [
+        env_id
+        for env_id, spec in registry.items()
+        if isinstance(spec.entry_point, str) and spec.entry_point.startswith("gymnasium.envs.toy_text")
+    ]
+    return own + toys
+
+
+def _show_env(env_id: str, as_json: bool) -> int:
+    from rlsuite.finding import find_env
+
+    env = find_env(env_id)
+    facts = _facts(env)
+    env_class = type(env.unwrapped)
+    keywords = {
+        name: parameter.default
+        for name, parameter in inspect.signature(env_class).parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+    if as_json:
+        print_json({**facts, "keywords": {name: repr(value) for name, value in keywords.items()}})
+        return 0
+    print(f"{facts['id']}\n\n{inspect.getdoc(env_class) or '(not documented)'}\n")
+    limit = f"{facts['time_limit']} steps" if facts["time_limit"] else "none"
+    print(columns([("keyword", "default"), *((name, repr(value)) for name, value in keywords.items())], indent=""))
+    print()
+    sizes = [("states", _sizes(facts)), ("actions", str(facts["actions"])), ("time limit", limit)]
+    print(columns(sizes, indent=""))
+    print(f"next: rlsuite train q-learning {env_id}, rlsuite solve {env_id}, rlsuite check {env_id}")
+    return 0
+
+
+def _facts(env: Any) -> dict[str, Any]:
+    """What a list says about an environment."""
+    from rlsuite.models import POMDP
+    from rlsuite.trust import NO_LIMIT, time_limit
+
+    base = env.unwrapped
+    limit = time_limit(env)
+    model = getattr(base, "model", None)
+    return {
+        "id": env.spec.id if env.spec is not None else type(base).__name__,
+        "observations": _size(env.observation_space),
+        "actions": _size(env.action_space),
+        "hidden_states": model.n_states if isinstance(model, POMDP) else None,
+        "time_limit": None if limit == NO_LIMIT else limit,
+        "about": _first_line(base.__class__),
+    }
+
+
+def _sizes(facts: dict[str, Any]) -> str:
+    hidden = facts["hidden_states"]
+    return str(facts["observations"]) if hidden is None else f"{hidden} hidden"
+
+
+def _size(space: Any) -> int | str:
+    """Number of elements of a Discrete space, the space in words otherwise."""
+    return int(space.n) if hasattr(space, "n") else str(space)
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    from rlsuite.agents.description import parameters
+
+    return parameters(kind())
+
+
+def _first_line(kind: type[Any]) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n")[0].removeprefix(f"{kind.__name__}: ")

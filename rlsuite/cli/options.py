@@ -1,0 +1,160 @@
+"""Flags that several commands share, and how their text becomes values, agents and environments."""
+
+import argparse
+import ast
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rlsuite.errors import ParameterError, RlsuiteWarning, unknown
+
+if TYPE_CHECKING:
+    from rlsuite.agents import Agent
+
+SCHEDULE_HELP = "a number, or a schedule such as linear:1.0:0.1:5000, exponential:1.0:0.999, inverse:1.0:visits"
+EXPLORATION_FLAGS = ("epsilon", "temperature", "base")
+
+
+def add_agent_flags(parser: argparse.ArgumentParser) -> None:
+    """Flags that are keywords of agents and of their exploration."""
+    group = parser.add_argument_group("agent", f"VALUE is {SCHEDULE_HELP}; a unit (steps, episodes, visits) comes last")
+    group.add_argument("--gamma", metavar="NUMBER", help="discount per step, in [0, 1]")
+    group.add_argument("--learning-rate", metavar="VALUE", help="step size, in [0, 1]")
+    group.add_argument("--epsilon", metavar="VALUE", help="explore at random with this probability")
+    group.add_argument("--temperature", metavar="VALUE", help="explore by softmax of Q / temperature")
+    group.add_argument("--base", metavar="VALUE", help="explore by softmax with base**Q")
+    group.add_argument(
+        "--agent", action="append", default=[], metavar="KEY=VALUE", help="any other keyword of the agent"
+    )
+
+
+def add_env_flags(parser: argparse.ArgumentParser) -> None:
+    """The environment, and keywords of its constructor."""
+    parser.add_argument("environment", metavar="ENV", help="an id, module:Id, or file.py:Class")
+    parser.add_argument(
+        "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
+    )
+
+
+def add_json_flag(parser: argparse.ArgumentParser) -> None:
+    """Output for machines."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def whole_number(text: str) -> int:
+    """Type of flags that count something; 1e6 and 1_000_000 are the same."""
+    value = literal(text)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return value
+
+
+def literal(text: str) -> Any:
+    """A value as Python would read it; words that mean nothing to Python are strings.
+
+    >>> literal("0.2"), literal("true"), literal("[1, 2]"), literal("stay")
+    (0.2, True, [1, 2], 'stay')
+    """
+    spelled = {"true": "True", "false": "False", "none": "None"}.get(text, text)
+    try:
+        return ast.literal_eval(spelled)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def keywords(flag: str, pairs: Sequence[str]) -> dict[str, Any]:
+    """Keywords of a constructor from ``KEY=VALUE`` texts.
+
+    >>> keywords("--env", ["slip=0.2", "walls=stay"])
+    {'slip': 0.2, 'walls': 'stay'}
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not key.isidentifier():
+            raise ParameterError(f"{flag} {pair!r} is not of the form key=value")
+        found[key] = literal(text)
+    return found
+
+
+def schedule(flag: str, text: str) -> Any:
+    """A number or a schedule, in the plain form that files have too.
+
+    >>> schedule("--epsilon", "linear:1.0:0.1:500:episodes")
+    {'name': 'Linear', 'start': 1.0, 'end': 0.1, 'over': 500, 'per': 'episodes'}
+    >>> schedule("--learning-rate", "inverse:1.0:visits")
+    {'name': 'Inverse', 'start': 1.0, 'per': 'visits'}
+    """
+    name, *values = text.split(":")
+    if not values:
+        return literal(text)
+    import dataclasses
+
+    from rlsuite.experiments.lookup import kinds, match
+    from rlsuite.schedules import UNITS, Schedule
+
+    known = {key: kind for key, kind in kinds(Schedule).items() if len(dataclasses.fields(kind)) > 1}
+    kind = match(name, known)
+    if kind is None:
+        raise ParameterError(f"{flag} {text!r}: {unknown('schedule', name, map(str.lower, known))}")
+    given = {"per": values.pop()} if values and values[-1] in UNITS else {}
+    fields = [field.name for field in dataclasses.fields(known[kind]) if field.name not in given]
+    if len(values) > len(fields):
+        form = ":".join([kind.lower(), *map(str.upper, (field.name for field in dataclasses.fields(known[kind])))])
+        raise ParameterError(f"{flag} {text!r} has too many parts; its form is {form}")
+    return {"name": kind, **dict(zip(fields, map(literal, values), strict=False)), **given}
+
+
+def agent_of(chosen: argparse.Namespace) -> "Agent":
+    """The agent that the flags describe.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such agent, or it does not take a parameter.
+    """
+    from rlsuite.agents.description import build_agent
+    from rlsuite.experiments.lookup import find_agent_class
+
+    plain: dict[str, Any] = {"name": find_agent_class(chosen.agent_name).__name__}
+    if chosen.gamma is not None:
+        plain["gamma"] = literal(chosen.gamma)
+    if chosen.learning_rate is not None:
+        plain["learning_rate"] = schedule("--learning-rate", chosen.learning_rate)
+    exploration = _exploration(chosen)
+    if exploration:
+        plain["exploration"] = exploration
+    return build_agent({**plain, **keywords("--agent", chosen.agent)})
+
+
+def import_packages() -> None:
+    """Import the packages of environments that announce themselves, so that their ids are known."""
+    import warnings
+
+    from rlsuite.finding import packages
+
+    for package in packages().values():
+        try:
+            import_module(package)
+        except ImportError as error:
+            warnings.warn(f"the environments of {package} are missing: {error}", RlsuiteWarning, stacklevel=2)
+
+
+def _exploration(chosen: argparse.Namespace) -> dict[str, Any]:
+    """The exploration that has the flag's parameter, in plain form."""
+    given = {flag: getattr(chosen, flag) for flag in EXPLORATION_FLAGS if getattr(chosen, flag) is not None}
+    if not given:
+        return {}
+    if len(given) > 1:
+        raise ParameterError(f"give one of {', '.join(f'--{flag}' for flag in given)}: each means another exploration")
+    import dataclasses
+
+    from rlsuite.experiments.lookup import kinds
+    from rlsuite.exploration import Exploration
+
+    ((flag, text),) = given.items()
+    known: dict[str, Any] = {**kinds(Exploration)}
+    name = next(name for name, kind in known.items() if flag in [field.name for field in dataclasses.fields(kind)])
+    return {"name": name, flag: schedule(f"--{flag}", text)}

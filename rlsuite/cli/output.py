@@ -1,0 +1,103 @@
+"""What commands print: results on stdout, everything else on stderr, plain text without colours."""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from rlsuite.errors import FileError, ParameterError, unknown
+
+FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def complain(message: str) -> None:
+    """Print an error in one line."""
+    print(f"rlsuite: error: {one_line(message)}", file=sys.stderr)
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning in one line; takes the place of ``warnings.showwarning``."""
+    print(f"rlsuite: warning: {one_line(str(message))}", file=sys.stderr)
+
+
+def note(message: str) -> None:
+    """Print what is neither result nor error."""
+    print(message, file=sys.stderr)
+
+
+def one_line(message: str) -> str:
+    r"""A message without line breaks and terminal colours.
+
+    >>> one_line("\x1b[33mWARN: two\n  lines\x1b[0m")
+    'WARN: two lines'
+    """
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", message).split())
+
+
+def print_json(content: object) -> None:
+    """Print for machines; arrays as lists, numbers that JSON does not know as null."""
+    print(json.dumps(_plain(content), indent=2))
+
+
+def check_writable(path: Path, flag: str, suffixes: tuple[str, ...]) -> None:
+    """Raise unless a file of this name can be written.
+
+    Raises
+    ------
+    ParameterError
+        If the suffix is another one.
+    FileError
+        If the folder is missing or cannot be written to, or the path is a folder.
+    """
+    if path.suffix.lower() not in suffixes:
+        raise ParameterError(f"{flag} {path}: {unknown('suffix', path.suffix, suffixes)}")
+    if path.is_dir():
+        raise FileError(f"cannot write {path}: it is a folder, give a file name")
+    if not path.parent.is_dir():
+        raise FileError(f"cannot write {path}: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise FileError(f"cannot write {path}: the folder {path.parent} is not writable")
+
+
+def columns(rows: Iterable[Sequence[str]], indent: str = "  ") -> str:
+    """Rows of text, each column as wide as its widest entry.
+
+    >>> print(columns([("id", "states"), ("maze", "47")]))
+      id    states
+      maze  47
+    """
+    texts = [list(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in texts]
+    return "\n".join(indent + line.rstrip() for line in lines)
+
+
+def number(value: float) -> str:
+    """A number in few digits.
+
+    >>> number(81.0), number(-12.345678), number(1e-13)
+    ('81', '-12.3457', '1e-13')
+    """
+    return f"{value:.6g}"
+
+
+def _plain(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {str(key): _plain(value) for key, value in cast("dict[Any, Any]", content).items()}
+    if isinstance(content, list | tuple):
+        return [_plain(value) for value in cast("Sequence[Any]", content)]
+    if hasattr(content, "tolist"):
+        return _plain(content.tolist())
+    if isinstance(content, float) and content - content != 0.0:
+        return None
+    return content

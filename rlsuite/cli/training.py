@@ -1,0 +1,248 @@
+"""``rlsuite train AGENT ENV``: learn, say what came of it, and keep it."""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rlsuite.cli.experiments import check_figures
+from rlsuite.cli.options import (
+    add_agent_flags,
+    add_env_flags,
+    add_json_flag,
+    agent_of,
+    import_packages,
+    keywords,
+    whole_number,
+)
+from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, note, number, print_json
+from rlsuite.errors import LearningError, ParameterError, RlsuiteError, UnsuitableEnvironment
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from rlsuite.agents import Agent
+    from rlsuite.training.results import Results
+
+DEFAULT_STEPS = 10_000
+CUMULATIVE_REWARD, EVALUATION = "cumulative_reward", "evaluation"
+LONGEST_GIF = 200
+"""Steps after which an episode that is drawn is cut off: a greedy policy may walk in circles."""
+
+
+def add(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "train",
+        help="learn an environment with an agent",
+        description="Learn an environment with an agent, with one seed or with many.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("agent_name", metavar="AGENT", help="q-learning, sarsa, ..., file.py:Class, or module:Class")
+    add_env_flags(parser)
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--steps", type=whole_number, metavar="N", help=f"length of the run (default {DEFAULT_STEPS})")
+    length.add_argument("--episodes", type=whole_number, metavar="N", help="length of the run in episodes")
+    seeds = parser.add_mutually_exclusive_group()
+    seeds.add_argument("--seed", type=whole_number, metavar="N", help="one run with this seed; drawn if not given")
+    seeds.add_argument("--seeds", type=whole_number, metavar="N", help="this many runs, with the seeds 0, 1, ...")
+    parser.add_argument("--workers", type=whole_number, metavar="N", help="threads for many seeds (default: all cores)")
+    parser.add_argument("--evaluate-every", type=whole_number, metavar="N", help="evaluate the greedy policy so often")
+    parser.add_argument("--checkpoint-every", type=whole_number, metavar="N", help="note cumulative reward so often")
+    parser.add_argument("--loop", default="auto", metavar="LOOP", help="auto, compiled or stepwise (default auto)")
+    parser.add_argument(
+        "--regret",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="solve the model, where there is one, to compare with its optimum (default)",
+    )
+    add_agent_flags(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument("--save", metavar="FILE.npz", help="keep the agent; rlsuite.load reads it")
+    output.add_argument("--plot", metavar="FILE.png", help="draw its learning curve (.png, .svg, .pdf)")
+    output.add_argument(
+        "--figure", default=CUMULATIVE_REWARD, metavar="NAME", help=f"which curve (default {CUMULATIVE_REWARD})"
+    )
+    output.add_argument("--gif", metavar="FILE.gif", help="draw one episode of the learned greedy policy")
+    add_json_flag(output)
+    parser.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Learn."""
+    import_packages()
+    agent = agent_of(chosen)
+    env_keywords = keywords("--env", chosen.env)
+    _check_outputs(chosen)
+    shown = _drawn_env(chosen, env_keywords) if chosen.gif else None
+    before = time.perf_counter()
+    try:
+        results = (_one_seed if chosen.seeds is None else _many_seeds)(chosen, agent, env_keywords)
+    except RlsuiteError:
+        raise
+    except Exception as error:  # whatever the user's environment or agent raises
+        from rlsuite.experiments.run import in_words
+
+        raise LearningError(f"the environment or the agent raised {in_words(error)}") from error
+    seconds = time.perf_counter() - before
+    written = _write(chosen, agent, results, shown)
+    _report(chosen, agent, results, seconds, written)
+    return 0
+
+
+def _check_outputs(chosen: argparse.Namespace) -> None:
+    """Find out before learning, not after it, that a file cannot be written."""
+    if chosen.seeds is not None:
+        for flag in ("save", "gif"):
+            if getattr(chosen, flag):
+                raise ParameterError(f"--{flag} keeps one agent, and --seeds makes many: give --seed instead")
+    for flag, suffixes in (("save", (".npz",)), ("gif", (".gif",)), ("plot", FIGURE_SUFFIXES)):
+        path = getattr(chosen, flag)
+        if path:
+            check_writable(Path(path), f"--{flag}", suffixes)
+    if chosen.plot:
+        check_figures([chosen.figure])
+
+
+def _drawn_env(chosen: argparse.Namespace, env_keywords: dict[str, Any]) -> "gymnasium.Env[Any, Any]":
+    """The environment again, made to be drawn."""
+    from rlsuite.finding import find_env
+
+    plain = find_env(chosen.environment, **env_keywords)
+    modes = plain.metadata.get("render_modes", [])
+    plain.close()
+    if "rgb_array" not in modes:
+        listed = ", ".join(modes) or "none"
+        raise UnsuitableEnvironment(
+            f"{chosen.environment} cannot be drawn: 'rgb_array' is not among its render modes ({listed})"
+        )
+    return find_env(chosen.environment, **env_keywords, render_mode="rgb_array")
+
+
+def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[str, Any]) -> "Results":
+    import secrets
+
+    from rlsuite.finding import find_env
+    from rlsuite.training.results import Results
+
+    env = find_env(chosen.environment, **env_keywords)
+    seed = secrets.randbelow(2**31) if chosen.seed is None else chosen.seed
+    agent.learn(
+        env, **_length(chosen, agent, env), seed=seed, loop=chosen.loop, regret=chosen.regret, progress=_watched()
+    )
+    return Results(type(agent).__name__, chosen.environment, [agent.record_])
+
+
+def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[str, Any]) -> "Results":
+    from rlsuite.finding import find_env
+    from rlsuite.training.results import Results
+    from rlsuite.training.train import train
+
+    env = find_env(chosen.environment, **env_keywords)
+    results = train(
+        agent,
+        env,
+        **_length(chosen, agent, env),
+        seeds=chosen.seeds,
+        workers=chosen.workers or os.cpu_count() or 1,
+        loop=chosen.loop,
+        regret=chosen.regret,
+        progress=_watched(),
+    )
+    return Results(results.agent, chosen.environment, results.records)
+
+
+def _length(chosen: argparse.Namespace, agent: "Agent", env: "gymnasium.Env[Any, Any]") -> dict[str, Any]:
+    """How long to learn and how often to look: at the end at least, if the greedy policy can be evaluated."""
+    from rlsuite.trust import NO_LIMIT, time_limit
+
+    steps: int | None = DEFAULT_STEPS if chosen.steps is chosen.episodes is None else chosen.steps
+    amount: int = chosen.episodes if steps is None else steps
+    every = chosen.evaluate_every
+    if every is None and (agent.gamma < 1.0 or time_limit(env) != NO_LIMIT):
+        every = max(1, amount // 50) if chosen.plot and chosen.figure == EVALUATION else max(1, amount)
+    return {
+        "steps": steps,
+        "episodes": chosen.episodes,
+        "evaluate_every": every,
+        "checkpoint_every": chosen.checkpoint_every,
+    }
+
+
+def _watched() -> bool:
+    return sys.stderr.isatty()
+
+
+def _write(
+    chosen: argparse.Namespace, agent: "Agent", results: "Results", shown: "gymnasium.Env[Any, Any] | None"
+) -> dict[str, str]:
+    """Write the files that were asked for; what was written, by flag."""
+    written: dict[str, str] = {}
+    if chosen.save:
+        agent.save(chosen.save)
+        written["save"] = chosen.save
+    if chosen.plot:
+        from rlsuite.plotting import figures, save
+
+        save(figures()[chosen.figure](results), chosen.plot)
+        written["plot"] = chosen.plot
+    if shown is not None:
+        from rlsuite.rendering import write_gif
+
+        write_gif(chosen.gif, _frames(agent, shown, results.records[0].seed))
+        shown.close()
+        written["gif"] = chosen.gif
+    return written
+
+
+def _frames(agent: "Agent", env: "gymnasium.Env[Any, Any]", seed: int) -> Any:
+    """Pictures of one episode of the greedy policy."""
+    observation, _ = env.reset(seed=seed % 2**31)
+    yield env.render()
+    for _ in range(LONGEST_GIF):
+        observation, _, terminated, truncated, _ = env.step(agent.act(observation))
+        yield env.render()
+        if terminated or truncated:
+            return
+
+
+def _report(
+    chosen: argparse.Namespace, agent: "Agent", results: "Results", seconds: float, written: dict[str, str]
+) -> None:
+    from rlsuite.agents.description import describe
+    from rlsuite.experiments import compare
+
+    (row,) = compare({chosen.environment: [results]})
+    records = results.records
+    steps = sum(_steps(record) for record in records)
+    loops = " and ".join(sorted({record.loop for record in records}))
+    if chosen.json:
+        seeds = [record.seed for record in records]
+        facts = {"agent": describe(agent), "seeds": seeds, "loop": loops, "unit": results.unit, "seconds": seconds}
+        print_json({**row._asdict(), **facts, "episodes": sum(r.episode_return.size for r in records), **written})
+        return
+    seeds = f"seed {records[0].seed}" if len(records) == 1 else f"{len(records)} seeds"
+    print(f"{agent!r} on {chosen.environment}")
+    print(f"  {seeds}, {loops} loop, {steps:,} steps in {seconds:.2f} s")
+    interval = "" if row.low is None or row.high is None else f" [{number(row.low)}, {number(row.high)}]"
+    optimum = "" if row.optimum is None else f", optimum {number(row.optimum)}"
+    share = "" if row.share is None else f" ({row.share:.1%} of it)"
+    print(f"  {row.measure}: {number(row.mean)}{interval}{optimum}{share}")
+    for path in written.values():
+        print(f"  written: {path}")
+    note(f"next: {_next(chosen, written)}")
+
+
+def _steps(record: Any) -> int:
+    return int(record.time[-1]) if record.unit == "steps" else int(record.episode_length.sum())
+
+
+def _next(chosen: argparse.Namespace, written: dict[str, str]) -> str:
+    """The command that a user will want next."""
+    if chosen.seeds is None:
+        return f"rlsuite train {chosen.agent_name} {chosen.environment} --seeds 30 --plot curve.png"
+    if "plot" not in written:
+        return "the same with --plot curve.png"
+    return f"rlsuite solve {chosen.environment} --show"

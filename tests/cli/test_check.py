@@ -1,0 +1,121 @@
+import pytest
+
+import rlsuite_envs
+
+HEAD = """
+import gymnasium
+import numpy as np
+
+class Odd(gymnasium.Env):
+    observation_space = gymnasium.spaces.Discrete(2)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+"""
+
+
+@pytest.mark.parametrize("env_id", [f"rlsuite/{name}" for name in rlsuite_envs.TIME_LIMITS])
+def test_our_own_environments_pass(rlsuite_json, env_id):
+    findings = rlsuite_json("check", env_id)["findings"]
+    assert {finding["verdict"] for finding in findings} == {"ok"}
+    assert {finding["what"] for finding in findings} == {
+        "Gymnasium's rules", "spaces", "answers", "seeds", "table", "compiled loop", "pictures"
+    }  # fmt: skip
+
+
+def verdicts(done):
+    """What is said of each check: {("FAIL", "seeds"): sentence}."""
+    found = {}
+    for line in done.out.splitlines()[1:-1]:
+        verdict, rest = line[2:].split(maxsplit=1)
+        what, _, sentence = rest.partition("  ")
+        found[verdict, what] = sentence.strip()
+    return found
+
+
+def test_an_environment_in_words(rlsuite):
+    done = rlsuite("check", "FrozenLake-v1")
+    assert done.code == 0
+    found = verdicts(done)
+    assert found["ok", "spaces"] == "observations Discrete(16), actions Discrete(4)"
+    assert found["ok", "table"].startswith("MDP with 16 states and ")
+    assert found["ok", "compiled loop"] == "table and step agree in a replay"
+    assert done.out.splitlines()[-1] == "next: rlsuite train q-learning FrozenLake-v1"
+
+
+def test_a_table_that_does_not_tell_all(rlsuite):
+    done = rlsuite("check", "Taxi-v4", "--env", "fickle_passenger=True")
+    assert done.code == 0  # it can be learned, stepwise
+    assert verdicts(done)["no", "compiled loop"].endswith("; it is learned stepwise")
+
+
+def test_spaces_that_are_not_discrete(rlsuite):
+    done = rlsuite("check", "CartPole-v1")
+    assert done.code == 1
+    assert "Discrete observation space" in verdicts(done)["FAIL", "spaces"]
+    assert verdicts(done)["no", "table"] == (
+        "neither env.unwrapped.model nor .P: it can be learned stepwise, but not solved"
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "what", "sentence"),
+    [
+        (
+            "return int(np.random.default_rng().integers(2)), 0.0, False, False, {}",
+            "seeds",
+            "two copies with the same seed differ from step ",
+        ),
+        ("return 0, 1 / 0, False, False, {}", "answers", "reset or step raised ZeroDivisionError: division by zero"),
+        (
+            "return 5, 0.0, False, False, {}",
+            "answers",
+            "step 1 returned observation 5, not in Discrete(2)",
+        ),
+        (
+            "return 0, float('nan'), False, False, {}",
+            "answers",
+            "step 1 returned reward nan, which is not a finite number",
+        ),
+        ("return 0, 0.0, False", "Gymnasium's rules", ""),
+    ],
+)
+def test_what_is_wrong_with_an_environment_of_ones_own(rlsuite, tmp_path, step, what, sentence):
+    (tmp_path / "odd.py").write_text(f"{HEAD}\n    def step(self, action):\n        {step}\n")
+    done = rlsuite("check", "odd.py:Odd")
+    assert done.code == 1
+    assert verdicts(done)["FAIL", what].startswith(sentence)
+    assert done.out.splitlines()[-1] == "something is wrong"
+
+
+def test_a_table_that_is_no_table(rlsuite, tmp_path):
+    table = "    P = {0: {0: [(0.5, 0, 0.0, False)]}}\n"
+    step = "    def step(self, action):\n        return 0, 0.0, False, False, {}\n"
+    (tmp_path / "odd.py").write_text(HEAD + table + step)
+    done = rlsuite("check", "odd.py:Odd")
+    assert done.code == 1
+    assert verdicts(done)["FAIL", "table"]
+
+
+def test_an_environment_that_cannot_be_made(rlsuite):
+    done = rlsuite("check", "FrozenLake-v1", "--env", "map_name=9x9")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("rlsuite: error: FrozenLake-v1 does not accept map_name='9x9'")
+
+
+def test_a_picture_that_is_none(rlsuite, tmp_path):
+    step = "    def step(self, action):\n        return 0, 0.0, False, False, {}\n"
+    drawn = '    metadata = {"render_modes": ["rgb_array"]}\n    def __init__(self, render_mode=None):\n        pass\n'
+    (tmp_path / "odd.py").write_text(HEAD + step + drawn + "    def render(self):\n        return None\n")
+    done = rlsuite("check", "odd.py:Odd")
+    assert done.code == 1
+    assert verdicts(done)["FAIL", "pictures"].startswith("rgb_array: render() returned NoneType; ")
+
+
+def test_warnings_of_gymnasium_are_findings(rlsuite):
+    done = rlsuite("check", "CartPole-v1")
+    assert "observation space maximum value is infinity" in verdicts(done)["warn", "Gymnasium's rules"]
+    assert "\x1b" not in done.out
+    assert done.err == ""

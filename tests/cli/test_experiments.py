@@ -1,0 +1,149 @@
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from rlsuite.experiments import Experiment, compare, load_results, table
+from rlsuite.plotting import figures
+
+ROOT = Path(__file__).parents[2]
+
+SMALL = """
+steps = 300
+seeds = 3
+evaluate_every = 100
+checkpoint_every = 50
+
+[[environments]]
+id = "rlsuite/GridGoal-v0"
+label = "grid"
+
+[[agents]]
+name = "QLearning"
+gamma = 0.9
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    return tmp_path / "small.toml"
+
+
+@pytest.mark.parametrize("name", ["bandit", "grid_goal", "tiger"])
+def test_the_examples_are_in_order(rlsuite_json, name):
+    planned = rlsuite_json("run", ROOT / "runs" / f"{name}.toml", "--dry-run", "--output", "out")
+    assert planned["done"] == 0
+    config = planned["config"]
+    assert planned["cells"] == len(config["seeds"]) * len(config["agents"]) * len(config["environments"])
+    assert config["name"] == name
+
+
+def test_results_go_beside_the_file(rlsuite, small, tmp_path):
+    done = rlsuite("run", "small.toml")
+    assert done.code == 0
+    results = load_results(tmp_path / "small")
+    assert [record.seed for record in results["grid"][0].records] == [0, 1, 2]
+    assert done.out == table(compare(results)) + "\n"
+    assert done.err.splitlines()[-2:] == ["results: small", "next: rlsuite plot small"]
+
+
+def test_flags_change_what_the_file_says(rlsuite_json, small, tmp_path):
+    arguments = ("run", "small.toml", "--seeds", "2", "--loop", "stepwise", "--workers", "1", "--output", "elsewhere")
+    printed = rlsuite_json(*arguments)
+    assert printed["folder"] == "elsewhere"
+    assert printed["rows"][0]["seeds"] == 2
+    records = load_results(tmp_path / "elsewhere")["grid"][0].records
+    assert [record.loop for record in records] == ["stepwise", "stepwise"]
+
+
+def test_a_dry_run_checks_everything_and_writes_nothing(rlsuite, small, tmp_path):
+    done = rlsuite("run", "small.toml", "--dry-run")
+    assert done.out.splitlines() == [
+        "small: 3 cells of 300 steps, 0 of them done, in small",
+        "  grid: 6 observations, 4 actions",
+        f"  QLearning: {Experiment.read(small).agents[0].agent!r}",
+    ]
+    assert list(tmp_path.iterdir()) == [small]
+    small.write_text(SMALL.replace("GridGoal-v0", "GridGaol-v0"))
+    done = rlsuite("run", "small.toml", "--dry-run")
+    assert done.code == 2
+    assert done.err == "rlsuite: error: No environment 'rlsuite/GridGaol-v0'. Did you mean 'rlsuite/GridGoal-v0'?\n"
+
+
+def test_unknown_figures_are_found_out_before_learning(rlsuite, small, tmp_path):
+    small.write_text('figures = ["regrets"]\n' + SMALL)
+    done = rlsuite("run", "small.toml")
+    assert done.code == 2
+    assert done.err.startswith("rlsuite: error: unknown figure 'regrets'; did you mean 'regret'? (choices: ")
+    assert list(tmp_path.iterdir()) == [small]
+
+
+def test_all_figures(rlsuite, small, tmp_path):
+    rlsuite("run", "small.toml")
+    done = rlsuite("plot", "small")
+    assert done.code == 0
+    assert done.out.splitlines() == [f"small/grid-{name}.png" for name in figures()]
+    for path in done.out.splitlines():
+        with Image.open(tmp_path / path) as picture:
+            assert min(picture.size) > 400
+
+
+def test_figures_that_the_experiment_asks_for(rlsuite_json, small):
+    small.write_text('figures = ["regret"]\n' + SMALL)
+    rlsuite_json("run", "small.toml")
+    assert rlsuite_json("plot", "small")["figures"] == ["small/grid-regret.png"]
+    arguments = ("plot", "small", "--figures", "cumulative_reward,evaluation", "--format", "svg")
+    assert rlsuite_json(*arguments)["figures"] == ["small/grid-cumulative_reward.svg", "small/grid-evaluation.svg"]
+
+
+def test_figures_that_cannot_be_drawn(rlsuite, small):
+    small.write_text("regret = false\n" + SMALL)
+    rlsuite("run", "small.toml")
+    done = rlsuite("plot", "small")
+    assert done.code == 0
+    assert "left out: regret of grid: " in done.err
+    assert "regret.png" not in done.out
+    done = rlsuite("plot", "small", "--figures", "regret")
+    assert done.code == 2
+    assert done.err.startswith("rlsuite: error: regret of grid: ")
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--figures", "regrets"], "unknown figure 'regrets'; did you mean 'regret'? (choices: "),
+        (["--format", "jpeg"], "unknown figure format '.jpeg'; did you mean '.png'? (choices: "),
+        (["--output", "nowhere"], "there is no folder nowhere"),
+    ],
+)
+def test_mistakes_in_plot(rlsuite, small, flags, sentence):
+    rlsuite("run", "small.toml")
+    done = rlsuite("plot", "small", *flags)
+    assert done.code == 2
+    assert done.err.startswith(f"rlsuite: error: {sentence}")
+
+
+def test_a_damaged_file_is_named_and_nothing_is_lost(rlsuite, small, tmp_path):
+    rlsuite("run", "small.toml")
+    file = tmp_path / "small" / "grid" / "QLearning" / "seed-0001" / "monitor.csv"
+    file.write_text("r,l,t\n")
+    for command in (("run", "small.toml"), ("plot", "small")):
+        done = rlsuite(*command)
+        assert (done.code, done.out) == (2, "")
+        assert done.err == (
+            f"rlsuite: error: {file.relative_to(tmp_path)} does not have the checksum that cell.json states; "
+            f"delete the folder {file.parent.relative_to(tmp_path)} to have this cell learned again\n"
+        )
+    assert file.read_text() == "r,l,t\n"
+
+
+def test_bad_files_end_with_exit_code_2(rlsuite, small, tmp_path):
+    small.write_text(SMALL.replace("gamma", "gama"))
+    done = rlsuite("run", "small.toml")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "rlsuite: error: small.toml: agents[0].gama: unknown key of QLearning 'gama'; did you mean 'gamma'? "
+        "(choices: exploration, gamma, learning_rate)\n"
+    )
+    assert list(tmp_path.iterdir()) == [small]

@@ -1,0 +1,121 @@
+"""What all commands have in common: help, errors, exit codes, and how little they load."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import rlsuite as rl
+from rlsuite import cli
+from rlsuite.cli import COMMANDS
+
+HEAVY = ("numpy", "numba", "scipy", "matplotlib", "gymnasium", "PIL", "tqdm")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], ["nonsense"], []])
+def test_what_needs_no_library_loads_none(arguments):
+    program = f"""
+import sys
+from rlsuite.cli import main
+main({arguments!r})
+print([name for name in {HEAVY} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_drawing_needs_no_compiler(tmp_path):
+    program = """
+import sys
+from rlsuite.cli import main
+main(["plot", "nowhere"])
+print("numba" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "False\n"
+
+
+def test_help_lists_every_command(rlsuite):
+    done = rlsuite("--help")
+    assert done.code == 0
+    listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("    ") and line[4] != " "]
+    assert listed == ["demo", "envs", "agents", "train", "run", "plot", "check", "solve"]
+    found = (importlib.import_module(f"rlsuite.cli.{one.name}") for one in pkgutil.iter_modules(cli.__path__))
+    assert set(COMMANDS) == {module for module in found if hasattr(module, "add")}
+
+
+def test_version(rlsuite):
+    assert rlsuite("--version").out == f"rlsuite {rl.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["trian"], "unknown command 'trian'; did you mean 'train'? (choices: agents, check, demo, envs, plot, run, "),
+        ([], "the following arguments are required: COMMAND; see 'rlsuite --help'"),
+        (["train"], "the following arguments are required: AGENT, ENV; see 'rlsuite train --help'"),
+        (
+            ["train", "sarsa", "FrozenLake-v1", "--epsilno", "0.1"],
+            "unknown flag '--epsilno'; did you mean '--epsilon'? (see 'rlsuite train --help')",
+        ),
+        (
+            ["train", "sarsa", "FrozenLake-v1", "--epsilno=0.1"],
+            "unknown flag '--epsilno'; did you mean '--epsilon'? (see 'rlsuite train --help')",
+        ),
+        (["envs", "a", "b"], "unknown argument 'b' (see 'rlsuite envs --help')"),
+        (["envs", "--jso"], "unknown flag '--jso'; did you mean '--json'? (see 'rlsuite envs --help')"),
+        (
+            ["train", "sarsa", "FrozenLake-v1", "--steps", "many"],
+            "argument --steps: 'many' is not a whole number; see 'rlsuite train --help'",
+        ),
+        (
+            ["train", "sarsa", "FrozenLake-v1", "--steps", "1.5"],
+            "argument --steps: '1.5' is not a whole number; see 'rlsuite train --help'",
+        ),
+        (
+            ["train", "sarsa", "FrozenLake-v1", "--steps", "inf"],
+            "argument --steps: 'inf' is not a whole number; see 'rlsuite train --help'",
+        ),
+        (
+            ["train", "sarsa", "FrozenLake-v1", "--steps", "5", "--episodes", "5"],
+            "argument --episodes: not allowed with argument --steps; see 'rlsuite train --help'",
+        ),
+        (
+            ["train", "sarsa", "FrozenLake-v1", "--seed", "5", "--seeds", "5"],
+            "argument --seeds: not allowed with argument --seed; see 'rlsuite train --help'",
+        ),
+        (["run", "nowhere.toml"], "there is no file nowhere.toml"),
+        (["run", "."], "cannot read .: Is a directory"),
+        (["plot", "nowhere"], "nowhere holds no results of an experiment: there is no run.json"),
+        (["check", "FrozenLak-v1"], "No environment 'FrozenLak-v1'. Did you mean 'FrozenLake-v1'?"),
+        (["solve", "nowhere.py:Maze"], "'nowhere.py:Maze': there is no file 'nowhere.py'"),
+        (["agents", "q-lerning"], "unknown agent 'q-lerning'; did you mean 'QLearning'? (choices: "),
+    ],
+)
+def test_mistakes_are_told_in_one_line_with_exit_code_2(rlsuite, arguments, sentence):
+    done = rlsuite(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith(f"rlsuite: error: {sentence}")
+    assert done.err.count("\n") == 1
+
+
+def test_warnings_are_told_in_one_line(rlsuite_process):
+    done = rlsuite_process("train", "q-learning", "Taxi-v4", "--env", "fickle_passenger=True", "--steps", "50")
+    assert done.returncode == 0
+    assert done.stderr.startswith("rlsuite: warning: Taxi-v4: at ")
+    assert "Learning stepwise." in done.stderr.splitlines()[0]
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    program = "import sys; from rlsuite.cli import main; sys.exit(main(['agents']))"
+    listing = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert listing.stdout is not None
+    listing.stdout.close()
+    assert "Traceback" not in listing.communicate()[1]
+    assert listing.returncode == 1

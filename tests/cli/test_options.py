@@ -1,0 +1,105 @@
+import pytest
+
+import rlsuite as rl
+from rlsuite.cli.options import keywords, literal, schedule
+from rlsuite.errors import ParameterError
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0.5", 0.5),
+        ("1e-3", 1e-3),
+        ("7", 7),
+        ("True", True),
+        ("false", False),
+        ("None", None),
+        ("stay", "stay"),
+        ("[1, 2]", [1, 2]),
+        ("'7'", "7"),
+        ("maps/x.txt", "maps/x.txt"),
+        ("", ""),
+    ],
+)
+def test_values_are_read_as_python_would(text, value):
+    read = literal(text)
+    assert read == value
+    assert type(read) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("0.1", 0.1),
+        ("linear:1.0:0.1:5000", {"name": "Linear", "start": 1.0, "end": 0.1, "over": 5000}),
+        ("linear:1:0:50:episodes", {"name": "Linear", "start": 1, "end": 0, "over": 50, "per": "episodes"}),
+        ("exponential:1.0:0.99", {"name": "Exponential", "start": 1.0, "decay": 0.99}),
+        ("Inverse:1.0:visits", {"name": "Inverse", "start": 1.0, "per": "visits"}),
+        ("inverse:1.0:10", {"name": "Inverse", "start": 1.0, "scale": 10}),
+    ],
+)
+def test_schedules(text, plain):
+    assert schedule("--epsilon", text) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("linaer:1:0:5", "--epsilon 'linaer:1:0:5': unknown schedule 'linaer'; did you mean 'linear'? (choices: "),
+        ("inverse:1:2:3:4:visits", "--epsilon 'inverse:1:2:3:4:visits' has too many parts; its form is "
+         "inverse:START:SCALE:END:PER"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_schedules(text, sentence):
+    with pytest.raises(ParameterError) as caught:
+        schedule("--epsilon", text)
+    assert str(caught.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("pair", ["slip", "=3", "a b=3"])
+def test_mistakes_in_keywords(pair):
+    with pytest.raises(ParameterError) as caught:
+        keywords("--env", [pair])
+    assert str(caught.value) == f"--env {pair!r} is not of the form key=value"
+
+
+@pytest.mark.parametrize(
+    ("flags", "agent"),
+    [
+        ([], rl.QLearning()),
+        (["--gamma", "0.9", "--learning-rate", "0.5"], rl.QLearning(gamma=0.9, learning_rate=0.5)),
+        (["--epsilon", "0.3"], rl.QLearning(exploration=rl.EpsilonGreedy(0.3))),
+        (["--temperature", "2"], rl.QLearning(exploration=rl.Softmax(temperature=2))),
+        (["--base", "linear:1:9:50"], rl.QLearning(exploration=rl.Softmax(base=rl.Linear(1, 9, over=50)))),
+        (["--agent", "gamma=0.25"], rl.QLearning(gamma=0.25)),
+    ],
+)
+def test_flags_are_keywords_of_agents(flags, agent):
+    import argparse
+
+    from rlsuite.cli import training
+    from rlsuite.cli.options import agent_of
+
+    parser = argparse.ArgumentParser()
+    training.add(parser.add_subparsers())
+    built = agent_of(parser.parse_args(["train", "q-learning", "FrozenLake-v1", *flags]))
+    assert repr(built) == repr(agent)
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--epsilon", "0.1", "--base", "2"], "give one of --epsilon, --base: each means another exploration"),
+        (["--epsilon", "1.5"], "epsilon=1.5 lies outside [0, 1]"),
+        (["--gamma", "high"], "gamma='high' "),
+        (["--agent", "gama=0.9"], "Sarsa: unknown parameter 'gama'; did you mean 'gamma'? (choices: "),
+        (["--learning-rate", "linear:1.0:0.1"], "Linear: parameter 'over' is missing"),
+        (["--steps", "0"], "steps=0 "),
+        (["--loop", "fast"], "unknown loop 'fast' (choices: auto, compiled, stepwise)"),
+        (["--env", "is_slipery=True"], "FrozenLake-v1: unknown keyword 'is_slipery'; did you mean 'is_slippery'? "),
+    ],
+)
+def test_mistakes_in_flags(rlsuite, flags, sentence):
+    done = rlsuite("train", "sarsa", "FrozenLake-v1", *flags)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"rlsuite: error: {sentence}")

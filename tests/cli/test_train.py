@@ -1,0 +1,152 @@
+import numpy as np
+import pytest
+from PIL import Image
+
+import rlsuite as rl
+
+WALL = """
+import gymnasium
+
+
+class Corridor(gymnasium.Env):
+    observation_space = gymnasium.spaces.Discrete(3)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, length=3, broken=False):
+        self.length = length
+        self.broken = broken
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = 0
+        return 0, {}
+
+    def step(self, action):
+        if self.broken:
+            raise IndexError("no such door")
+        self.place = min(self.place + action, self.length - 1)
+        return self.place, float(self.place == self.length - 1), self.place == self.length - 1, False, {}
+"""
+
+
+@pytest.fixture
+def corridor(tmp_path):
+    (tmp_path / "corridor.py").write_text(WALL)
+    return "corridor.py:Corridor"
+
+
+def test_one_seed_gives_what_learn_gives(rlsuite_json):
+    printed = rlsuite_json(
+        "train", "q-learning", "rlsuite/GridGoal-v0", "--gamma", "0.9", "--seed", "7", "--steps", 900
+    )
+    agent = rl.QLearning(gamma=0.9).learn("rlsuite/GridGoal-v0", steps=900, seed=7, evaluate_every=900, regret=True)
+    assert printed["seeds"] == [7]
+    assert printed["loop"] == "compiled"
+    assert printed["mean"] == agent.record_.evaluation[-1]
+    assert printed["episodes"] == agent.record_.episode_return.size
+    assert printed["optimum"] == pytest.approx(81.0)
+
+
+def test_the_result_is_told_in_words(rlsuite):
+    done = rlsuite("train", "q-learning", "rlsuite/GridGoal-v0", "--gamma", "0.9", "--seed", "7", "--steps", "2_000")
+    lines = done.out.splitlines()
+    assert lines[0].startswith("QLearning(gamma=0.9, ")
+    assert lines[0].endswith(" on rlsuite/GridGoal-v0")
+    assert lines[1].startswith("  seed 7, compiled loop, 2,000 steps in ")
+    assert lines[2] == "  value of the greedy policy: 81, optimum 81 (100.0% of it)"
+    assert done.err == "next: rlsuite train q-learning rlsuite/GridGoal-v0 --seeds 30 --plot curve.png\n"
+
+
+def test_a_seed_is_drawn_and_told(rlsuite_json):
+    arguments = ("train", "q-learning", "rlsuite/GridGoal-v0", "--steps", "50")
+    (first,), (second,) = (rlsuite_json(*arguments)["seeds"] for _ in range(2))
+    assert first != second
+    assert rlsuite_json(*arguments, "--seed", first)["seeds"] == [first]
+
+
+def test_many_seeds_give_what_train_gives(rlsuite_json):
+    printed = rlsuite_json("train", "q-learning", "FrozenLake-v1", "--episodes", "40", "--seeds", "4", "--workers", "2")
+    results = rl.train(rl.QLearning(), "FrozenLake-v1", episodes=40, seeds=4, evaluate_every=40)
+    assert printed["seeds"] == [0, 1, 2, 3]
+    assert printed["unit"] == "episodes"
+    assert printed["mean"] == pytest.approx(np.mean([record.evaluation[-1] for record in results.records]))
+    assert printed["low"] < printed["mean"] < printed["high"]
+
+
+def test_no_optimum_is_computed_if_it_is_not_wanted(rlsuite_json):
+    printed = rlsuite_json("train", "q-learning", "FrozenLake-v1", "--steps", "50", "--no-regret")
+    assert printed["optimum"] is None
+
+
+def test_undiscounted_without_a_time_limit(rlsuite_json):
+    printed = rlsuite_json("train", "q-learning", "CliffWalking-v1", "--steps", "4000", "--gamma", "1", "--seed", "1")
+    assert printed["measure"] == "return per episode"
+
+
+def test_everything_that_can_be_kept(rlsuite, tmp_path):
+    done = rlsuite(
+        *("train", "q-learning", "rlsuite/GridGoal-v0", "--gamma", "0.9", "--seed", "7", "--steps", "2000"),
+        *("--save", "agent.npz", "--gif", "episode.gif"),
+    )
+    assert done.code == 0
+    assert done.out.splitlines()[3:] == ["  written: agent.npz", "  written: episode.gif"]
+    again = rl.QLearning(gamma=0.9).learn("rlsuite/GridGoal-v0", steps=2000, seed=7)
+    assert rl.load(tmp_path / "agent.npz").q_.tobytes() == again.q_.tobytes()
+    with Image.open(tmp_path / "episode.gif") as gif:
+        assert gif.n_frames == 4  # the start and three steps
+
+
+@pytest.mark.parametrize("figure", ["cumulative_reward", "evaluation"])
+def test_curves(rlsuite, tmp_path, figure):
+    arguments = ("train", "q-learning", "rlsuite/GridGoal-v0", "--seeds", "3", "--steps", "300", "--plot", "curve.png")
+    done = rlsuite(*arguments, "--figure", figure)
+    assert done.code == 0, done.err
+    with Image.open(tmp_path / "curve.png") as picture:
+        assert len(picture.convert("RGB").getcolors(1 << 24)) > 100
+
+
+def test_an_environment_of_ones_own(rlsuite_json, corridor):
+    printed = rlsuite_json("train", "q-learning", corridor, "--steps", "200", "--seed", "1", "--env", "length=2")
+    assert (printed["loop"], printed["optimum"]) == ("stepwise", None)
+
+
+def test_an_agent_of_ones_own(rlsuite_json, tmp_path):
+    (tmp_path / "mine.py").write_text("import rlsuite as rl\n\nclass Calm(rl.QLearning):\n    pass\n")
+    printed = rlsuite_json("train", "mine.py:Calm", "rlsuite/GridGoal-v0", "--steps", "50", "--agent", "gamma=0.5")
+    assert (printed["agent"]["name"], printed["agent"]["gamma"]) == ("Calm", 0.5)
+
+
+def test_errors_of_an_environment_of_ones_own(rlsuite, corridor, tmp_path):
+    done = rlsuite("train", "q-learning", corridor, "--env", "broken=True", "--gamma", "1.0")
+    assert done.code == 2
+    assert done.err.splitlines()[-1] == (
+        "rlsuite: error: the environment or the agent raised IndexError: no such door "
+        f"({tmp_path / 'corridor.py'}, line 20)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--save", "agent.pkl"], "--save agent.pkl: unknown suffix '.pkl' (choices: .npz)"),
+        (["--gif", "a.mp4"], "--gif a.mp4: unknown suffix '.mp4' (choices: .gif)"),
+        (["--plot", "a.jpeg"], "--plot a.jpeg: unknown suffix '.jpeg'; did you mean '.png'? (choices: "),
+        (["--plot", "no/a.png"], "cannot write no/a.png: there is no folder no"),
+        (["--plot", "a.png", "--figure", "regre"], "unknown figure 'regre'; did you mean 'regret'? (choices: "),
+        (["--seeds", "3", "--save", "a.npz"], "--save keeps one agent, and --seeds makes many: give --seed instead"),
+        (["--seeds", "3", "--gif", "a.gif"], "--gif keeps one agent, and --seeds makes many: give --seed instead"),
+    ],
+)
+def test_files_that_cannot_be_written_are_found_out_before_learning(rlsuite, tmp_path, flags, sentence):
+    done = rlsuite("train", "q-learning", "rlsuite/GridGoal-v0", "--steps", "1e12", *flags)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"rlsuite: error: {sentence}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_environments_that_cannot_be_drawn_are_found_out_before_learning(rlsuite, corridor):
+    done = rlsuite("train", "q-learning", corridor, "--steps", "1e12", "--gif", "a.gif")
+    assert done.code == 2
+    assert done.err == (
+        "rlsuite: error: corridor.py:Corridor cannot be drawn: 'rgb_array' is not among its render modes (none)\n"
+    )
