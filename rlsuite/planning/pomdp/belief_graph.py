@@ -119,20 +119,19 @@ def _follow(pomdp: POMDP, lookahead: Lookahead, frontier: FloatArray, register: 
     legal = _legal(pomdp, frontier)
     successor = np.zeros((count, actions, symbols + 1), dtype=np.int64)
     probability = np.zeros((count, actions, symbols + 1))
-    joints: list[FloatArray] = []
-    for a in range(actions):
-        ahead = cast("FloatArray", lookahead.continuation[a::actions].T @ frontier.T).T
-        joint = ahead[:, :, np.newaxis] * pomdp.observation[a]  # (k, S, Z)
-        joint[~legal[:, a]] = 0.0
-        probability[:, a, :symbols] = joint.sum(axis=1)
-        joints.append(joint)
+    ahead = [cast("FloatArray", lookahead.continuation[a::actions].T @ frontier.T).T for a in range(actions)]
+    for i, a in np.argwhere(legal).tolist():
+        support = np.flatnonzero(ahead[a][i])  # few states: a whole (S, Z) table for each belief would cost far more
+        joint = ahead[a][i, support, np.newaxis] * pomdp.observation[a, support]
+        probability[i, a, :symbols] = joint.sum(axis=0)
+        for z in np.flatnonzero(probability[i, a, :symbols]).tolist():
+            belief = np.zeros(pomdp.n_states)
+            belief[support] = joint[:, z] / probability[i, a, z]
+            successor[i, a, z] = register.number(belief)
     ending = np.where(pomdp.mdp.terminated, pomdp.mdp.probability, 0.0)
     ends = np.zeros((pomdp.n_states, actions))
     np.add.at(ends.reshape(-1), pomdp.mdp.pairs(), ending)
     probability[:, :, symbols] = (frontier @ ends) * legal
-    for i, a, z in np.argwhere(probability[:, :, :symbols] > 0.0).tolist():
-        joint: FloatArray = joints[a][i, :, z]
-        successor[i, a, z] = register.number(joint / joint.sum())
     reward = frontier @ lookahead.reward.reshape(pomdp.n_states, actions)
     return _Step(successor, probability, reward)
 
