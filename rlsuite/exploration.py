@@ -8,7 +8,7 @@ An exploration (`EpsilonGreedy`, `Softmax`) is a description; its compiled form 
 q        (n_states, n_actions)     action values, float64
 visits   (n_states, n_actions)     how often each pair was taken, int64
 legal    (n_states, n_actions)     the actions that exist, bool
-masked   number                    whether there are actions that do not exist, bool
+legality function                  ``(legal, state, action) -> bool``: how to look it up
 clock    (2,)                      [steps, episodes] learned from, int64
 ======== ========================= ==========================================
 
@@ -20,11 +20,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.compilation import Compiled, compiled
 from rlsuite.schedules import VISITS, Rate, Schedule, as_positive_schedule, as_schedule, rate_now
 
+Legality = Compiled[[NDArray[np.bool_], int, int], bool]
 Select = Compiled[[Any, int, float, np.random.Generator], int]
 NO_ACTION = -1
 
@@ -37,9 +39,21 @@ class ExplorationRule(NamedTuple):
 
 
 @compiled(in_place=True)
+def every_action(legal: NDArray[np.bool_], state: int, action: int) -> bool:
+    """Legality where all actions exist everywhere: the question disappears from the compiled loop."""
+    return True
+
+
+@compiled(in_place=True)
+def listed_actions(legal: NDArray[np.bool_], state: int, action: int) -> bool:
+    """Legality where some actions do not exist."""
+    return legal[state, action]
+
+
+@compiled(in_place=True)
 def is_legal(memory: Any, state: int, action: int) -> bool:
-    """Whether an action exists in a state; where all do, the table is not even looked at."""
-    return not memory.masked or memory.legal[state, action]
+    """Whether an action exists in a state."""
+    return memory.legality(memory.legal, state, action)
 
 
 @compiled(in_place=True)

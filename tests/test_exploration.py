@@ -14,7 +14,17 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import chi2
 
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import EpsilonGreedy, ExplorationRule, Softmax, choose, greedy, max_value, uniform
+from rlsuite.exploration import (
+    EpsilonGreedy,
+    ExplorationRule,
+    Legality,
+    Softmax,
+    choose,
+    greedy,
+    listed_actions,
+    max_value,
+    uniform,
+)
 from rlsuite.schedules import Inverse, Linear
 
 DRAWS = 20_000
@@ -25,7 +35,7 @@ class Memory(NamedTuple):
     q: np.ndarray
     visits: np.ndarray
     legal: np.ndarray
-    masked: bool
+    legality: Legality
     clock: np.ndarray
     exploration: ExplorationRule
 
@@ -33,7 +43,7 @@ class Memory(NamedTuple):
 def make_memory(q, exploration, legal=None, visits=0, clock=(0, 0)):
     q = np.array([q], dtype=float)
     mask = np.ones(q.shape, dtype=bool) if legal is None else np.array([legal], dtype=bool)
-    return Memory(q, np.full(q.shape, visits), mask, not mask.all(), np.array(clock), exploration.rule)
+    return Memory(q, np.full(q.shape, visits), mask, listed_actions, np.array(clock), exploration.rule)
 
 
 def assert_frequencies(memory, probabilities, seed=0):

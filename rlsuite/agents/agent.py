@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.checks import fraction
+from rlsuite.exploration import Legality, every_action, listed_actions
 from rlsuite.finding import find_env
 from rlsuite.training.engines import check_spaces
 from rlsuite.training.kernels import Begin, Rule, Step
@@ -60,15 +61,15 @@ class Agent:
         self._memory: Any = None
         self._episodes: list[NDArray[np.void]] = []
 
-    def remember(self, legal: NDArray[np.bool_], masked: bool) -> Any:
+    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
         """Make an empty memory.
 
         Parameters
         ----------
         legal : ndarray of bool, shape (n_observations, n_actions)
             The actions that exist; it may change while learning and must be kept as it is, not copied.
-        masked : bool
-            Whether any of them does not exist, now or later.
+        legality : compiled function
+            ``(legal, state, action) -> bool``: how to look it up; a constant where all actions exist, now and later.
         """
         raise NotImplementedError
 
@@ -159,17 +160,18 @@ class Agent:
         self.first_observation_, self.first_action_ = int(observations.start), int(actions.start)
         return run
 
-    def _recall(self, legal: NDArray[np.bool_], masked: bool) -> Any:
+    def _recall(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
         """The memory for an environment: a new one, or the one there is if it fits."""
         if self._memory is None:
-            return self.remember(legal, masked)
+            return self.remember(legal, legality)
         known = self._memory.legal
         if known.shape != legal.shape:
             raise errors.UnsuitableEnvironment(
                 f"this {type(self).__name__} has learned on {known.shape[0]} states and {known.shape[1]} actions; the "
                 f"environment has {legal.shape[0]} and {legal.shape[1]}. Learn it with a new agent"
             )
-        return self._memory._replace(legal=legal, masked=masked)
+        known = {"legal": legal, "legality": legality}
+        return self._memory._replace(**{name: known[name] for name in known if name in self._memory._fields})
 
     def act(self, observation: int) -> int:
         """Take the best action learned so far; ties are broken at random.
@@ -223,7 +225,7 @@ class Agent:
 
     def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], episodes: NDArray[np.void]) -> None:
         """Take over what `save` has written; part of `rlsuite.load`."""
-        memory = self.remember(arrays["legal"], masked=not arrays["legal"].all())
+        memory = self.remember(arrays["legal"], every_action if arrays["legal"].all() else listed_actions)
         empty: dict[str, Any] = memory._asdict()
         names = [name for name, value in empty.items() if isinstance(value, np.ndarray)]
         for name in names:

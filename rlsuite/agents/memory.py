@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.compilation import compiled
-from rlsuite.exploration import ExplorationRule, choose
+from rlsuite.exploration import ExplorationRule, Legality, choose
 from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
 
 
@@ -16,7 +16,7 @@ class ActionValues(NamedTuple):
     q: NDArray[np.float64]  # (n_states, n_actions)
     visits: NDArray[np.int64]  # (n_states, n_actions), how often each pair was taken
     legal: NDArray[np.bool_]  # (n_states, n_actions)
-    masked: bool  # whether any pair is not legal
+    legality: Legality  # how `legal` is looked up
     clock: NDArray[np.int64]  # (2,), [steps, episodes] learned from
     gamma: float
     learning_rate: Rate

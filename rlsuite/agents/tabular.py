@@ -10,7 +10,7 @@ from rlsuite import errors
 from rlsuite.agents import memory
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.memory import ActionValues
-from rlsuite.exploration import EpsilonGreedy, Exploration
+from rlsuite.exploration import EpsilonGreedy, Exploration, Legality
 from rlsuite.schedules import Schedule, as_schedule
 from rlsuite.training.kernels import Begin
 
@@ -67,13 +67,13 @@ class TabularAgent(Agent):
             )
         as_schedule("learning_rate", self.learning_rate, 0.0, 1.0)
 
-    def remember(self, legal: NDArray[np.bool_], masked: bool) -> ActionValues:
+    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
         """Make a table of zeros."""
         return ActionValues(
             q=np.zeros(legal.shape),
             visits=np.zeros(legal.shape, dtype=np.int64),
             legal=legal,
-            masked=masked,
+            legality=legality,
             clock=np.zeros(2, dtype=np.int64),
             gamma=self.gamma,
             learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.exploration import Legality
 from rlsuite.models import MDP, POMDP
 from rlsuite.training import kernels
 from rlsuite.training.kernels import ACTION, ELAPSED, NONE, OBSERVATION, STATE, STEPS, Books, Rule
@@ -26,6 +27,7 @@ class Learner(NamedTuple):
     rule: Rule
     memory: Any
     legal: NDArray[np.bool_]  # (n_observations, n_actions), the array that the memory holds too
+    legality: Legality  # how it is looked up
     gap: NDArray[np.float64]  # (n_states, n_actions) or (0, 0)
     rng: np.random.Generator
     books: Books
@@ -53,10 +55,22 @@ class TableEngine:
         """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
         steps = min(steps, CHUNK)
         finished = np.empty((min(steps, episodes), 3))
-        rule, memory, legal, gap, rng, books = self.learner
+        rule, memory, legal, legality, gap, rng, books = self.learner
         first = int(books.place[kernels.EPISODES])
         code = kernels.run_on_table(
-            self.table, rule, memory, legal, gap, rng, self.env_rng, books, steps, episodes, self.time_limit, finished
+            self.table,
+            rule,
+            memory,
+            legal,
+            legality,
+            gap,
+            rng,
+            self.env_rng,
+            books,
+            steps,
+            episodes,
+            self.time_limit,
+            finished,
         )
         self._settle()
         if code == kernels.BAD_ACTION:
@@ -97,6 +111,7 @@ class EnvironmentEngine:
             learner.rule,
             learner.memory,
             learner.legal,
+            learner.legality,
             learner.gap,
             learner.rng,
             learner.books,

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.compilation import Compiled, compiled
+from rlsuite.exploration import Legality
 from rlsuite.training.table import Table
 
 Begin = Compiled[..., int]
@@ -59,11 +60,6 @@ def new_books() -> Books:
 
 
 @compiled(in_place=True)
-def _is_legal(legal: NDArray[np.bool_], observation: int, action: int) -> bool:
-    return 0 <= action < legal.shape[1] and legal[observation, action]
-
-
-@compiled(in_place=True)
 def _is_index(value: float, size: int) -> bool:
     return 0.0 <= value < size and value == np.floor(value)
 
@@ -74,6 +70,7 @@ def run_on_table(
     rule: Rule,
     memory: Any,
     legal: NDArray[np.bool_],
+    legality: Legality,
     gap: NDArray[np.float64],
     rng: np.random.Generator,
     env_rng: np.random.Generator,
@@ -106,7 +103,7 @@ def run_on_table(
             observation = n_observations if hidden else state
         if action == NONE:
             action = rule.begin(memory, observation, rng)
-        if not _is_legal(legal, observation, action):
+        if not (0 <= action < legal.shape[1] and legality(legal, observation, action)):
             code = BAD_ACTION
             break
 
@@ -166,6 +163,7 @@ def session(
     rule: Rule,
     memory: Any,
     legal: NDArray[np.bool_],
+    legality: Legality,
     gap: NDArray[np.float64],
     rng: np.random.Generator,
     books: Books,
@@ -189,7 +187,7 @@ def session(
             place[ACTION] = rule.begin(memory, place[OBSERVATION], rng)
         observation = place[OBSERVATION]
         action = place[ACTION]
-        if not _is_legal(legal, observation, action):
+        if not (0 <= action < legal.shape[1] and legality(legal, observation, action)):
             yield BAD_ACTION
         yield action
 

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from rlsuite import errors
 from rlsuite.checks import whole_number
+from rlsuite.exploration import Legality, every_action, listed_actions
 from rlsuite.models import MDP, POMDP
 from rlsuite.training.engines import Engine, EnvironmentEngine, Learner, TableEngine, check_spaces
 from rlsuite.training.evaluation import evaluator
@@ -94,8 +95,8 @@ class Run:
     rule : Rule
         The agent's two functions.
     remember : callable
-        ``remember(legal, masked) -> memory``: the agent's memory for a table of legal pairs (n_observations,
-        n_actions), and whether any pair is illegal, now or later.
+        ``remember(legal, legality) -> memory``: the agent's memory for a table of legal pairs (n_observations,
+        n_actions), and the function that looks it up.
     gamma : float
         The agent's discount.
     seed : int or None
@@ -110,7 +111,7 @@ class Run:
         self,
         env: gymnasium.Env[Any, Any],
         rule: Rule,
-        remember: Callable[[NDArray[np.bool_], bool], Any],
+        remember: Callable[[NDArray[np.bool_], Legality], Any],
         gamma: float,
         seed: int | None,
         loop: LoopChoice,
@@ -134,10 +135,11 @@ class Run:
             legal[:] = model.legal
         # a table says which actions exist; without one, the environment's word is taken at every step
         self.mask_info = info if "action_mask" in info and not has_table(env) else None
-        masked = self.mask_info is not None or not legal.all()
+        legality = listed_actions if self.mask_info is not None or not legal.all() else every_action
         self.optimum = optima.of(model) if optima is not None and model is not None else NO_OPTIMUM
         agent_rng = np.random.default_rng(agent_seed)
-        self.learner = Learner(rule, remember(legal, masked), legal, self.optimum.gap, agent_rng, new_books())
+        memory = remember(legal, legality)
+        self.learner = Learner(rule, memory, legal, legality, self.optimum.gap, agent_rng, new_books())
         self.learner.books.place[OBSERVATION] = _index(observation, observations, self.name)
         self.notes = _Notes("steps")
         self.use(loop)

@@ -32,7 +32,7 @@ class WinStay(rl.Agent):
     begin = begin
     step = step
 
-    def remember(self, legal, masked):
+    def remember(self, legal, legality):
         return Memory(np.zeros(legal.shape), legal)
 
 for loop in ("compiled", "stepwise"):
