@@ -103,53 +103,57 @@ def run_on_table(
             observation = n_observations if hidden else state
         if action == NONE:
             action = rule.begin(memory, observation, rng)
-        if not (0 <= action < legal.shape[1] and legality(legal, observation, action)):
-            code = BAD_ACTION
-            break
-
-        pair = state * table.n_actions + action
-        outcome = table.indptr[pair]
-        u = env_rng.random()
-        total = 0.0
-        for candidate in range(table.indptr[pair], table.indptr[pair + 1]):
-            total += table.probability[candidate]
-            if total > u:
-                outcome = candidate
+        while steps_done < steps:
+            if not (0 <= action < legal.shape[1] and legality(legal, observation, action)):
+                code = BAD_ACTION
                 break
-        state = np.int64(table.next_state[outcome])
-        reward = table.reward[outcome]
-        terminated = table.terminated[outcome]
-        if table.bernoulli.size > 0 and table.bernoulli[pair]:
-            reward = 1.0 if env_rng.random() < reward else 0.0
-        elif table.reward_std.size > 0 and table.reward_std[pair] > 0.0:
-            reward += table.reward_std[pair] * env_rng.standard_normal()
-        next_observation = state
-        if hidden:
-            u = env_rng.random()
-            next_observation = 0
-            for candidate in range(n_observations):
-                if table.observation[action, state, candidate] > u:
-                    next_observation = candidate
-                    break
 
-        steps_done += 1
-        elapsed += 1
-        episode_return += reward
-        all_reward += reward
-        if known_gap:
-            episode_regret += gap[observation, action]
-            all_regret += gap[observation, action]
-        truncated = elapsed >= time_limit
-        action = rule.step(memory, observation, action, reward, next_observation, terminated, truncated, rng)
-        observation = next_observation
-        if terminated or truncated:
-            finished[episodes_done, 0] = episode_return
-            finished[episodes_done, 1] = episode_regret
-            finished[episodes_done, 2] = elapsed
-            episodes_done += 1
-            observation = action = NONE
-            elapsed = 0
-            episode_return = episode_regret = 0.0
+            pair = state * table.n_actions + action
+            outcome = table.indptr[pair]
+            u = env_rng.random()
+            total = 0.0
+            for candidate in range(table.indptr[pair], table.indptr[pair + 1]):
+                total += table.probability[candidate]
+                if total > u:
+                    outcome = candidate
+                    break
+            state = np.int64(table.next_state[outcome])
+            reward = table.reward[outcome]
+            terminated = table.terminated[outcome]
+            if table.bernoulli.size > 0 and table.bernoulli[pair]:
+                reward = 1.0 if env_rng.random() < reward else 0.0
+            elif table.reward_std.size > 0 and table.reward_std[pair] > 0.0:
+                reward += table.reward_std[pair] * env_rng.standard_normal()
+            next_observation = state
+            if hidden:
+                u = env_rng.random()
+                next_observation = 0
+                for candidate in range(n_observations):
+                    if table.observation[action, state, candidate] > u:
+                        next_observation = candidate
+                        break
+
+            steps_done += 1
+            elapsed += 1
+            episode_return += reward
+            all_reward += reward
+            if known_gap:
+                episode_regret += gap[observation, action]
+                all_regret += gap[observation, action]
+            truncated = elapsed >= time_limit
+            action = rule.step(memory, observation, action, reward, next_observation, terminated, truncated, rng)
+            observation = next_observation
+            if terminated or truncated:
+                finished[episodes_done, 0] = episode_return
+                finished[episodes_done, 1] = episode_regret
+                finished[episodes_done, 2] = elapsed
+                episodes_done += 1
+                observation = action = NONE
+                elapsed = 0
+                episode_return = episode_regret = 0.0
+                break
+        if code != FINE:
+            break
     place[STATE], place[OBSERVATION], place[ACTION], place[ELAPSED] = state, observation, action, elapsed
     place[STEPS] += steps_done
     place[EPISODES] += episodes_done
