@@ -1,0 +1,26 @@
+"""The ten-armed bandit (S&B2 section 2.3): what not pulling the best arm has cost, thirty bandits each.
+
+The greedy learner settles early, often on the wrong arm, and pays for ever; exploring costs at first. Run as
+``python examples/05_bandit.py [figure.png]``.
+"""
+
+import sys
+from dataclasses import replace
+
+import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite import plotting
+
+explorations = {
+    "greedy": rl.EpsilonGreedy(0.0),
+    "epsilon 0.1": rl.EpsilonGreedy(0.1),
+    "softmax": rl.Softmax(temperature=0.25),
+}
+results = [
+    replace(
+        rl.train(rl.SampleAverage(exploration=rule), "rlsuite/Bandit-v0", steps=1_000, seeds=30, workers=2),
+        agent=label,
+    )
+    for label, rule in explorations.items()
+]
+plotting.save(plotting.regret(results), (sys.argv[1:] or ["05_bandit.png"])[0])

@@ -1,0 +1,149 @@
+"""The house, ground floor first: who may import whom, and how large a room may be."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+FLOORS = (
+    "errors",
+    "checks",
+    "files",
+    "compilation",
+    "schedules",
+    "exploration",
+    "finding",
+    "models",
+    "rendering",
+    "dynamics",
+    "environment",
+    "trust",
+    "vector",
+    "planning",
+    "training",
+    "agents",
+    "experiments",
+    "plotting",
+    "cli",
+)
+"""Modules and packages of rlsuite; each imports only from those before it."""
+
+UPSTAIRS = {
+    ("models", "environment"): "`to_env` is where a user of a model looks for its environment",
+}
+"""Imports that point upwards, inside functions only, and why they may."""
+
+LONGEST = 350
+"""Lines of a module."""
+
+
+class Import(NamedTuple):
+    module: str
+    """Who imports."""
+    name: str
+    """What is imported."""
+    lazy: bool
+    """Whether it happens inside a function."""
+
+    @property
+    def floors(self) -> tuple[str, str]:
+        return self.module.split(".")[1], self.name.split(".")[1]
+
+
+def imports_of(module: str, tree: ast.AST) -> Iterator[Import]:
+    """All imports that are executed: what stands under ``if TYPE_CHECKING:`` is not."""
+
+    def walk(node: ast.AST, lazy: bool) -> Iterator[Import]:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            for child in node.orelse:
+                yield from walk(child, lazy)
+            return
+        if isinstance(node, ast.Import):
+            yield from (Import(module, alias.name, lazy) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively; the house writes names in full"
+            assert node.module is not None
+            yield from (Import(module, f"{node.module}.{alias.name}", lazy) for alias in node.names)
+        inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for child in ast.iter_child_nodes(node):
+            yield from walk(child, inside)
+
+    yield from walk(tree, False)
+
+
+def modules(root: Path, package: str, folder: str) -> dict[str, Path]:
+    found = sorted((root / folder).rglob("*.py"))
+    names = (".".join([package, *path.relative_to(root / folder).with_suffix("").parts]) for path in found)
+    return dict(zip((name.removesuffix(".__init__") for name in names), found, strict=True))
+
+
+@pytest.fixture(scope="module")
+def ours(root: Path) -> dict[str, Path]:
+    return modules(root, "rlsuite", "rlsuite")
+
+
+@pytest.fixture(scope="module")
+def inner_imports(ours: dict[str, Path]) -> list[Import]:
+    """Imports from one floor of rlsuite to another; ``from rlsuite import __version__`` is none."""
+    found = [
+        each
+        for module, path in ours.items()
+        if module != "rlsuite"
+        for each in imports_of(module, ast.parse(path.read_text(encoding="utf-8")))
+        if each.name.startswith("rlsuite.") and not each.name.endswith("__")
+    ]
+    return [each for each in found if each.floors[0] != each.floors[1]]
+
+
+def test_every_room_has_a_floor(ours: dict[str, Path]) -> None:
+    assert {module.split(".")[1] for module in ours if module != "rlsuite"} == set(FLOORS)
+
+
+def test_imports_point_downwards(inner_imports: list[Import]) -> None:
+    def points_upwards(each: Import) -> bool:
+        above, below = each.floors
+        return FLOORS.index(below) > FLOORS.index(above)
+
+    upwards = [each for each in inner_imports if points_upwards(each)]
+    assert [each for each in upwards if not each.lazy] == []
+    assert {each.floors for each in upwards} == set(UPSTAIRS)
+
+
+def test_the_library_knows_no_environment(ours: dict[str, Path]) -> None:
+    for module, path in ours.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert not [each for each in imports_of(module, tree) if each.name.startswith("rlsuite_envs")], module
+        docstrings = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            and node.body
+            and isinstance(node.body[0], ast.Expr)
+        }
+        named = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
+            if re.search(r"rlsuite_envs|rlsuite/\w+-v\d", node.value)
+        ]
+        assert named == [], module
+
+
+def test_environments_use_what_everybody_may_use(root: Path) -> None:
+    for module, path in modules(root, "rlsuite_envs", "envs/rlsuite_envs").items():
+        for each in imports_of(module, ast.parse(path.read_text(encoding="utf-8"))):
+            if each.name.startswith("rlsuite."):
+                assert not any(part.startswith("_") for part in each.name.split(".")), each
+
+
+def test_modules_are_short(root: Path) -> None:
+    lengths = {
+        str(path.relative_to(root)): len(path.read_text(encoding="utf-8").splitlines())
+        for folder in ("rlsuite", "envs", "benchmarks", "examples")
+        for path in (root / folder).rglob("*.py")
+    }
+    assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
+    assert not [name for name in lengths if Path(name).stem in {"utils", "helpers", "misc", "common"}]

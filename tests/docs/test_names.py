@@ -1,0 +1,73 @@
+import inspect
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import rlsuite
+
+HEAVY = ("numpy", "scipy", "numba", "gymnasium", "matplotlib", "PIL")
+
+
+@pytest.mark.parametrize("name", rlsuite.__all__)
+def test_public_name_has_a_docstring(name: str) -> None:
+    value = getattr(rlsuite, name)
+    assert inspect.getdoc(value), name
+    assert name in dir(rlsuite)
+
+
+def test_public_names_are_those_that_type_checkers_see(root: Path) -> None:
+    text = (root / "rlsuite" / "__init__.py").read_text(encoding="utf-8")
+    seen = re.findall(r"^    from rlsuite[\w.]* import (\w+) as \1$", text, flags=re.MULTILINE)
+    assert sorted(seen) == sorted(rlsuite.__all__)
+
+
+def test_a_misspelt_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="QLerning"):
+        _ = rlsuite.QLerning  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("module", ["rlsuite", "rlsuite.cli", "rlsuite.errors", "rlsuite.experiments"])
+def test_import_is_cheap(module: str) -> None:
+    code = f"import {module}, sys; print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_models_are_read_without_compiler_and_figures() -> None:
+    code = "import rlsuite, sys; rlsuite.MDP; print('numba' in sys.modules, 'matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
+
+
+def test_both_packages_are_typed(root: Path) -> None:
+    assert (root / "rlsuite" / "py.typed").is_file()
+    assert (root / "envs" / "rlsuite_envs" / "py.typed").is_file()
+
+
+def test_changelog_and_metadata_tell_the_version(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == rlsuite.__version__
+    headings = re.findall(r"^## (\S+)", (root / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert headings[0] == rlsuite.__version__
+
+
+def test_no_file_names_a_package_registry(project_files: list[Path]) -> None:
+    # put together here, so that this file does not name them either
+    hosts = [
+        ".".join(parts) for parts in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"), ("npmjs", "com"))
+    ]
+    assert mentions(project_files, hosts) == []
+
+
+def test_no_file_names_a_folder_of_one_machine(project_files: list[Path]) -> None:
+    folders = [f"/{name}/" for name in ("home", "root", "tmp", "work")]
+    assert mentions(project_files, folders) == []
+
+
+def mentions(files: list[Path], words: list[str]) -> list[str]:
+    """Which of the files hold any of the words; figures are looked at too, byte by byte."""
+    return [f"{file.name}: {word}" for file in files for word in words if word.encode() in file.read_bytes().lower()]
