@@ -103,11 +103,13 @@ def seed_list(seeds: int | Sequence[int]) -> list[int]:
     >>> seed_list(3)
     [0, 1, 2]
     """
-    chosen = list(range(seeds)) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
-    if isinstance(chosen, bool | str) or not chosen:
-        raise errors.ParameterError(f"seeds={seeds!r} must be a number of seeds, at least 1, or a list of seeds")
+    if isinstance(seeds, str) or not isinstance(seeds, Sequence):
+        return list(range(whole_number("seeds", seeds, at_least=1)))
+    chosen = list(seeds)
+    if not chosen:
+        raise errors.ParameterError("seeds=[] must be a number of seeds, at least 1, or a list of seeds")
     for index, seed in enumerate(chosen):
         whole_number(f"seeds[{index}]", seed, at_least=0)
     if len(set(chosen)) != len(chosen):
         raise errors.ParameterError(f"seeds={seeds!r} holds one seed twice: runs with the same seed are no replicates")
-    return list(chosen)
+    return chosen

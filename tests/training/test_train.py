@@ -1,0 +1,52 @@
+"""Many seeds at once."""
+
+import pytest
+
+import rlsuite as rl
+from rlsuite.errors import ParameterError
+from rlsuite.training.train import seed_list
+
+
+def test_seeds_are_numbers_or_a_number_of_them():
+    assert seed_list(4) == [0, 1, 2, 3]
+    assert seed_list([7, 3]) == [7, 3]
+    assert seed_list(range(2, 4)) == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "message"),
+    [
+        (0, "seeds=0 is less than 1"),
+        (3.5, "seeds=3.5 is not a whole number"),
+        (True, "seeds=True is not a whole number"),
+        ("7", "seeds='7' is not a whole number"),
+        ([], "seeds=[] must be a number of seeds, at least 1, or a list of seeds"),
+        ([1, -2], "seeds[1]=-2 is less than 0"),
+        ([1, 2, 1], "seeds=[1, 2, 1] holds one seed twice: runs with the same seed are no replicates"),
+    ],
+)
+def test_bad_seeds_are_named(seeds, message):
+    with pytest.raises(ParameterError) as caught:
+        seed_list(seeds)
+    assert str(caught.value) == message
+
+
+def test_an_instance_is_copied_for_each_seed():
+    env = rl.find_env("FrozenLake-v1", is_slippery=False)
+    results = rl.train(rl.QLearning(), env, steps=300, seeds=[4, 2], workers=2)
+    assert [record.seed for record in results.records] == [4, 2]
+    assert results.environment == "FrozenLake-v1"
+    again = rl.QLearning().learn(rl.find_env("FrozenLake-v1", is_slippery=False), steps=300, seed=2)
+    assert again.record_.episode_length.tobytes() == results.records[1].episode_length.tobytes()
+
+
+def test_bad_workers_are_named():
+    with pytest.raises(ParameterError, match="workers=0 is less than 1"):
+        rl.train(rl.QLearning(), "FrozenLake-v1", steps=10, workers=0)
+
+
+def test_the_agent_itself_does_not_learn():
+    agent = rl.QLearning()
+    rl.train(agent, "FrozenLake-v1", steps=100, seeds=2)
+    with pytest.raises(rl.errors.NotLearned):
+        _ = agent.q_
