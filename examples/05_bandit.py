@@ -1,6 +1,6 @@
-"""The ten-armed bandit (S&B2 section 2.3): what not pulling the best arm has cost, thirty bandits each.
+"""The ten-armed bandit (S&B2 section 2.3): what not pulling the best arm has cost, a hundred bandits each.
 
-The greedy learner settles early, often on the wrong arm, and pays for ever; exploring costs at first. Run as
+Greed is a matter of luck, and exploring for ever costs for ever; exploring less and less pays off. Run as
 ``python examples/05_bandit.py [figure.png]``.
 """
 
@@ -14,11 +14,11 @@ from rlsuite import plotting
 explorations = {
     "greedy": rl.EpsilonGreedy(0.0),
     "epsilon 0.1": rl.EpsilonGreedy(0.1),
-    "softmax": rl.Softmax(temperature=0.25),
+    "epsilon like 1/t": rl.EpsilonGreedy(rl.Inverse(1.0, scale=30)),
 }
 results = [
     replace(
-        rl.train(rl.SampleAverage(exploration=rule), "rlsuite/Bandit-v0", steps=1_000, seeds=30, workers=2),
+        rl.train(rl.SampleAverage(exploration=rule), "rlsuite/Bandit-v0", steps=3_000, seeds=100, workers=2),
         agent=label,
     )
     for label, rule in explorations.items()
