@@ -129,7 +129,7 @@ BAD = {
     "two lengths": ("episodes = 2\n" + HEAD + LAKE + LEARNER, "give steps= or episodes=, one of the two"),
     "no seeds": (
         "steps = 5\nseeds = 0\n" + LAKE + LEARNER,
-        "seeds=0 must be a number of seeds, at least 1, or a list of seeds",
+        "seeds=0 is less than 1",
     ),
     "seeds of the wrong type": (
         "steps = 5\nseeds = 3.5\n" + LAKE + LEARNER,
