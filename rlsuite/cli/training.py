@@ -1,6 +1,7 @@
 """``rlsuite train AGENT ENV``: learn, say what came of it, and keep it."""
 
 import argparse
+import contextlib
 import os
 import sys
 import time
@@ -21,6 +22,8 @@ from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, note, number, pr
 from rlsuite.errors import LearningError, ParameterError, RlsuiteError, UnsuitableEnvironment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import gymnasium
 
     from rlsuite.agents import Agent
@@ -118,7 +121,24 @@ def _drawn_env(chosen: argparse.Namespace, env_keywords: dict[str, Any]) -> "gym
         raise UnsuitableEnvironment(
             f"{chosen.environment} cannot be drawn: 'rgb_array' is not among its render modes ({listed})"
         )
-    return find_env(chosen.environment, **env_keywords, render_mode="rgb_array")
+    env = find_env(chosen.environment, **env_keywords, render_mode="rgb_array")
+    with _drawing(chosen.environment):  # a first picture: a missing package shows only now
+        env.reset(seed=0)
+        env.render()
+    return env
+
+
+@contextlib.contextmanager
+def _drawing(name: str) -> "Iterator[None]":
+    """Say in words what an environment raises when it is drawn."""
+    from rlsuite.experiments.run import in_words
+
+    try:
+        yield
+    except RlsuiteError:
+        raise
+    except Exception as error:  # whatever the environment raises
+        raise UnsuitableEnvironment(f"{name} cannot be drawn: {in_words(error)}") from error
 
 
 def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[str, Any]) -> "Results":
@@ -191,8 +211,9 @@ def _write(
     if shown is not None:
         from rlsuite.rendering import write_gif
 
-        write_gif(chosen.gif, _frames(agent, shown, results.records[0].seed))
-        shown.close()
+        with _drawing(chosen.environment):
+            write_gif(chosen.gif, _frames(agent, shown, results.records[0].seed))
+            shown.close()
         written["gif"] = chosen.gif
     return written
 

@@ -150,3 +150,50 @@ def test_environments_that_cannot_be_drawn_are_found_out_before_learning(rlsuite
     assert done.err == (
         "rlsuite: error: corridor.py:Corridor cannot be drawn: 'rgb_array' is not among its render modes (none)\n"
     )
+
+
+UNDRAWABLE = """
+import gymnasium
+
+
+class Undrawable(gymnasium.Env):
+    metadata = {"render_modes": ["rgb_array"]}
+    observation_space = gymnasium.spaces.Discrete(2)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, render_mode=None, pictures=0):
+        self.render_mode = render_mode
+        self.pictures = pictures
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return int(action), 0.0, False, False, {}
+
+    def render(self):
+        if self.pictures == 0:
+            raise gymnasium.error.DependencyNotInstalled("painter is not installed")
+        self.pictures -= 1
+        return __import__("numpy").zeros((4, 4, 3), "uint8")
+"""
+
+
+def test_an_environment_whose_drawing_fails_is_found_out_before_learning(rlsuite, tmp_path):
+    (tmp_path / "undrawable.py").write_text(UNDRAWABLE)
+    done = rlsuite("train", "q-learning", "undrawable.py:Undrawable", "--steps", "1e12", "--gif", "a.gif")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(
+        "rlsuite: error: undrawable.py:Undrawable cannot be drawn: DependencyNotInstalled: painter is not installed ("
+    )
+    assert done.err.count("\n") == 1
+
+
+def test_an_environment_whose_drawing_fails_later_loses_no_agent(rlsuite, tmp_path):
+    (tmp_path / "undrawable.py").write_text(UNDRAWABLE)
+    command = ("train", "q-learning", "undrawable.py:Undrawable", "--steps", "50", "--env", "pictures=3")
+    done = rlsuite(*command, "--save", "a.npz", "--gif", "a.gif")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("rlsuite: error: undrawable.py:Undrawable cannot be drawn: DependencyNotInstalled: ")
+    assert rl.load(tmp_path / "a.npz").q_.shape == (2, 2)

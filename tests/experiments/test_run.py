@@ -122,7 +122,9 @@ def test_stepwise_cells_are_taken_as_they_are(toml, tmp_path, tree):
 
 def start(file, folder, workers):
     """The command itself, in a process of its own."""
-    command = [sys.executable, "-c", "import sys; from rlsuite.cli import main; sys.exit(main())"]
+    # A process that was started in the background may ignore SIGINT, and its children with it.
+    heard = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    command = [sys.executable, "-c", heard + "from rlsuite.cli import main; sys.exit(main())"]
     command += ["run", str(file), "--output", str(folder), "--workers", str(workers)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
