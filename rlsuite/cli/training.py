@@ -22,7 +22,7 @@ from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, note, number, pr
 from rlsuite.errors import LearningError, ParameterError, RlsuiteError, UnsuitableEnvironment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     import gymnasium
 
@@ -129,7 +129,7 @@ def _drawn_env(chosen: argparse.Namespace, env_keywords: dict[str, Any]) -> "gym
 
 
 @contextlib.contextmanager
-def _drawing(name: str) -> "Iterator[None]":
+def _drawing(name: str) -> "Generator[None]":
     """Say in words what an environment raises when it is drawn."""
     from rlsuite.experiments.run import in_words
 
