@@ -5,26 +5,14 @@
 
 import dataclasses
 import json
-import re
-import resource
 import sys
 import time
-from pathlib import Path
 
 import gymnasium
+from memory import peak
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-
-STATUS = Path("/proc/self/status")
-
-
-def peak() -> float:
-    """Peak memory of this process so far, in GB."""
-    if STATUS.exists():  # on Linux, where ru_maxrss begins with the size of the process that started this one
-        (kilobytes,) = re.findall(r"VmHWM:\s*(\d+) kB", STATUS.read_text())
-        return int(kilobytes) / 1e6
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e9 if sys.platform == "darwin" else 1e6)
 
 
 def main(side: int = 1_000, steps: int = 5_000_000) -> dict[str, float]:

@@ -14,6 +14,7 @@ from rlsuite_envs.keywords import choice, number, square
 from rlsuite_envs.legend import LEGEND, REWARDS, Squares, checked_legend, checked_rewards, explain
 from rlsuite_envs.maps import DESCRIPTIVE, GridMap, MapSource, read_map
 from rlsuite_envs.moves import FOUR, Board, displacements
+from rlsuite_envs.reach import reached
 from rlsuite_envs.ways import Ways
 
 # Where a slip leads from Left, Right, Up and Down: to the sides, or to any of the others.
@@ -118,7 +119,6 @@ def grid_world(
     squares = explain(grid, rules.legend, rules.rewards)
     board = Board.of(~squares.wall)
     model = _model(grid, squares, board, rules)
-    here = tuple(board.cells.T)
     n_rows, n_columns = board.state.shape
     layout = GridLayout(
         n_rows,
@@ -127,7 +127,7 @@ def grid_world(
         walls=squares.wall,
         marks=squares.marks,
         arrows=displacements(FOUR),
-        idle=squares.end[here],
+        idle=squares.end[~squares.wall],
     )
     return GridProblem(model, layout)
 
@@ -154,43 +154,42 @@ def _rules_of(grid: GridMap) -> Rules:
 
 
 def _model(grid: GridMap, squares: Squares, board: Board, rules: Rules) -> MDP:
-    here = tuple(board.cells.T)
-    ahead, blocked = _neighbours(board)
-    reward = np.where(blocked, -rules.bump_cost, squares.reward[here][ahead]) - rules.step_cost
-    directions = np.arange(len(FOUR))[:, None]
-    chances = [1.0]
-    if rules.slip > 0.0:
-        slips = SLIPS[rules.slip_to]
-        directions = np.concatenate([directions, slips], axis=1)
-        chances = [1.0 - rules.slip] + [rules.slip / slips.shape[1]] * slips.shape[1]
-    ways = Ways(ahead[:, directions], chances, reward[:, directions])
-    ends = squares.end[here]
+    start = _start(grid, squares, rules)
+    _check_goal(grid, squares, start)
+    ways = _ways(squares, board, rules)
+    ends = squares.end[~squares.wall]
     ways.end(ends)
     for teleport in squares.teleports:
         landing = board.state[teleport.landing]
         ways.make_certain(
             board.state[teleport.squares], landing, teleport.reward - rules.step_cost, bool(ends[landing])
         )
-    model = ways.to_model(gamma=rules.gamma, start=_start(grid, squares, board, rules), action_labels=FOUR)
-    _check_goal(grid, squares, board, model)
-    return model
+    return ways.to_model(gamma=rules.gamma, start=start, action_labels=FOUR)
 
 
-def _neighbours(board: Board) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return where each move leads, (S, 4) int64, and whether a wall or the border stops it, (S, 4) bool."""
-    itself = np.arange(len(board.cells))
-    ahead = np.empty((len(itself), len(FOUR)), dtype=np.int64)
-    blocked = np.empty(ahead.shape, dtype=np.bool_)
+def _ways(squares: Squares, board: Board, rules: Rules) -> Ways:
+    """Return where moves and slips lead, as if there were neither ends nor teleports."""
+    ahead = np.empty((len(board.cells), len(FOUR)), dtype=np.int32)
+    reward = np.empty(ahead.shape)
+    entering = squares.reward[~squares.wall]
     for action, displacement in enumerate(displacements(FOUR)):
         found, _ = board.look(displacement)
-        blocked[:, action] = found < 0
-        ahead[:, action] = np.where(found < 0, itself, found)
-    return ahead, blocked
+        blocked = found < 0
+        ahead[:, action] = np.where(blocked, np.arange(found.size), found)
+        reward[:, action] = np.where(blocked, -rules.bump_cost, entering[found])
+    reward -= rules.step_cost
+    directions = np.arange(len(FOUR))[:, None]
+    chances = [1.0]
+    if rules.slip > 0.0:
+        slips = SLIPS[rules.slip_to]
+        directions = np.concatenate([directions, slips], axis=1)
+        chances = [1.0 - rules.slip] + [rules.slip / slips.shape[1]] * slips.shape[1]
+    return Ways(np.take(ahead, directions, axis=1), chances, np.take(reward, directions, axis=1))
 
 
-def _start(grid: GridMap, squares: Squares, board: Board, rules: Rules) -> NDArray[np.float64]:
+def _start(grid: GridMap, squares: Squares, rules: Rules) -> NDArray[np.float64]:
     wanted = squares.start if rules.start == "marked" else ~squares.end
-    chosen = wanted[tuple(board.cells.T)]
+    chosen = wanted[~squares.wall]
     if not chosen.any():
         hint = (
             "mark a square with 'S', or pass start='anywhere'" if rules.start == "marked" else "every square is an end"
@@ -199,23 +198,12 @@ def _start(grid: GridMap, squares: Squares, board: Board, rules: Rules) -> NDArr
     return chosen / np.count_nonzero(chosen)
 
 
-def _check_goal(grid: GridMap, squares: Squares, board: Board, model: MDP) -> None:
+def _check_goal(grid: GridMap, squares: Squares, start: NDArray[np.float64]) -> None:
     """Raise if there are goals and none of them can be reached."""
-    goals = board.state[squares.goal]
-    if goals.size == 0:
-        return
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    # One more node leads to all starts, so that a single search finds what any of them can reach.
-    starts = np.flatnonzero(model.start)
-    successors = np.concatenate([model.next_state, starts]).astype(np.int32)
-    pointers = np.concatenate([model.indptr[:: model.n_actions], [successors.size]])
-    nodes = model.n_states + 1
-    graph = csr_array((np.ones(successors.size, dtype=np.int8), successors, pointers), shape=(nodes, nodes))
-    reached = breadth_first_order(graph, model.n_states, return_predecessors=False)
-    if not np.isin(goals, reached).any():
-        row, column = board.cells[starts[0]].tolist()
+    starts = np.zeros(squares.wall.shape, dtype=np.bool_)
+    starts[~squares.wall] = start > 0.0
+    if squares.goal.any() and not (reached(squares, starts) & squares.goal).any():
+        row, column = np.argwhere(starts)[0].tolist()
         raise ModelError(f"{grid.name}: no goal can be reached from the start at row {row}, column {column}")
 
 

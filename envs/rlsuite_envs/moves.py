@@ -46,7 +46,8 @@ class Board(NamedTuple):
     @classmethod
     def of(cls, free: NDArray[np.bool_]) -> "Board":
         """Number the squares where `free` (n_rows, n_columns) is True."""
-        cells = np.argwhere(free)
+        cells = np.ascontiguousarray(np.argwhere(free))
+        cells.setflags(write=False)
         state = np.full(free.shape, -1, dtype=np.int64)
         state[free] = np.arange(len(cells))
         return cls(state, cells)
@@ -66,9 +67,15 @@ class Board(NamedTuple):
         >>> Board.of(np.array([[True, False, True]])).look(np.array([0, 1]))
         (array([-1, -1]), array([ True, False]))
         """
-        n_rows, n_columns = self.state.shape
-        row, column = (self.cells + displacement).T
-        inside = (row >= 0) & (row < n_rows) & (column >= 0) & (column < n_columns)
-        found = np.full(len(self.cells), -1, dtype=np.int64)
-        found[inside] = self.state[row[inside], column[inside]]
-        return found, inside
+        (rows, rows_there), (columns, columns_there) = map(_overlap, self.state.shape, displacement.tolist())
+        found = np.full_like(self.state, -1)
+        found[rows, columns] = self.state[rows_there, columns_there]
+        inside = np.zeros(self.state.shape, dtype=np.bool_)
+        inside[rows, columns] = True
+        free = self.state >= 0
+        return found[free], inside[free]
+
+
+def _overlap(length: int, step: int) -> tuple[slice, slice]:
+    """Return which of the indices 0..length-1 are still among them after a step, and what they become."""
+    return slice(max(0, -step), max(0, length - step)), slice(max(0, step), max(0, length + step))

@@ -1,23 +1,30 @@
 """Transitions laid out as arrays: W ways in which each action may turn out in each state.
 
-A grid is built for all its squares at once in this form, and only then turned into the rows of a model; so a grid of a
-million squares takes about a second.
+A grid is built for all its squares at once in this form, and only then turned into the rows of a model. The arrays
+become those of the model, in place: of a grid of ten million squares they are most of the memory there is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.models import MDP
 
+# States per block: what is computed block by block stays in the processor's cache, and needs no room of its own.
+BLOCK = 2**14
+
 
 class Ways:
     """Where every action may lead, with which probability, and for which reward; each array is (S, A, W).
 
+    An array that is given in full, and in the type of the model's (int32, float64 or bool), is taken over: it must not
+    be used afterwards. All others are copied.
+
     Parameters
     ----------
-    next_state : ndarray (S, A, W) int
+    next_state : ndarray (S, A, W) int, of which the model keeps int32
     probability, reward : array_like, broadcast to (S, A, W)
     possible : array_like of bool, broadcast to (S, A, W)
         False for ways that do not exist. An action without any is illegal.
@@ -36,18 +43,19 @@ class Ways:
 
     def __init__(
         self,
-        next_state: NDArray[np.int64],
+        next_state: NDArray[np.integer[Any]],
         probability: ArrayLike,
         reward: ArrayLike,
         possible: ArrayLike = True,
         terminated: ArrayLike = False,
     ) -> None:
         shape = next_state.shape
-        self._next_state = next_state.astype(np.int32)
-        self._probability = np.broadcast_to(np.asarray(probability, dtype=np.float64), shape).copy()
-        self._reward = np.broadcast_to(np.asarray(reward, dtype=np.float64), shape).copy()
-        self._possible = np.broadcast_to(np.asarray(possible, dtype=np.bool_), shape).copy()
-        self._terminated = np.broadcast_to(np.asarray(terminated, dtype=np.bool_), shape).copy()
+        self._next_state = _writeable(next_state, np.int32, shape)
+        self._probability = _writeable(probability, np.float64, shape)
+        self._reward = _writeable(reward, np.float64, shape)
+        self._terminated = _writeable(terminated, np.bool_, shape)
+        # A way that does not exist is one of probability 0.
+        np.copyto(self._probability, 0.0, where=np.logical_not(possible))
 
     def make_certain(self, states: NDArray[np.int64], next_state: ArrayLike, reward: float, terminated: bool) -> None:
         """Let all actions in some states (n,) have one outcome; `next_state` is one state, or (n, 1, 1) of them."""
@@ -55,15 +63,15 @@ class Ways:
         self._reward[states] = reward
         self._terminated[states] = terminated
         self._probability[states, :, 0] = 1.0
-        self._possible[states, :, 0] = True
-        self._possible[states, :, 1:] = False
+        self._probability[states, :, 1:] = 0.0
 
     def end(self, ends: NDArray[np.bool_]) -> None:
         """Let episodes end in some states, (S,) bool: they lead to themselves with reward 0, terminated.
 
         So do Gymnasium's FrozenLake holes. What enters them from elsewhere keeps its reward.
         """
-        self._terminated |= ends[self._next_state]
+        for block in _blocks(len(ends)):
+            self._terminated[block] |= ends[self._next_state[block]]
         states = np.flatnonzero(ends)
         self.make_certain(states, states[:, None, None], 0.0, True)
 
@@ -76,13 +84,26 @@ class Ways:
         action_labels: Sequence[str] | None = None,
     ) -> MDP:
         """Turn the arrays into a model, and forget them; the keywords are those of `MDP.from_rows`."""
-        kept = self._possible & (self._probability > 0.0)
-        indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(kept, axis=2))])
-        # Of a large grid, no array should be there twice for longer than needed.
+        n_states, n_actions, _ = self._probability.shape
         names = ("next_state", "probability", "reward", "terminated")
-        entries = {name: self.__dict__.pop(f"_{name}")[kept] for name in names}
-        n_actions = kept.shape[1]
-        del kept, self._possible
+        entries: dict[str, NDArray[Any]] = {name: self.__dict__.pop(f"_{name}") for name in names}
+        indptr = np.zeros(n_states * n_actions + 1, dtype=np.int64)
+        filled = 0
+        for block in _blocks(n_states):
+            kept = entries["probability"][block] > 0.0
+            indptr[1 + block.start * n_actions : 1 + block.stop * n_actions] = kept.sum(axis=2).ravel()
+            # What is kept moves to the front, over entries that have been looked at before.
+            n_kept = np.count_nonzero(kept)
+            for values in entries.values():
+                values.reshape(-1)[filled : filled + n_kept] = values[block][kept]
+            filled += n_kept
+        np.cumsum(indptr, out=indptr)
+        for values in entries.values():
+            # Cut in place; no reference to the array is used any more.
+            values.resize(filled, refcheck=False)
+        for values in (indptr, *entries.values()):
+            # Read-only, they are kept by the model as they are.
+            values.setflags(write=False)
         return MDP.from_rows(
             indptr,
             **entries,
@@ -92,3 +113,16 @@ class Ways:
             state_labels=state_labels,
             action_labels=action_labels,
         )
+
+
+def _writeable(values: ArrayLike, dtype: type[np.generic], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return `values` in this type and shape, in memory that may be written to and is nobody's part."""
+    array = np.asarray(values, dtype=dtype)
+    if array.shape == shape:
+        return np.require(array, requirements=["C", "OWNDATA", "WRITEABLE"])
+    return np.broadcast_to(array, shape).copy()
+
+
+def _blocks(n_states: int) -> Iterator[slice]:
+    for first in range(0, n_states, BLOCK):
+        yield slice(first, min(first + BLOCK, n_states))

@@ -14,6 +14,9 @@ from rlsuite.models.validation import ROW_SUM_TOLERANCE, booleans, excess, float
 
 MAX_STATES = 2**31 - 1
 
+# Rows whose sums are formed at a time: all at once, those of a large model take several arrays of S * A numbers.
+BLOCK = 2**16
+
 
 def pair_of(indptr: IndexArray, entry: int, n_actions: int) -> str:
     """Return ``"s=3, a=1"`` for the row that holds the transition number `entry`."""
@@ -67,13 +70,15 @@ def probabilities(probability: FloatArray, indptr: IndexArray, n_actions: int, r
             f"transitions[{pair_of(indptr, entry, n_actions)}] has the probability {probability[entry]:g}; "
             f"probabilities are at least 0. Rows: {rows}."
         )
-    sums = row_sums(probability, indptr)
-    wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
-    wrong &= indptr[1:] > indptr[:-1]
-    wrong |= np.isinf(sums)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        bad_row_sum(row // n_actions, row % n_actions, float(sums[row]), rows)
+    for first in range(0, indptr.size - 1, BLOCK):
+        pointers = indptr[first : first + BLOCK + 1]
+        sums = row_sums(probability[pointers[0] : pointers[-1]], pointers - pointers[0])
+        wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
+        wrong &= pointers[1:] > pointers[:-1]
+        wrong |= np.isinf(sums)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            bad_row_sum(*divmod(first + row, n_actions), float(sums[row]), rows)
 
 
 def bad_row_sum(state: int, action: int, total: float, rows: str) -> NoReturn:
@@ -90,7 +95,8 @@ def ends(next_state: AnyArray, terminated: BoolArray, start: FloatArray, indptr:
     if trapped.any():
         state = int(np.argmax(trapped))
         raise ModelError(f"start[{state}] is {start[state]:g}, but state {state} has no legal action")
-    stuck = dead[next_state] & ~terminated
+    stuck = dead[next_state]
+    stuck &= ~terminated
     if stuck.any():
         entry = int(np.argmax(stuck))
         raise ModelError(

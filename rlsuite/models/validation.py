@@ -32,7 +32,8 @@ def array(name: str, values: ArrayLike) -> AnyArray:
 def floats(name: str, values: ArrayLike) -> FloatArray:
     """Return `values` as a float64 array; finite, or the first offender is named."""
     converted = array(name, values).astype(np.float64, copy=False)
-    if not np.isfinite(converted).all():
+    # The extremes are NaN if any entry is, and take no memory: a mask of a large model's entries would.
+    if converted.size and not (np.isfinite(converted.min()) and np.isfinite(converted.max())):
         where = np.unravel_index(int(np.argmin(np.isfinite(converted))), converted.shape)
         index = ", ".join(str(int(i)) for i in where)
         raise ModelError(f"{name}[{index}] is {converted[where]}; every entry must be finite")

@@ -242,7 +242,10 @@ class GridLayout:
 
 
 def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
-    array = np.array(values, dtype=dtype, order="C")
+    given = np.asarray(values, dtype=dtype)
+    if given.flags.owndata and given.flags.c_contiguous and not given.flags.writeable:
+        return given
+    array = given.copy(order="C")
     array.flags.writeable = False
     return array
 

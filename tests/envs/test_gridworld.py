@@ -189,3 +189,16 @@ def test_a_million_squares_stay_below_one_and_a_half_gigabytes():
     assert env.model.n_transitions == 4_000_000
     # What the interpreter and the libraries themselves take is some hundred megabytes more.
     assert peak < 1.3e9
+
+
+def test_building_takes_little_more_memory_than_what_is_built():
+    grid_world(size=5, slip=0.2)  # imports
+    tracemalloc.start()
+    try:
+        model, layout = grid_world(size=500, slip=0.2, step_cost=1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    arrays = [*model.rows, model.start, layout.cells, layout.walls, layout.idle]
+    assert all(array.flags.owndata and not array.flags.writeable for array in arrays)
+    assert peak < 1.35 * sum(array.nbytes for array in arrays)

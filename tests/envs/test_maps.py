@@ -76,6 +76,42 @@ def test_a_goal_behind_a_teleport_is_reached():
         grid_world(["SA#aG"], legend={"A": "free", "a": "free"})
 
 
+def reaches(model, goal):
+    """Whether some start leads to the goal, by a search along the transitions."""
+    found = set(np.flatnonzero(model.start).tolist())
+    waiting = list(found)
+    while waiting:
+        state = waiting.pop()
+        ahead = {s for row in model.P[state].values() for _, s, _, _ in row} - found
+        found |= ahead
+        waiting.extend(ahead)
+    return goal in found
+
+
+@pytest.mark.parametrize("slip", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("start", ["marked", "anywhere"])
+def test_a_map_is_refused_exactly_if_no_goal_is_reached(slip, start):
+    rng = np.random.default_rng(5)
+    legend = {"A": "teleport a", "a": "teleport b", "b": "free", "C": "teleport G"}
+    answers = []
+    for _ in range(150):
+        n_rows = rng.integers(2, 7)
+        symbols = rng.choice(list("...###XAC"), (n_rows, 6))
+        symbols.flat[rng.choice(symbols.size, 4, replace=False)] = list("SGab")
+        rows = ["".join(row) for row in symbols]
+        keywords = {"slip": slip, "start": start}
+        # The same dynamics with a pit in the goal's place have no goal to be checked.
+        model, layout = grid_world(rows, legend={**legend, "G": "pit"}, **keywords)
+        goal = int(layout.states[tuple(np.argwhere(symbols == "G")[0])])
+        answers.append(reaches(model, goal))
+        if answers[-1]:
+            grid_world(rows, legend=legend, **keywords)
+        else:
+            with pytest.raises(ModelError, match="no goal can be reached from the start at row"):
+                grid_world(rows, legend=legend, **keywords)
+    assert len(set(answers)) == 2
+
+
 def test_a_map_without_a_goal_goes_on_for_ever():
     assert not grid_world(["S.."]).model.terminated.any()
 

@@ -93,6 +93,15 @@ def test_a_layout_cannot_be_changed(grid_goal):
         grid_goal.cells[0] = 0
 
 
+def test_a_layout_keeps_what_nobody_can_change_and_copies_the_rest():
+    cells = np.array([[0, 0], [0, 1]])
+    layout = GridLayout(1, 2, cells)
+    cells[0] = 1
+    assert layout.cells.tolist() == [[0, 0], [0, 1]]
+    again = GridLayout(1, 2, layout.cells)
+    assert again.cells is layout.cells
+
+
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda layout: pickle.loads(pickle.dumps(layout))])
 def test_copies_are_equal(grid_goal, clone):
     copied = clone(grid_goal)
