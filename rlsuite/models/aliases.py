@@ -9,6 +9,8 @@ AnyArray: TypeAlias = NDArray[Any]
 FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.int64]
 StateArray: TypeAlias = NDArray[np.int32]
+PointerArray: TypeAlias = NDArray[np.uint64]
+SuccessorArray: TypeAlias = NDArray[np.uint32]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 

@@ -34,7 +34,12 @@ def rows_from_arrays(
         state, action, next_state, probability, states, actions = _entries_of_dense(cast("ArrayLike", P), order)
         rows_name = ROWS_OF[order]
     is_terminal = _terminal_states(terminated, states)
-    mask = _legal_pairs(legal, states, actions, is_terminal, state, action, order)
+    mask = _legal_pairs(legal, states, actions, is_terminal, state, action)
+    paid = R
+    if legal is None:
+        paid, feasible = _feasible(R, order)
+        if feasible is not None and feasible.shape == mask.shape:
+            mask &= feasible
 
     kept = mask[state, action]
     if not kept.all():
@@ -48,7 +53,7 @@ def rows_from_arrays(
         row_checks.bad_row_sum(s, a, 0.0, f"{rows_name}; if the action is illegal there, say so with legal=")
     row_checks.probabilities(probability, indptr, actions, rows_name)
 
-    reward = _rewards(R, order, states, actions, state, action, next_state)
+    reward = _rewards(paid, order, states, actions, state, action, next_state)
     can_start = cast("BoolArray", mask.any(axis=1))
     if is_terminal is not None:
         ended = is_terminal[next_state]
@@ -146,7 +151,6 @@ def _legal_pairs(
     is_terminal: BoolArray | None,
     state: AnyArray,
     action: AnyArray,
-    order: Order,
 ) -> BoolArray:
     """Return the mask of legal actions (S, A).
 
@@ -164,6 +168,17 @@ def _legal_pairs(
     return mask
 
 
+def _feasible(R: Tables, order: Order) -> tuple[Tables, BoolArray | None]:
+    """Return R with 0 for minus infinity, and where it was not (S, A), if it is a table of pairs that has any."""
+    if is_sparse(R):
+        return R, None
+    dense = validation.array("R", cast("ArrayLike", R))
+    illegal = np.isneginf(dense) if dense.dtype.kind == "f" else np.zeros(dense.shape, dtype=np.bool_)
+    if dense.ndim != 2 or not illegal.any():
+        return dense, None
+    return np.where(illegal, 0.0, dense), ~(illegal.T if order == "ass" else illegal)
+
+
 def _rewards(
     R: Tables, order: Order, states: int, actions: int, state: AnyArray, action: AnyArray, next_state: AnyArray
 ) -> FloatArray:
@@ -176,7 +191,7 @@ def _rewards(
             if order == "sas":
                 validation.shape("R", dense, (states, actions), meaning="R[s, a]")
                 return dense[state, action]
-            validation.shape("R", dense, (actions, states), meaning="R[a, s]")
+            validation.shape("R", dense, (actions, states), meaning="R[a, s]; pass R[s, a] as R.T")
             return dense[action, state]
         return _lookup("R", dense, order, states, actions, state, action, next_state)
     return validation.floats("R", _lookup("R", R, order, states, actions, state, action, next_state))

@@ -23,12 +23,10 @@ from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, I
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp import MDP
 from rlsuite.models.policies import policy_weights
+from rlsuite.models.rewriting import END
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-END = "end"
-"""Label of the state that stands for the end of an episode."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

@@ -114,10 +114,10 @@ def rows_from_table(P: object, states: range, actions: range) -> Rows:
     lengths: list[int] = []
     entries: list[tuple[float, int, float, bool]] = []
     for s in states:
-        of_state = _entry(by_state, s, f"P has no state {s}; the observation space has {states[0]}..{states[-1]}")
+        of_state = _entry(by_state, s, f"P has no state {s}; the states are {states[0]}..{states[-1]}")
         for a in actions:
             no_action = (
-                f"P[{s}] has no action {a}; the action space has {actions[0]}..{actions[-1]} "
+                f"P[{s}] has no action {a}; the actions are {actions[0]}..{actions[-1]} "
                 "(write an empty list for an action that is illegal)"
             )
             listed = _entry(of_state, a, no_action)
@@ -135,6 +135,21 @@ def rows_from_table(P: object, states: range, actions: range) -> Rows:
         np.array([one[2] for one in entries], dtype=np.float64),
         np.array([one[3] for one in entries], dtype=np.bool_),
     )
+
+
+def rows_from_bare_table(P: object) -> tuple[Rows, int]:
+    """Return the rows and the number of actions of a table with the keys 0..S-1 and, in each, 0..A-1."""
+    states = _number_of_keys(P, "P", "state to action to list of transitions")
+    of_state = _entry(P, 0, f"P has no state 0; the states are 0..{states - 1}")
+    actions = _number_of_keys(of_state, "P[0]", "action to list of transitions")
+    return rows_from_table(P, range(states), range(actions)), actions
+
+
+def _number_of_keys(table: object, name: str, form: str) -> int:
+    keys = len(cast("Mapping[int, object]", table)) if isinstance(table, (Mapping, Sequence)) else 0
+    if not keys or isinstance(table, str):
+        raise ModelError(f"{name} is {table!r}; a mapping from {form} is needed")
+    return keys
 
 
 def _entry(table: object, key: int, missing: str) -> object:

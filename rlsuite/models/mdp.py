@@ -20,19 +20,17 @@ from rlsuite.checks import fraction, whole_number
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, Rows, StateArray
-from rlsuite.models.files import mdp_to_arrays, write_arrays
+from rlsuite.models.on_disk import OnDisk
 from rlsuite.models.transition_view import TransitionView
 from rlsuite.models.ways_in import WaysIn
 from rlsuite.models.ways_out import WaysOut
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from rlsuite.environment import TabularEnv
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MDP(WaysIn, WaysOut):
+class MDP(WaysIn, WaysOut, OnDisk):
     """A finite Markov decision process: S states, A actions, N transitions.
 
     Prefer the ways in (`from_rows`, `from_arrays`, ...) to the constructor: they take what you have, check it, and
@@ -209,16 +207,6 @@ class MDP(WaysIn, WaysOut):
             state_labels=validation.labels("state_labels", state_labels, states),
             action_labels=validation.labels("action_labels", action_labels, actions),
         )
-
-    def write(self, path: str | PathLike[str]) -> None:
-        """Write the model to a ``.npz`` file, which appears complete or not at all.
-
-        Raises
-        ------
-        FileError
-            If the name does not end in ``.npz``, or the file cannot be written.
-        """
-        write_arrays(path, "MDP", mdp_to_arrays(self))
 
     def replace(self, **changes: Any) -> MDP:
         """Return a copy with some fields changed, checked anew.

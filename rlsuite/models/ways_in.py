@@ -1,4 +1,4 @@
-"""Every way into an `MDP` besides its rows, as class methods that it inherits.
+"""Every way into an `MDP` besides rows, arrays and files, as class methods that it inherits.
 
 Each one hands its arguments to the module that knows the form, gets rows back, and goes through the one door:
 `MDP.from_rows`. The signatures stand together here; the forms are explained in their modules.
@@ -13,90 +13,27 @@ from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
 from rlsuite.models import validation
-from rlsuite.models.arrays import Order, Tables, rows_from_arrays
 from rlsuite.models.experience import Experience, rows_from_experience
-from rlsuite.models.files import mdp_from_arrays, read_arrays
 from rlsuite.models.functions import RewardFunction, Terminal, Transitions, explore, labels_of
-from rlsuite.models.gymnasium_table import name_of, opened, read_table, reject_partially_observable
+from rlsuite.models.gymnasium_table import (
+    name_of,
+    opened,
+    read_table,
+    reject_partially_observable,
+    rows_from_bare_table,
+)
 from rlsuite.models.successors import Reward, Successors, rows_from_successors
+from rlsuite.models.ways_in_arrays import ArraysIn
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from gymnasium import Env
     from gymnasium.envs.registration import EnvSpec
 
     from rlsuite.models.mdp import MDP
 
 
-class WaysIn:
+class WaysIn(ArraysIn):
     """The ways into an `MDP` that start from something else than rows."""
-
-    @classmethod
-    def from_arrays(
-        cls,
-        P: Tables,
-        R: Tables,
-        *,
-        gamma: float,
-        order: Order = "sas",
-        start: ArrayLike | None = None,
-        terminated: Tables | None = None,
-        legal: ArrayLike | None = None,
-        reward_std: ArrayLike | None = None,
-        bernoulli: ArrayLike | None = None,
-        state_labels: Sequence[str] | None = None,
-        action_labels: Sequence[str] | None = None,
-    ) -> MDP:
-        """Build a model from transition and reward matrices.
-
-        Parameters
-        ----------
-        P : array_like (S, A, S) or (A, S, S), or sequence of A sparse (S, S) matrices
-            Pr[s' | s, a]. The first form is ``order="sas"``, the second ``order="ass"``.
-        R : array_like (S,), (S, A) or (S, A, S), or sequence of A sparse (S, S) matrices
-            Reward for leaving s, for a in s, or for going from s by a to s'; with ``order="ass"`` the shapes are
-            (S,), (A, S) and (A, S, S).
-        gamma : float
-            Discount factor in [0, 1].
-        order : {"sas", "ass"}
-            Which index of `P` and `R` is the action: the middle one or the first.
-        start : int or array_like (S,), optional
-            One state or a distribution; by default uniform over the states that have a legal action and are not
-            terminal.
-        terminated : array_like (S,) bool, or bool of the shape of P, optional
-            Terminal states (whatever enters them ends the episode), or one flag per transition. By default the
-            transitions into states without legal actions terminate.
-        legal : array_like (S, A) bool, optional
-            Mask of legal actions; the rows of the others are ignored. By default all actions are legal, except in
-            terminal states whose rows are all zero.
-        reward_std, bernoulli, state_labels, action_labels
-            As in `from_rows`.
-
-        Examples
-        --------
-        >>> from rlsuite.models import MDP
-        >>> P = [[[0.5, 0.5], [1, 0]], [[0, 1], [0, 1]]]
-        >>> MDP.from_arrays(P, [[5, 10], [-1, -1]], gamma=0.95).expected_reward().tolist()
-        [[5.0, 10.0], [-1.0, -1.0]]
-        """
-        from rlsuite.models.mdp import MDP
-
-        rows, n_actions, can_start = rows_from_arrays(P, R, order=order, terminated=terminated, legal=legal)
-        return MDP.from_rows(
-            rows.indptr,
-            rows.next_state,
-            rows.probability,
-            rows.reward,
-            terminated=rows.terminated,
-            n_actions=n_actions,
-            gamma=gamma,
-            start=validation.start_distribution(start, can_start),
-            reward_std=reward_std,
-            bernoulli=bernoulli,
-            state_labels=state_labels,
-            action_labels=action_labels,
-        )
 
     @classmethod
     def from_successors(
@@ -277,6 +214,58 @@ class WaysIn:
         )
 
     @classmethod
+    def from_table(
+        cls,
+        P: object,
+        *,
+        gamma: float,
+        start: ArrayLike | None = None,
+        state_labels: Sequence[str] | None = None,
+        action_labels: Sequence[str] | None = None,
+    ) -> MDP:
+        """Build a model from a bare table in Gymnasium's convention, as `to_table` returns it.
+
+        Parameters
+        ----------
+        P : mapping or sequence
+            ``P[s][a]`` is a list of ``(probability, next_state, reward, terminated)`` for s in 0..S-1 and a in
+            0..A-1; the list of an illegal action is empty. Lists are kept as they are.
+        gamma : float
+            Discount factor in [0, 1].
+        start : int or array_like (S,), optional
+            One state or a distribution; by default uniform over the states that have a legal action.
+        state_labels, action_labels
+            As in `from_rows`.
+
+        Raises
+        ------
+        ModelError
+            If the table is malformed; the message names the entry.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> P = {0: {0: [(0.5, 0, -1, False), (0.5, 1, 0, True)]}, 1: {0: []}}
+        >>> MDP.from_table(P, gamma=1.0, start=0).legal.tolist()
+        [[True], [False]]
+        """
+        from rlsuite.models.mdp import MDP
+
+        rows, n_actions = rows_from_bare_table(P)
+        return MDP.from_rows(
+            rows.indptr,
+            rows.next_state,
+            rows.probability,
+            rows.reward,
+            terminated=rows.terminated,
+            n_actions=n_actions,
+            gamma=gamma,
+            start=start,
+            state_labels=state_labels,
+            action_labels=action_labels,
+        )
+
+    @classmethod
     def from_experience(
         cls,
         transitions: Experience,
@@ -336,14 +325,3 @@ class WaysIn:
             gamma=gamma,
             start=start,
         )
-
-    @classmethod
-    def read(cls, path: str | PathLike[str]) -> MDP:
-        """Read a model that `write` wrote.
-
-        Raises
-        ------
-        FileError
-            If the file is missing, truncated, from elsewhere, or holds no valid model.
-        """
-        return mdp_from_arrays(path, read_arrays(path, "MDP"))

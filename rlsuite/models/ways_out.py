@@ -1,18 +1,54 @@
-"""What the rows of an `MDP` give as matrices and dense arrays."""
+"""What the rows of an `MDP` give as matrices, dense arrays, and the layouts of other libraries."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from rlsuite.checks import whole_number
-from rlsuite.errors import ParameterError
+from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.models.arrays import ROWS_OF, Order
+from rlsuite.models.rewriting import close, fill_illegal, refuse_illegal
+from rlsuite.models.transition_view import Transition
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from rlsuite.models.mdp import MDP
+
+
+class Arrays(NamedTuple):
+    """A model as dense arrays."""
+
+    P: FloatArray
+    """Pr[s' | s, a]: (S, A, S) or (A, S, S) float64"""
+    R: FloatArray
+    """Mean reward given (s, a, s'), of the same shape; 0 where the transition is impossible"""
+
+
+class Matrices(NamedTuple):
+    """A model as one sparse matrix per action."""
+
+    P: tuple[csr_array[np.float64], ...]
+    """Pr[s' | s, a]: A sparse (S, S) matrices"""
+    R: FloatArray
+    """(S, A) float64, the mean reward of each pair"""
+
+
+class Pairs(NamedTuple):
+    """A model as one row per legal pair, ordered by state and action."""
+
+    R: FloatArray
+    """(L,) float64, the mean reward of each pair"""
+    Q: csr_array[np.float64]
+    """Pr[s' | pair]: sparse (L, S)"""
+    s_indices: IndexArray
+    """(L,) int64, the state of each pair"""
+    a_indices: IndexArray
+    """(L,) int64, the action of each pair"""
 
 
 class WaysOut:
@@ -79,3 +115,126 @@ class WaysOut:
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
         return matrix
+
+    # ---------------------------------------------------------------------------------- layouts of other libraries
+
+    def without_termination(self) -> MDP:
+        """Return a model of the same values in which no transition terminates.
+
+        What follows the end of an episode is worth 0, and so is a state that is never left and pays nothing. A state
+        becomes one, for every action, if nothing can be earned in it: it has no legal action, or all its transitions
+        terminate and pay 0. Other terminated transitions lead to one extra state, the last, labelled "end" if states
+        have labels. Everything that writes a layout without termination starts with this.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> P = {0: {0: [(1.0, 1, 2.0, True)]}, 1: {0: [(1.0, 0, 3.0, False)]}}
+        >>> MDP.from_table(P, gamma=0.9).without_termination().next_state.tolist()
+        [2, 0, 2]
+        """
+        return close(cast("MDP", self)).mdp
+
+    def with_all_legal(self) -> MDP:
+        """Return a model of the same optimal values in which every action of a state that leads on is legal.
+
+        An illegal action gets the transitions of the first legal action of its state: a policy that takes it means
+        that one. The values of policies that choose at random among all actions do change.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> mdp = MDP.from_successors([[None, 1], [0, 1]], [1, 0], gamma=0.9)
+        >>> mdp.with_all_legal().P[0][0]
+        [(1.0, 1, 1.0, False)]
+        """
+        return fill_illegal(cast("MDP", self))
+
+    def to_arrays(self, order: Order = "sas") -> Arrays:
+        """Return P and R as dense arrays of the same layout, for libraries that know no termination.
+
+        ``order="ass"`` is the dense layout of MDPtoolbox. Unlike `dense`, the result stands for the model
+        `without_termination`, so it may have one state more. Rewards are means.
+
+        Raises
+        ------
+        ModelError
+            If an action is illegal, as the layout has no form for that; see `with_all_legal` and `to_pairs`.
+        ParameterError
+            If `order` is unknown.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> P, R = MDP.from_successors([[1, 0], [None, None]], [[5, 0], [0, 0]], gamma=0.9).to_arrays("ass")
+        >>> P.tolist()
+        [[[0.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]]
+        >>> R[0].tolist()
+        [[0.0, 5.0], [0.0, 0.0]]
+        """
+        if order not in ROWS_OF:
+            raise ParameterError(unknown("order", order, ROWS_OF))
+        by_state = Arrays(*self._complete("a dense array").dense())
+        if order == "sas":
+            return by_state
+        return Arrays(*(np.ascontiguousarray(one.transpose(1, 0, 2)) for one in by_state))
+
+    def to_matrices(self) -> Matrices:
+        """Return one sparse transition matrix per action, and R[s, a]: the sparse layout of MDPtoolbox.
+
+        Termination and illegal actions are treated as by `to_arrays`. `MDP.from_arrays` reads the result.
+
+        Raises
+        ------
+        ModelError
+            If an action is illegal.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> P, R = MDP.from_successors([[1], [None]], [[5], [0]], gamma=0.9).to_matrices()
+        >>> P[0].toarray().tolist(), R.tolist()
+        ([[0.0, 1.0], [0.0, 1.0]], [[5.0], [0.0]])
+        """
+        closed = self._complete("a matrix per action")
+        by_pair = closed.matrix_of(closed.probability)
+        return Matrices(
+            tuple(by_pair[a :: closed.n_actions] for a in range(closed.n_actions)), closed.expected_reward()
+        )
+
+    def to_pairs(self) -> Pairs:
+        """Return one row per legal pair: the layout of QuantEcon's ``DiscreteDP(R, Q, beta, s_indices, a_indices)``.
+
+        The result stands for the model `without_termination`, so it may have one state more. Illegal actions are not
+        listed, and rewards are means. `MDP.from_pairs` reads the result.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> pairs = MDP.from_successors([[None, 1], [0, 0]], [5, 0], gamma=0.9).to_pairs()
+        >>> pairs.R.tolist(), pairs.s_indices.tolist(), pairs.a_indices.tolist()
+        ([5.0, 0.0, 0.0], [0, 1, 1], [1, 0, 1])
+        """
+        closed = self.without_termination()
+        listed = np.flatnonzero(closed.legal)
+        s_indices, a_indices = np.divmod(listed, closed.n_actions)
+        reward = closed.expected_reward().reshape(-1)[listed]
+        return Pairs(reward, closed.matrix_of(closed.probability)[listed], s_indices, a_indices)
+
+    def to_table(self) -> dict[int, dict[int, list[Transition]]]:
+        """Return the transitions in Gymnasium's convention as plain dicts; `P` is a view that copies nothing.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> MDP.from_successors([[1], [None]], [[5], [0]], gamma=0.9).to_table()
+        {0: {0: [(1.0, 1, 5.0, True)]}, 1: {0: []}}
+        """
+        P = cast("MDP", self).P
+        return {s: dict(P[s]) for s in P}
+
+    def _complete(self, layout: str) -> MDP:
+        """Return the model without termination, in which every action must be legal."""
+        closed = self.without_termination()
+        refuse_illegal(closed, layout)
+        return closed

@@ -5,7 +5,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from rlsuite.errors import FileError
+from rlsuite.errors import FileError, ParameterError
 from rlsuite.models import MDP, POMDP
 
 
@@ -47,10 +47,26 @@ def test_missing(tmp_path):
 
 
 def test_wrong_suffix(mdp, tmp_path):
-    with pytest.raises(FileError, match=r"model\.json: models are kept in \.npz files, not \.json"):
+    with pytest.raises(FileError, match=r"model\.json: unknown suffix '\.json' \(choices: \.mdp, \.npz, \.tra\)"):
         mdp.write(tmp_path / "model.json")
-    with pytest.raises(FileError, match=r"model: models are kept in \.npz files, not files without suffix"):
+    with pytest.raises(FileError, match=r"model: unknown suffix '' \(choices: \.mdp, \.npz, \.tra\)"):
         MDP.read(tmp_path / "model")
+
+
+def test_wrong_suffix_of_pomdps(tiger, tmp_path):
+    with pytest.raises(FileError, match=r"tiger\.json: models are kept in \.npz files, not \.json"):
+        tiger.write(tmp_path / "tiger.json")
+    with pytest.raises(FileError, match=r"tiger: models are kept in \.npz files, not files without suffix"):
+        POMDP.read(tmp_path / "tiger")
+
+
+def test_the_discount_can_be_replaced(mdp, written):
+    assert MDP.read(written, gamma=0.5).gamma == 0.5
+
+
+def test_parameters_of_other_files_are_refused(written):
+    with pytest.raises(ParameterError, match=r"end='goal' is about \.tra files, and .*model\.npz is a \.npz file"):
+        MDP.read(written, end="goal")
 
 
 def test_missing_folder(mdp, tmp_path):

@@ -142,14 +142,14 @@ def test_an_empty_list_is_an_illegal_action():
 
 ROW = [(1.0, 0, 0.0, False)]
 MALFORMED = {
-    "P[1] has no action 0; the action space has 0..0 (write an empty list for an action that is illegal)": {
+    "P[1] has no action 0; the actions are 0..0 (write an empty list for an action that is illegal)": {
         0: {0: ROW},
         1: {},
     },
     "P has 1 states, but the observation space has 2": {0: {0: ROW}},
-    "P has no state 1; the observation space has 0..1": {0: {0: ROW}, 2: {0: ROW}},
+    "P has no state 1; the states are 0..1": {0: {0: ROW}, 2: {0: ROW}},
     "P[0][0] is 1.0; a list of transitions is needed": {0: {0: 1.0}, 1: {0: ROW}},
-    "P[0] has no action 0; the action space has 0..0 (write an empty list for an action that is illegal)": {
+    "P[0] has no action 0; the actions are 0..0 (write an empty list for an action that is illegal)": {
         0: None,
         1: {0: ROW},
     },

@@ -1,0 +1,234 @@
+"""From text to declarations and entries.
+
+::
+
+    file        (discount: number | values: reward|cost | states: names | actions: names | observations: names
+                 | start | entry)*
+    names       how many, or a name for each
+    start       start: probabilities | uniform | states, start include: states, start exclude: states
+    entry       T: action : state : state p   |  T: action : state row   |  T: action matrix
+                O: action : state : obs p     |  O: action : state row   |  O: action matrix
+                R: action : state : state [: obs] number, or a row or a matrix over the last one or two
+    row         numbers | uniform | reset
+    matrix      numbers | uniform | reset | identity
+
+The kinds must be declared before they are named, and the start before the first ``reset``, which stands for it; beyond
+that the order is free. In a file without observations, rewards are about (action, state, state); a fourth slot is
+understood if it is ``*``.
+
+Files written by programs consist of long runs of entries in the first form. Such a run is split in one step; if
+anything in it is unusual, it is read again entry by entry, which finds the place of an error.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+
+from rlsuite.errors import unknown
+from rlsuite.models.aliases import FloatArray
+from rlsuite.models.cassandra.entries import Entries
+from rlsuite.models.cassandra.names import ANY, Declared, Names, declaration, listed
+from rlsuite.models.cassandra.runs import run_at
+from rlsuite.models.cassandra.text import NUMBER, Text, Token, shown
+from rlsuite.models.decimals import ROUNDING
+
+KEYWORDS = ("discount", "values", "states", "actions", "observations", "start", "T", "O", "R")
+FILLINGS = ("uniform", "identity", "reset")
+
+
+class Parsed:
+    """What a file says; `parse` fills it.
+
+    Parameters
+    ----------
+    text : Text
+        The text of the file, read to its end by `parse`.
+    """
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self.discount: float | None = None
+        self.costs = False
+        self.kinds: dict[str, Names] = {}
+        self.observations_at = -1
+        self.start: FloatArray | None = None
+        self.entries: dict[str, Entries] = {}
+        self._seen: set[str] = set()
+        self._one_by_one_until = 0
+        self._reset = False
+
+    @property
+    def declared(self) -> Declared:
+        """The states, actions and observations; both of the former have been declared."""
+        return Declared(self.kinds["action"], self.kinds["state"], self.kinds.get("observation"))
+
+    def parse(self) -> Parsed:
+        """Read the text to its end and return self."""
+        text = self.text
+        while text.peek().text:
+            if self._run():
+                continue
+            token = text.take()
+            if token.text not in KEYWORDS:
+                self._no_statement(token)
+            if token.text in ("T", "O", "R"):
+                text.colon(repr(token.text))
+                self._entry(token)
+                continue
+            if token.text in self._seen:
+                text.fail(token.at, f"{token.text!r} is given twice")
+            self._seen.add(token.text)
+            if token.text == "start":
+                self._start(token)
+                continue
+            text.colon(repr(token.text))
+            if token.text == "discount":
+                self.discount = text.number("the discount", (0.0, 1.0))
+            elif token.text == "values":
+                self._values()
+            else:
+                if self.entries:
+                    text.fail(token.at, f"{token.text!r} must stand before the first T:, O: or R:")
+                if token.text == "observations":
+                    self.observations_at = token.at
+                self.kinds[token.text[:-1]] = declaration(text, token.text[:-1])
+        for keyword in ("states", "actions"):
+            if keyword not in self._seen:
+                text.fail(text.peek().at, f"the file ends without '{keyword}:'")
+        return self
+
+    # ------------------------------------------------------------------------------------------ declarations
+
+    def _no_statement(self, token: Token) -> NoReturn:
+        if NUMBER.fullmatch(token.text):
+            self.text.fail(token.at, f"expected a statement such as 'T:', found one number too many: {token.text}")
+        self.text.fail(token.at, unknown("statement", token.text, KEYWORDS))
+
+    def _values(self) -> None:
+        token = self.text.take()
+        if token.text not in ("reward", "cost"):
+            self.text.fail(token.at, f"expected 'reward' or 'cost', found {shown(token)}")
+        self.costs = token.text == "cost"
+
+    def _start(self, keyword: Token) -> None:
+        text = self.text
+        form = text.take() if text.peek().text in ("include", "exclude") else None
+        text.colon(f"'start {form.text}'" if form else "'start'")
+        if "state" not in self.kinds:
+            text.fail(keyword.at, "'start' must stand behind 'states:'")
+        if self._reset:
+            text.fail(keyword.at, "'start' must stand before the first 'reset', which refers to it")
+        states = self.kinds["state"]
+        begin, tokens = text.at, listed(text)
+        if not tokens:
+            text.fail(text.peek().at, f"expected the start, found {shown(text.peek())}")
+        numeric = all(NUMBER.fullmatch(token.text) for token in tokens)
+        self.start = np.zeros(states.size)
+        if form is None and tokens[0].text == "uniform" and len(tokens) == 1:
+            self.start[:] = 1.0 / states.size
+        elif form is None and numeric and not (len(tokens) == 1 and (tokens[0].text == "0" or states.size > 1)):
+            text.at = begin
+            self.start = text.numbers(states.size, "probability", (0.0, 1.0))
+            total = float(self.start.sum())
+            if abs(total - 1.0) > ROUNDING:
+                text.fail(tokens[0].at, f"the start sums to {total:.10g}, not 1")
+        else:
+            named = [states.find(text, token, wildcard=False) for token in tokens]
+            mask = np.zeros(states.size, dtype=np.bool_)
+            mask[named] = True
+            if form is not None and form.text == "exclude":
+                mask = ~mask
+            if not mask.any():
+                text.fail(keyword.at, "'start exclude' leaves no state to start in")
+            self.start = mask / np.count_nonzero(mask)
+
+    # ----------------------------------------------------------------------------------------------- entries
+
+    def _table(self, keyword: str) -> Entries:
+        if keyword not in self.entries:
+            self.entries[keyword] = Entries(tuple(names.size for names in self.declared.slots(keyword)))
+        return self.entries[keyword]
+
+    def _entry(self, keyword: Token) -> None:
+        text = self.text
+        for kind in ("state", "action"):
+            if kind not in self.kinds:
+                text.fail(keyword.at, f"'{kind}s:' must stand before the first {keyword.text}:")
+        if keyword.text == "O" and "observation" not in self.kinds:
+            text.fail(keyword.at, "there are no observations: 'O:' needs 'observations:' before it")
+        names = self.declared.slots(keyword.text)
+        entries = self._table(keyword.text)
+        told = [names[0].find(text, text.take())]
+        while text.peek().text == ":" and len(told) < len(names):
+            text.take()
+            told.append(names[len(told)].find(text, text.take()))
+        if keyword.text == "R" and len(names) == 3 and text.peek().text == ":":
+            text.take()
+            token = text.take()
+            if token.text != "*":
+                text.fail(token.at, f"expected '*', as there are no observations; found {shown(token)}")
+        limits = None if keyword.text == "R" else (0.0, 1.0)
+        what = "reward" if keyword.text == "R" else "probability"
+        if len(told) == len(names):
+            entries.add(told, text.number(f"a {what}", limits))
+            return
+        if len(told) < len(names) - 2:
+            text.fail(text.peek().at, f"expected ':' and {names[len(told)].kind}, found {shown(text.peek())}")
+        free = names[len(told) :]
+        filling = text.peek()
+        if filling.text in FILLINGS:
+            self._fill(keyword.text, entries, told, text.take())
+            return
+        values = text.numbers(int(np.prod([one.size for one in free])), what, limits)
+        self._block(entries, told, values.reshape([one.size for one in free]))
+
+    def _block(self, entries: Entries, told: list[int], values: FloatArray) -> None:
+        """Add a row or a matrix: 0 everywhere, then what is not."""
+        entries.add([*told, *[ANY] * values.ndim], 0.0)
+        where = np.nonzero(values)
+        entries.extend([*told, *where], values[where])
+
+    def _fill(self, keyword: str, entries: Entries, told: list[int], filling: Token) -> None:
+        free = entries.dims[len(told) :]
+        anywhere = [*told, *[ANY] * len(free)]
+        if filling.text == "uniform" and keyword != "R":
+            entries.add(anywhere, 1.0 / free[-1])
+        elif filling.text == "identity" and keyword == "T" and len(free) == 2:
+            diagonal = np.arange(free[0])
+            entries.add(anywhere, 0.0)
+            entries.extend([*told, diagonal, diagonal], np.ones(free[0]))
+        elif filling.text == "reset" and keyword == "T":
+            self._reset = True
+            start = np.full(free[-1], 1.0 / free[-1]) if self.start is None else self.start
+            entries.add(anywhere, 0.0)
+            reached = np.flatnonzero(start)
+            entries.extend([*anywhere[:-1], reached], start[reached])
+        else:
+            form = "a row" if len(free) == 1 else "a matrix"
+            self.text.fail(filling.at, f"{filling.text!r} cannot stand for {form} of {keyword}")
+
+    def _run(self) -> bool:
+        """Read a run of entries in the first form, and return whether there was one without anything unusual."""
+        text = self.text
+        keyword = text.peek().text
+        if (
+            keyword not in ("T", "O", "R")
+            or text.at < self._one_by_one_until
+            or not {"state", "action"} <= {*self.kinds}
+        ):
+            return False
+        if keyword == "O" and "observation" not in self.kinds:
+            return False
+        largest = np.inf if keyword == "R" else 1.0
+        run = run_at(text.content, text.at, keyword, self.declared.slots(keyword), largest)
+        if run is None:
+            return False
+        if run.refused:
+            # Looking again before what is unusual has been read would find the rest of the run, line after line.
+            self._one_by_one_until = run.end
+            return False
+        self._table(keyword).extend(list(run.slots), run.values)
+        text.at = run.end
+        return True

@@ -1,0 +1,131 @@
+"""The text of a file, its tokens, and errors that name their line and column.
+
+A token is a colon, or anything else between colons, white space and comments. Whether a token is a keyword, a name or
+a number is for the grammar to say: real files have states called ``T`` and names that start with digits.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from rlsuite.errors import FileError
+from rlsuite.models.aliases import FloatArray
+
+_COMMENT = re.compile(r"#[^\n]*")
+_TOKEN = re.compile(r"\s*(:|[^\s:]+)")
+_NUMBERS = re.compile(r"[\s\d.eE+-]*")
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+class Token(NamedTuple):
+    """A piece of text and where it begins."""
+
+    text: str
+    at: int
+
+
+class Text:
+    """The text of a file and how far it was read.
+
+    Parameters
+    ----------
+    path
+        The file; its name goes into the errors.
+    content : str
+        What it holds.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], content: str) -> None:
+        self.path = path
+        # Comments become spaces, so that every place stays where it was.
+        self.content = _COMMENT.sub(lambda found: " " * len(found[0]), content) if "#" in content else content
+        self.at = 0
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> Text:
+        """Return the text of a file.
+
+        Raises
+        ------
+        FileError
+            If there is no such file, or it is not text.
+        """
+        try:
+            return cls(path, Path(path).read_text(encoding="utf-8-sig"))
+        except FileNotFoundError as cause:
+            raise FileError(f"there is no file {path}") from cause
+        except OSError as cause:
+            raise FileError(f"{path} cannot be read: {cause.strerror or cause}") from cause
+        except UnicodeDecodeError as cause:
+            raise FileError(f"{path} is not a text file: {cause}") from cause
+
+    def fail(self, at: int, reason: str) -> NoReturn:
+        """Raise `FileError` for what stands at the offset `at`."""
+        line = self.content.count("\n", 0, at) + 1
+        column = at - self.content.rfind("\n", 0, at)
+        raise FileError(f"{self.path}:{line}:{column}: {reason}")
+
+    def peek(self, skip: int = 0) -> Token:
+        """Return the next token but `skip`, without moving; the token at the end is empty."""
+        at = self.at
+        for _ in range(skip):
+            found = _TOKEN.match(self.content, at)
+            at = found.end() if found else len(self.content)
+        found = _TOKEN.match(self.content, at)
+        return Token(found[1], found.start(1)) if found else Token("", len(self.content.rstrip()))
+
+    def take(self) -> Token:
+        """Return the next token and move behind it."""
+        token = self.peek()
+        self.at = max(self.at, token.at + len(token.text))
+        return token
+
+    def colon(self, after: str) -> None:
+        """Move behind a colon, which must stand here."""
+        token = self.take()
+        if token.text != ":":
+            self.fail(token.at, f"expected ':' after {after}, found {shown(token)}")
+
+    def number(self, what: str, limits: tuple[float, float] | None = None) -> float:
+        """Return the number that stands here.
+
+        Raises
+        ------
+        FileError
+            If it is no number, infinite, or outside of `limits`.
+        """
+        token = self.take()
+        if not NUMBER.fullmatch(token.text):
+            self.fail(token.at, f"expected {what}, found {shown(token)}")
+        value = float(token.text)
+        if not np.isfinite(value):
+            self.fail(token.at, f"{what} is {token.text}, too large for a float")
+        if limits is not None and not limits[0] <= value <= limits[1]:
+            self.fail(token.at, f"{what} is {token.text}, not in [{limits[0]:g}, {limits[1]:g}]")
+        return value
+
+    def numbers(self, count: int, what: str, limits: tuple[float, float] | None = None) -> FloatArray:
+        """Return the `count` numbers that stand here: (count,) float64."""
+        found = _NUMBERS.match(self.content, self.at)
+        words = found[0].split() if found else []
+        if len(words) == count and found:
+            try:
+                values = np.array(words, dtype=np.float64)
+            except ValueError:
+                values = np.full(count, np.nan)
+            low, high = limits or (-np.finfo(float).max, np.finfo(float).max)
+            if ((values >= low) & (values <= high)).all():
+                self.at = found.end()
+                return values
+        # One by one, to find the offender, or to leave alone what follows the last one.
+        return np.array([self.number(f"{what} {k + 1} of {count}", limits) for k in range(count)])
+
+
+def shown(token: Token) -> str:
+    """Return a token as it is named in errors."""
+    return repr(token.text) if token.text else "the end of the file"

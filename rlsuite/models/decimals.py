@@ -1,0 +1,48 @@
+"""Probabilities that went through text: rows whose sum is off by the rounding of a few decimals."""
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+
+from rlsuite.errors import FileError
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.validation import ROW_SUM_TOLERANCE, excess, row_sums
+
+ROUNDING = 1e-5
+"""How far the sum of a row may be off in a text file; the tolerance of pomdp-solve and of PRISM."""
+
+
+def rescaled(
+    file: str | os.PathLike[str], probability: FloatArray, indptr: IndexArray, name: Callable[[int], str]
+) -> FloatArray:
+    """Return the probabilities with the rows that were rounded divided by their sums.
+
+    Rows that sum to 1 within the tolerance of the models, and empty ones, keep every bit.
+
+    Parameters
+    ----------
+    file
+        Named in the error.
+    probability : ndarray (N,) float64
+        Probabilities of all rows.
+    indptr : ndarray (rows + 1,) int64
+        Where each row begins and ends.
+    name : callable
+        Describes the row of a number.
+
+    Raises
+    ------
+    FileError
+        If a row is off by more than the rounding of a text file explains.
+    """
+    filled = indptr[1:] > indptr[:-1]
+    sums = np.where(filled, row_sums(probability, indptr), 1.0)
+    off = np.abs(sums - 1.0)
+    if (off > ROUNDING).any():
+        row = int(np.argmax(off > ROUNDING))
+        total = float(sums[row])
+        raise FileError(f"{file}: {name(row)} sums to {total:.10g}, not 1 ({excess(total)})")
+    if (off <= ROW_SUM_TOLERANCE).all():
+        return probability
+    return probability / np.repeat(np.where(off > ROW_SUM_TOLERANCE, sums, 1.0), np.diff(indptr))

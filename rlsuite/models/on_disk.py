@@ -1,0 +1,138 @@
+"""The files of an `MDP`, told apart by their suffix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from rlsuite.errors import FileError, ModelError, ParameterError, unknown
+from rlsuite.models.cassandra import read_mdp, write_mdp
+from rlsuite.models.explicit import read_explicit, write_explicit
+from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, read_arrays, write_arrays
+
+if TYPE_CHECKING:
+    from rlsuite.models.mdp import MDP
+
+SUFFIXES = (".mdp", ".npz", ".tra")
+
+
+class OnDisk:
+    """The methods of `MDP` that read and write files."""
+
+    @classmethod
+    def read(
+        cls,
+        path: str | PathLike[str],
+        *,
+        gamma: float | None = None,
+        labels: str | PathLike[str] | None = None,
+        rewards: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+        end: str | None = None,
+    ) -> MDP:
+        """Read a model from a file; its suffix says which kind of file it is.
+
+        =========  ==========================================================================================
+        ``.npz``   what `write` wrote, bit for bit
+        ``.mdp``   Cassandra's text format without observations. Probabilities may be off by the rounding of
+                   a few decimals and are then rescaled; costs become negative rewards.
+        ``.tra``   explicit transitions of PRISM or Storm, with labels and rewards in files beside it. Choices
+                   that are told apart by action names get these as action labels; otherwise choice k of a
+                   state is action k. States without choices are ends.
+        =========  ==========================================================================================
+
+        Parameters
+        ----------
+        path
+            The file.
+        gamma : float, optional
+            Discount factor in [0, 1] in place of that of the file; ``.tra`` files have none and need it.
+        labels : path, optional
+            Label file of a ``.tra`` file; by default that with the suffix ``.lab`` beside it, if there is one. Episodes
+            start in the states labelled "init"; without labels in any state that has a choice.
+        rewards : path or sequence of paths, optional
+            Reward files of a ``.tra`` file, of states (paid on leaving) or of transitions; they are added up. By
+            default those with the suffixes ``.rew``, ``.srew``, ``.trew``, ``.rews`` and ``.rewt`` beside it.
+        end : str, optional
+            Label of the terminal states of a ``.tra`` file: entering one ends the episode, and what the file says
+            about leaving it is dropped.
+
+        Raises
+        ------
+        FileError
+            If the file is missing, malformed (with its line), truncated, from elsewhere, or holds no valid model.
+        ParameterError
+            If `gamma` is out of range or missing, or a parameter is not about this kind of file.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from rlsuite.models import MDP
+        >>> text = '''
+        ... discount: 0.9
+        ... values: reward
+        ... states: left right
+        ... actions: stay go
+        ... start: left
+        ... T: stay identity
+        ... T: go : left : right 1
+        ... T: go : right uniform
+        ... R: * : right : * 5
+        ... '''
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "two.mdp").write_text(text)
+        ...     mdp = MDP.read(Path(folder, "two.mdp"))
+        >>> mdp.P[1][1]
+        [(0.5, 0, 5.0, False), (0.5, 1, 5.0, False)]
+        """
+        suffix = _suffix(path)
+        if suffix == ".tra":
+            return read_explicit(path, gamma=gamma, labels=labels, rewards=rewards, end=end)
+        for name, value in (("labels", labels), ("rewards", rewards), ("end", end)):
+            if value is not None:
+                raise ParameterError(f"{name}={value!r} is about .tra files, and {path} is a {suffix} file")
+        if suffix == ".mdp":
+            return read_mdp(path, gamma)
+        mdp = mdp_from_arrays(path, read_arrays(path, "MDP"))
+        return mdp if gamma is None else mdp.replace(gamma=gamma)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file, which appears complete or not at all; the suffix says which kind of file.
+
+        ``.npz`` keeps every bit. The text formats keep every value to the last bit, but know no termination: see
+        `without_termination` for what becomes of it. They list each successor of a pair once, in ascending order.
+        Labels are kept where they are names in the format.
+
+        =========  ==========================================================================================
+        ``.mdp``   Cassandra's text format; illegal actions have no form in it
+        ``.tra``   PRISM's explicit transitions, with ``.lab`` and ``.rew`` beside it. Ends are labelled "end", so
+                   that ``read(path, gamma=..., end="end")`` makes them ends again; neither the discount nor names
+                   of states are kept. For Storm, replace the first line of the ``.tra`` file by ``mdp``, remove
+                   that of the ``.rew`` file, and have no negative rewards.
+        =========  ==========================================================================================
+
+        Raises
+        ------
+        FileError
+            If the suffix is unknown, the file cannot be written, or the model cannot be expressed in the format
+            (illegal actions in ``.mdp``; random rewards in both; a start in ``.tra`` that is not uniform over some
+            states). The message says what to do.
+        """
+        mdp = cast("MDP", self)
+        suffix = _suffix(path)
+        if suffix == ".npz":
+            write_arrays(path, "MDP", mdp_to_arrays(mdp))
+            return
+        try:
+            (write_mdp if suffix == ".mdp" else write_explicit)(mdp, path)
+        except ModelError as cause:
+            raise FileError(f"cannot write {path}: {cause}") from cause
+
+
+def _suffix(path: str | PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise FileError(f"{path}: {unknown('suffix', suffix, SUFFIXES)}")
+    return suffix

@@ -1,0 +1,153 @@
+"""Models rewritten, values unchanged, so that layouts poorer than rows over (state, action) can hold them.
+
+Most formats know neither the end of an episode nor illegal actions. Termination becomes a state that is never left
+and pays nothing: what follows an end is worth 0 either way. An illegal action becomes a second name of a legal one:
+the best of a set does not change when a member is listed twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rlsuite.errors import ModelError
+from rlsuite.models import validation
+from rlsuite.models.aliases import BoolArray
+from rlsuite.models.functions import labels_of
+
+if TYPE_CHECKING:
+    from rlsuite.models.mdp import MDP
+
+END = "end"
+"""Label of a state that is added to stand for the end of an episode."""
+
+
+class Closed(NamedTuple):
+    """A model in which no transition terminates."""
+
+    mdp: MDP
+    absorbing: BoolArray
+    """(S,) bool: the states that stand for the end of an episode"""
+
+
+def close(mdp: MDP) -> Closed:
+    """Return the model in which terminated transitions lead to states that are never left and pay nothing.
+
+    A state is such a state already, or is made one, if nothing can be earned in it any more: it has no legal action,
+    or all its transitions terminate and pay 0. Other terminated transitions are led to one extra state, the last.
+    """
+    states, actions = mdp.n_states, mdp.n_actions
+    if not mdp.terminated.any() and validation.leads_on(mdp.indptr, actions).all():
+        return Closed(mdp, np.zeros(states, dtype=np.bool_))
+    pair = mdp.pairs()
+    over = np.ones(states, dtype=np.bool_)
+    over[pair[~mdp.terminated | (mdp.reward != 0.0)] // actions] = False
+    redirected = mdp.terminated & ~over[mdp.next_state]
+    extra = int(redirected.any())
+    absorbing = np.append(over, np.ones(extra, dtype=np.bool_))
+
+    lengths = np.append(np.diff(mdp.indptr), np.ones(extra * actions, dtype=np.int64)).reshape(-1, actions)
+    lengths[absorbing] = 1
+    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    # Rows keep their order and their inner order; those of absorbing states are self-loops for every action.
+    kept = ~over[pair // actions]
+    place = (np.arange(mdp.n_transitions) + (indptr[:-1][: mdp.indptr.size - 1] - mdp.indptr[:-1])[pair])[kept]
+    loops = np.flatnonzero(np.repeat(absorbing, actions))
+    next_state = np.empty(int(indptr[-1]), dtype=np.int32)
+    probability = np.ones(next_state.size)
+    reward = np.zeros(next_state.size)
+    next_state[indptr[loops]] = loops // actions
+    next_state[place] = np.where(redirected, states, mdp.next_state)[kept]
+    probability[place] = mdp.probability[kept]
+    reward[place] = mdp.reward[kept]
+
+    noisy = ~np.repeat(absorbing, actions)
+    labels = mdp.state_labels
+    closed = type(mdp).from_rows(
+        indptr,
+        next_state,
+        probability,
+        reward,
+        n_actions=actions,
+        gamma=mdp.gamma,
+        terminated=np.zeros(next_state.size, dtype=np.bool_),
+        start=np.append(mdp.start, np.zeros(extra)),
+        reward_std=None if mdp.reward_std is None else np.append(mdp.reward_std, np.zeros(extra * actions)) * noisy,
+        bernoulli=None
+        if mdp.bernoulli is None
+        else np.append(mdp.bernoulli, np.zeros(extra * actions, dtype=np.bool_)) & noisy,
+        state_labels=labels_of([*labels, END]) if labels is not None and extra else labels,
+        action_labels=mdp.action_labels,
+    )
+    return Closed(closed, absorbing)
+
+
+def fill_illegal(mdp: MDP) -> MDP:
+    """Return the model in which each illegal action does what the first legal action of its state does."""
+    if mdp.legal.all():
+        return mdp
+    first = np.argmax(mdp.legal, axis=1)
+    own = np.arange(mdp.legal.size).reshape(mdp.legal.shape)
+    model_row = np.where(mdp.legal, own, own[:, :1] + first[:, None]).reshape(-1)
+    lengths = np.diff(mdp.indptr)[model_row]
+    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    entry = np.repeat(mdp.indptr[model_row] - indptr[:-1], lengths) + np.arange(int(indptr[-1]))
+    return mdp.replace(
+        indptr=indptr,
+        next_state=mdp.next_state[entry],
+        probability=mdp.probability[entry],
+        reward=mdp.reward[entry],
+        terminated=mdp.terminated[entry],
+        reward_std=None if mdp.reward_std is None else mdp.reward_std[model_row],
+        bernoulli=None if mdp.bernoulli is None else mdp.bernoulli[model_row],
+    )
+
+
+def merge(mdp: MDP) -> MDP:
+    """Return the model, in which nothing terminates, with one transition per successor, in ascending order.
+
+    Impossible transitions are left out, probabilities added, and rewards replaced by their mean. Rows that are in
+    this form already keep every bit.
+    """
+    possible = mdp.probability > 0.0
+    key = mdp.pairs() * mdp.n_states + mdp.next_state
+    if possible.all() and (key[1:] > key[:-1]).all():
+        return mdp
+    key, probability, reward = key[possible], mdp.probability[possible], mdp.reward[possible]
+    kept, first, group, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    total = np.bincount(group, weights=probability)
+    mean = np.bincount(group, weights=probability * reward) / total
+    # p r / p need not be r: where there was nothing to merge, nothing is computed.
+    alone = count == 1
+    indptr = np.zeros(mdp.indptr.size, dtype=np.int64)
+    np.cumsum(np.bincount(kept // mdp.n_states, minlength=indptr.size - 1), out=indptr[1:])
+    return mdp.replace(
+        indptr=indptr,
+        next_state=kept % mdp.n_states,
+        probability=np.where(alone, probability[first], total),
+        reward=np.where(alone, reward[first], mean),
+        terminated=np.zeros(kept.size, dtype=np.bool_),
+    )
+
+
+def refuse_illegal(mdp: MDP, layout: str) -> None:
+    """Raise `ModelError` naming the first illegal action, which `layout` has no form for."""
+    if not mdp.legal.all():
+        state, action = (int(i) for i in np.argwhere(~mdp.legal)[0])
+        raise ModelError(
+            f"action {action} is illegal in state {state}, and {layout} has no form for that: "
+            "use with_all_legal() first, which repeats a legal action there, or to_pairs() or a .tra file, "
+            "which list the legal pairs"
+        )
+
+
+def refuse_noise(mdp: MDP, layout: str) -> None:
+    """Raise `ModelError` if rewards are random, which `layout` has no form for."""
+    if mdp.random_rewards:
+        raise ModelError(
+            f"some rewards are random, and {layout} holds mean rewards only: "
+            "keep the means with replace(reward_std=None, bernoulli=None), or write a .npz file"
+        )
