@@ -58,3 +58,21 @@ def fraction(name: str, value: object) -> float:
     if not 0.0 <= number <= 1.0:
         raise ParameterError(f"{name}={number:g} is not in [0, 1]")
     return number
+
+
+def positive_number(name: str, value: object) -> float:
+    """Return `value` as a positive float; infinity is one.
+
+    Raises
+    ------
+    ParameterError
+        If `value` is no number, NaN, or not above 0.
+
+    Examples
+    --------
+    >>> positive_number("tol", 1e-6)
+    1e-06
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not float(value) > 0.0:
+        raise ParameterError(f"{name}={value!r} is not a positive number")
+    return float(value)

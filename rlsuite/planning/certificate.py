@@ -1,59 +1,110 @@
 """From a vector of values to a solution that says how wrong it can be.
 
-For any V the Bellman operator T, a contraction with modulus beta and fixed point V*, gives (P94 section 6.3, from the
-triangle inequality)
+Let V be any vector and pi a policy with T_pi V = TV, and let every entry of TV - V lie in [least, greatest]. Then,
+since V_pi - TV = gamma C_pi (I - gamma C_pi)^-1 (TV - V), and V* - TV is bounded by the same from above,
 
-    ||TV - V*|| <= beta / (1 - beta) ||TV - V||.
+    TV + lower <= V_pi <= V* <= TV + upper,    lower = m(least), upper = m(greatest),
 
-The arithmetic is not exact: instead of QV we have q with |q - QV| <= delta everywhere (`Lookahead.rounding`). With
-value = max_a q and residual = ||value - V||, the difference between TV and V is at most residual + delta, so that
+where m(x) = beta / (1 - beta) x with the largest beta = gamma sum_s' c(s' | s, a) if x makes the interval wider that
+way, that is for x < 0 in the lower and x > 0 in the upper bound, and the smallest beta otherwise (MacQueen 1966 and
+Porteus 1971; P94 section 6.6.2, where all row sums are 1). So upper - lower bounds both the distance of any value in
+between from V*, and the loss of the policy. Where nothing ends, a change that is the same everywhere makes it zero.
 
-    ||value - V*|| <= delta + beta / (1 - beta) (residual + delta) = (beta residual + delta) / (1 - beta),
-
-and the same bound holds for ||q - Q*||, since Q* = QV* and ||V - V*|| <= (residual + delta) / (1 - beta).
+The arithmetic is not exact: every entry of TV is computed with an error of at most delta (`Lookahead.rounding`), and
+the policy is greedy up to a tie of 2 delta. So `least` is lowered by 4 delta and `greatest` raised by delta first, and
+the interval is widened by delta.
 
 The bound asks nothing of how V was found. That makes every method trustworthy, or openly not converged.
 """
 
 import inspect
-import time
 import warnings
-from numbers import Real
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.models import MDP
-from rlsuite.models.aliases import FloatArray
-from rlsuite.planning.operators import EPS, Lookahead, best, greedy
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.kernels import Range, decide
+from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.solution import Solution
+from rlsuite.planning.threads import on_blocks
+from rlsuite.planning.watch import Watch
 
 LARGEST_VALUE = 1e300
 LEAST_MARGIN = 1e-10
 """How far below 1 the modulus must lie; double precision gives a relative error of about 1e-16 / (1 - beta)."""
 
 
-def error_bound(lookahead: Lookahead, value: FloatArray, residual: float) -> float:
-    """Return the bound (beta residual + delta) / (1 - beta) above.
+class Contraction(Protocol):
+    """What the bounds need to know of an operator: `Lookahead` does, and so does one policy of a model."""
+
+    modulus: float
+    """beta, rounded up"""
+    least_modulus: float
+    """the smallest gamma sum_s' c(s' | s, a), rounded down"""
+
+
+class Interval(NamedTuple):
+    """V* - TV and V_pi - TV lie between the two, in every state."""
+
+    lower: float
+    upper: float
+
+    @property
+    def width(self) -> float:
+        """How far apart V* and the value of the policy can be."""
+        return self.upper - self.lower
+
+    @property
+    def shift(self) -> float:
+        """What to add to TV: nothing if V* may lie on either side, else half of the way."""
+        return 0.0 if self.lower <= 0.0 <= self.upper else (self.lower + self.upper) / 2.0
+
+    @property
+    def certain(self) -> float:
+        """How much V* exceeds TV at least (or falls short of it, negative) in every state: no step too far."""
+        return max(0.0, self.lower) + min(0.0, self.upper)
+
+
+def interval(operator: Contraction, changes: list[Range], rounding: float) -> Interval:
+    """Return the bounds above.
 
     Parameters
     ----------
-    lookahead : Lookahead
-        The model, prepared.
-    value : ndarray (S,) float64
-        V, the vector that was backed up.
-    residual : float
-        The largest distance between V and the computed TV.
-
+    operator : Contraction
+        The model, prepared; or one policy of it.
+    changes : list of (float, float)
+        Least and greatest computed TV - V in each block of states that are not closed.
+    rounding : float
+        delta.
     """
-    beta = lookahead.modulus
-    # The factor covers the rounding of this line and of the residual.
-    return (beta * residual + lookahead.rounding(value)) / (1.0 - beta) * (1.0 + 16.0 * EPS)
+    least = min(change[0] for change in changes)
+    greatest = max(change[1] for change in changes)
+    if least > greatest:  # every state is closed: TV is a matter of the rewards alone
+        return Interval(-4.0 * rounding, rounding)
+    least -= 4.0 * rounding
+    greatest += rounding
+    lower = _carried_on(least, operator.modulus if least < 0.0 else operator.least_modulus)
+    upper = _carried_on(greatest, operator.modulus if greatest > 0.0 else operator.least_modulus)
+    # The last factors cover the rounding of these lines.
+    return Interval(
+        lower - rounding - 16.0 * EPS * abs(lower),
+        upper + rounding + 16.0 * EPS * abs(upper),
+    )
 
 
-def certified(
-    lookahead: Lookahead, value: FloatArray, *, method: str, iterations: int, started: float, tol: float
-) -> Solution:
+def _carried_on(change: float, modulus: float) -> float:
+    return modulus / (1.0 - modulus) * change
+
+
+def largest(changes: list[Range]) -> float:
+    """Return the largest absolute change of a sweep, 0 if nothing could change."""
+    return max(0.0, -min(change[0] for change in changes), max(change[1] for change in changes))
+
+
+def certified(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
     """Back `value` up once more and return the result with its error bound.
 
     Parameters
@@ -62,41 +113,48 @@ def certified(
         The model, prepared.
     value : ndarray (S,) float64
         What the method found.
-    method, iterations
-        As in `Solution`.
-    started : float
-        Reading of ``time.perf_counter`` when the method began, in seconds.
-    tol : float
-        The error that the user allows.
+    watch : Watch
+        The clock and counter of the method.
 
     Warns
     -----
     ConvergenceWarning
-        If the error bound exceeds `tol`.
+        If the error bound exceeds the tolerance.
     """
-    q = lookahead.q(value)
-    backed_up = best(q)
-    bound = error_bound(lookahead, value, float(np.abs(backed_up - value).max()))
+    ahead = lookahead.ahead(value)
+    rounding = lookahead.rounding(ahead)
+    result: FloatArray = np.empty(lookahead.n_states)
+    policy: IndexArray = np.empty(lookahead.n_states, dtype=np.int64)
+    rows, closed = lookahead.rows, lookahead.closed
+    changes = on_blocks(decide, lookahead.blocks, *rows, closed, ahead, 2.0 * rounding, result, policy)
+    bounds = interval(lookahead, changes, rounding)
+    if bounds.shift != 0.0:
+        np.add(result, bounds.shift, out=result, where=policy >= 0)
+    distance = bounds.width / 2.0 if bounds.shift != 0.0 else max(-bounds.lower, bounds.upper)
+    # The second term bounds the error of q = Q(value).
+    bound = max(bounds.width, lookahead.modulus * distance + lookahead.rounding(result)) * (1.0 + 4.0 * EPS)
+    watch.note(bound)
     solution = Solution(
-        value=backed_up,
-        q=q,
-        policy=greedy(q, tolerance=2.0 * lookahead.rounding(value)),
-        converged=bound <= tol,
+        value=result,
+        policy=policy,
+        converged=bound <= watch.tol,
         error_bound=bound,
-        iterations=iterations,
-        seconds=time.perf_counter() - started,
-        method=method,
+        iterations=watch.iterations,
+        seconds=watch.seconds,
+        method=watch.method,
+        trace=watch.trace,
+        lookahead=lookahead,
     )
-    warn_unless_converged(solution, tol)
+    warn_unless_converged(solution, watch.tol, watch.stopped)
     return solution
 
 
-def warn_unless_converged(solution: Solution, tol: float) -> None:
-    """Issue a `ConvergenceWarning` if the error bound of `solution` exceeds `tol`."""
+def warn_unless_converged(solution: Solution, tol: float, reason: str = "") -> None:
+    """Issue a `ConvergenceWarning` if the error bound of `solution` exceeds `tol`; `reason` says why it stopped."""
     if not solution.converged:
         warn_not_converged(
             f"{solution.method} stopped after {solution.iterations} iterations with an error bound of "
-            f"{solution.error_bound:.3g}, more than tol={tol:g}"
+            f"{solution.error_bound:.3g}, more than tol={tol:g}{reason and f': {reason}'}"
         )
 
 
@@ -110,8 +168,8 @@ def warn_not_converged(message: str) -> None:
     warnings.warn(message, ConvergenceWarning, stacklevel=level - 1)
 
 
-def discounted(mdp: MDP, method: str) -> Lookahead:
-    """Return the model prepared, after checking that its values are finite and can be computed.
+def discounted(model: MDP | Lookahead, method: str) -> Lookahead:
+    """Return the model prepared, if it is not yet, after checking that its values are finite and can be computed.
 
     Raises
     ------
@@ -120,12 +178,14 @@ def discounted(mdp: MDP, method: str) -> Lookahead:
     ModelError
         If the rewards are so large that values overflow.
     """
+    mdp = model.mdp if isinstance(model, Lookahead) else model
     if mdp.gamma == 1.0:
         raise ParameterError(
             f"{method} needs gamma < 1, and gamma is 1: without discounting, values may be infinite. "
-            "Pass gamma=0.99 (say), or solve for a finite horizon: method='backward_induction' with horizon=."
+            "Pass gamma=0.99 (say), solve for a finite horizon: method='backward_induction' with horizon=, or, if "
+            "episodes come to an end, for the total reward: method='stochastic_shortest_path'."
         )
-    lookahead = Lookahead(mdp)
+    lookahead = model if isinstance(model, Lookahead) else Lookahead(mdp)
     contracting(lookahead)
     return lookahead
 
@@ -148,10 +208,3 @@ def representable(lookahead: Lookahead, steps: float) -> None:
             f"rewards up to {lookahead.reward_size:g} over {steps:g} steps make values that overflow; "
             "scale the rewards down"
         )
-
-
-def tolerance(tol: object) -> float:
-    """Return `tol`, or raise `ParameterError` if it is not a positive number (infinity is one)."""
-    if isinstance(tol, bool) or not isinstance(tol, Real) or not float(tol) > 0.0:
-        raise ParameterError(f"tol={tol!r} is not a positive number")
-    return float(tol)

@@ -17,15 +17,18 @@ list of terminal states: whatever such a transition leads to, it is worth its re
 the functions accept either form.
 """
 
-from typing import TYPE_CHECKING, Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from rlsuite.errors import ParameterError
-from rlsuite.models import MDP, validation
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.models import MDP
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
+from rlsuite.planning.kernels import action_values, survey
+from rlsuite.planning.threads import cut, on_blocks
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -39,6 +42,11 @@ TINY = float(np.finfo(np.float64).tiny)
 class Lookahead:
     """What one step of lookahead needs of a model: QV = reward + gamma * continuation @ V.
 
+    Nothing is copied that can be shared with the model. In particular its probabilities serve as the weights c: a
+    state that is only ever entered by transitions that end the episode is *closed*, and instead of a weight 0 on each
+    way into it, its value is taken as 0 whenever it is looked up. Only a model in which some state is entered in both
+    ways needs weights of its own.
+
     Parameters
     ----------
     mdp : MDP
@@ -48,14 +56,24 @@ class Lookahead:
     ----------
     mdp : MDP
         The model.
-    continuation : csr_array (S * A, S) float64
-        c(s' | s, a), see `continuation_matrix`.
+    n_states, n_actions : int
+        S and A.
+    indptr : ndarray (S * A + 1,) int64
+        The transitions of the pair (s, a) are ``indptr[s * A + a] : indptr[s * A + a + 1]``.
+    successor : ndarray (N,) int32
+        Where each transition leads.
+    weight : ndarray (N,) float64
+        What it adds to c(s' | s, a); transitions into closed states have one too, and count for nothing.
+    closed : ndarray (S,) bool
+        The closed states.
     reward : ndarray (S * A,) float64
         r(s, a), the mean reward of one step; 0 for illegal actions.
     reward_size : float
         max over (s, a) of the mean |reward|.
     modulus : float
         beta, rounded up: the factor by which the Bellman operator contracts.
+    least_modulus : float
+        gamma times the smallest row sum of c, rounded down: 0 where some action is certain to end the episode.
 
     Examples
     --------
@@ -68,24 +86,49 @@ class Lookahead:
 
     def __init__(self, mdp: MDP) -> None:
         self.mdp = mdp
-        self.continuation = continuation_matrix(mdp)
-        self.reward: FloatArray = mdp.expected_reward().reshape(-1)
-        size = validation.row_sums(mdp.probability * np.abs(mdp.reward), mdp.indptr)
-        self.reward_size = float(size.max())
-        self._terms = int(np.diff(mdp.indptr).max())
-        row_sum = float(cast("FloatArray", self.continuation.sum(axis=1)).max())
-        self._row_sum = row_sum * (1.0 + (self._terms + 2) * EPS)
+        self.n_states = mdp.n_states
+        self.n_actions = mdp.n_actions
+        self.indptr: IndexArray = mdp.indptr
+        self.successor: StateArray = mdp.next_state
+        self.weight: FloatArray = mdp.probability
+        self.reward: FloatArray = np.empty(self.n_states * self.n_actions)
+        self.closed: BoolArray = np.zeros(self.n_states, dtype=np.bool_)
+        self.blocks = cut(self.n_states)
+        going_on: BoolArray = np.zeros(self.n_states, dtype=np.bool_)
+        pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
+        rows = (self.n_actions, *pointers, mdp.probability, mdp.reward, mdp.terminated)
+        found = on_blocks(survey, self.blocks, *rows, going_on, self.closed, self.reward)
+        sizes, least, greatest, longest = zip(*found, strict=True)
+        if (self.closed & going_on).any():
+            self.weight = np.where(mdp.terminated, 0.0, mdp.probability)
+            self.closed[:] = False
+        self.reward_size = float(max(sizes))
+        self._terms = int(max(longest))
+        slack = (self._terms + 2) * EPS
+        self._row_sum = float(max(greatest)) * (1.0 + slack)
         self.modulus = mdp.gamma * self._row_sum
-        self._illegal: BoolArray = ~mdp.legal
+        self.least_modulus = mdp.gamma * float(min(least)) * (1.0 - slack)
+
+    @cached_property
+    def rows(self) -> tuple[int, PointerArray, SuccessorArray, FloatArray, FloatArray, float]:
+        """What every kernel over the rows of the model takes first: A, indptr, successor, weight, reward, gamma."""
+        pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
+        return self.n_actions, *pointers, self.weight, self.reward, self.mdp.gamma
+
+    @cached_property
+    def continuation(self) -> "Matrix":
+        """csr_array (S * A, S) float64: c(s' | s, a), see `continuation_matrix`."""
+        return continuation_matrix(self.mdp)
 
     def q(self, value: ArrayLike) -> FloatArray:
         """Return QV as a (S, A) float64 array, minus infinity for illegal actions; `value` is (S,)."""
-        ahead = cast("FloatArray", self.continuation @ np.asarray(value))
-        ahead *= self.mdp.gamma
-        ahead += self.reward
-        q = ahead.reshape(self._illegal.shape)
-        np.copyto(q, -np.inf, where=self._illegal)
-        return q
+        q = np.empty(self.n_states * self.n_actions)
+        on_blocks(action_values, self.blocks, *self.rows, self.ahead(value), q)
+        return q.reshape(self.n_states, self.n_actions)
+
+    def ahead(self, value: ArrayLike) -> FloatArray:
+        """Return what each state is worth to whoever enters it: a copy of `value` (S,), 0 at closed states."""
+        return np.where(self.closed, 0.0, np.asarray(value, dtype=np.float64))
 
     def rounding(self, value: FloatArray) -> float:
         """Return a bound on the rounding error in every entry of ``q(value)``.
@@ -164,7 +207,7 @@ def q_from_value(model: MDP | Lookahead, value: ArrayLike) -> FloatArray:
     [[-inf, 90.0], [81.0, 100.0], [-inf, -inf]]
     """
     lookahead = model if isinstance(model, Lookahead) else Lookahead(model)
-    return lookahead.q(_checked(lookahead.mdp, value))
+    return lookahead.q(checked_value(lookahead.mdp, value))
 
 
 def bellman(model: MDP | Lookahead, value: ArrayLike) -> FloatArray:
@@ -200,9 +243,9 @@ def bellman(model: MDP | Lookahead, value: ArrayLike) -> FloatArray:
 
 def best(q: FloatArray) -> FloatArray:
     """Return max_a q(s, a) as a (S,) array, and 0 where every action is illegal (minus infinity)."""
-    highest = _highest(q)
-    highest[highest == -np.inf] = 0.0
-    return highest
+    maximum = highest(q)
+    maximum[maximum == -np.inf] = 0.0
+    return maximum
 
 
 def greedy(q: ArrayLike, tolerance: float = 0.0) -> IndexArray:
@@ -228,25 +271,25 @@ def greedy(q: ArrayLike, tolerance: float = 0.0) -> IndexArray:
     [1, -1]
     """
     table = np.asarray(q, dtype=np.float64)
-    highest = _highest(table)
-    enough = highest - tolerance
+    maximum = highest(table)
+    enough = maximum - tolerance
     actions = table.shape[1]
-    policy = np.full(highest.size, actions - 1, dtype=np.int64)
+    policy = np.full(maximum.size, actions - 1, dtype=np.int64)
     for action in reversed(range(actions - 1)):
         np.copyto(policy, action, where=table[:, action] >= enough)
-    policy[highest == -np.inf] = -1
+    policy[maximum == -np.inf] = -1
     return policy
 
 
-def _highest(q: FloatArray) -> FloatArray:
+def highest(q: FloatArray) -> FloatArray:
     """Return the maximum of each row, as a new array.
 
     Column by column, because there are few actions: NumPy's maximum over a short axis is 15 times slower.
     """
-    highest = q[:, 0].copy()
+    maximum = q[:, 0].copy()
     for action in range(1, q.shape[1]):
-        np.maximum(highest, q[:, action], out=highest)
-    return highest
+        np.maximum(maximum, q[:, action], out=maximum)
+    return maximum
 
 
 def averaging(weights: FloatArray) -> Any:
@@ -270,13 +313,14 @@ def averaging(weights: FloatArray) -> Any:
     return csr_array((weights.reshape(-1)[taken], taken, indptr), shape=(n, n * actions))
 
 
-def _checked(mdp: MDP, value: ArrayLike) -> FloatArray:
+def checked_value(mdp: MDP, value: ArrayLike, name: str = "value") -> FloatArray:
+    """Return `value` as a new float64 array (S,), or raise `ParameterError` if it is not S finite numbers."""
     numbers = np.asarray(value)
     if numbers.shape != (mdp.n_states,) or numbers.dtype.kind not in "biuf":
         raise ParameterError(
-            f"value has shape {numbers.shape} and dtype {numbers.dtype}; needed are {mdp.n_states} numbers"
+            f"{name} has shape {numbers.shape} and dtype {numbers.dtype}; needed are {mdp.n_states} numbers"
         )
     if not np.isfinite(numbers).all():
         state = int(np.argmin(np.isfinite(numbers)))
-        raise ParameterError(f"value[{state}] is {numbers[state]}; every entry must be finite")
+        raise ParameterError(f"{name}[{state}] is {numbers[state]}; every entry must be finite")
     return numbers.astype(np.float64)

@@ -1,10 +1,13 @@
 """What a planner returns: values, a policy, and how wrong they can be."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.watch import Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,23 +18,24 @@ class Solution:
     ----------
     value : ndarray (S,) float64
         The optimal value of each state, within `error_bound`; 0 where no action is legal. In the unit of the reward.
-    q : ndarray (S, A) float64
-        The optimal value of each action, within `error_bound`; minus infinity for illegal actions.
-        ``value`` is its maximum over the actions.
     policy : ndarray (S,) int64
-        An action of maximal `q` in each state, the first of those that are equal up to the rounding error of one
-        backup; -1 where no action is legal.
+        A best action of each state: the first of those that are equal up to the rounding error of one backup; -1 where
+        no action is legal.
     converged : bool
         Whether `error_bound` is at most the tolerance that was asked for.
     error_bound : float
-        An upper bound, rounding included, on the distance of `value` from the optimal value in every state, and of
-        `q` from the optimal action values.
+        An upper bound, rounding included, on three things in every state: the distance of `value` from the optimal
+        value, the distance of `q` from the optimal action values, and what following `policy` for ever loses.
     iterations : int
-        Sweeps over all states (value iteration, backward induction) or policies evaluated (policy iteration).
+        What the method counts; its own documentation says what that is.
     seconds : float
         Wall-clock time taken.
     method : str
         Name of the method.
+    trace : Trace
+        How the error bound fell.
+    lookahead : Lookahead
+        The model, prepared.
 
     Examples
     --------
@@ -46,17 +50,28 @@ class Solution:
     """
 
     value: FloatArray = field(repr=False)
-    q: FloatArray = field(repr=False)
     policy: IndexArray = field(repr=False)
     converged: bool
     error_bound: float
     iterations: int
     seconds: float
     method: str
+    trace: Trace = field(repr=False)
+    lookahead: Lookahead = field(repr=False)
 
     def __post_init__(self) -> None:
-        for array in (self.value, self.q, self.policy):
+        for array in (self.value, self.policy, *self.trace):
             array.setflags(write=False)
+
+    @cached_property
+    def q(self) -> FloatArray:
+        """(S, A) float64: the optimal value of each action, within `error_bound`; minus infinity for illegal actions.
+
+        Computed when it is first asked for.
+        """
+        q = self.lookahead.q(self.value)
+        q.setflags(write=False)
+        return q
 
     @property
     def optimal_actions(self) -> BoolArray:
@@ -85,6 +100,13 @@ class FiniteHorizonSolution(Solution):
 
     values: FloatArray = field(repr=False)
     policies: IndexArray = field(repr=False)
+
+    @cached_property
+    def q(self) -> FloatArray:
+        """(S, A) float64: the optimal value of each action in the first step, minus infinity for illegal actions."""
+        q = self.lookahead.q(self.values[1])
+        q.setflags(write=False)
+        return q
 
     def __post_init__(self) -> None:
         super().__post_init__()

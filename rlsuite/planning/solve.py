@@ -36,8 +36,8 @@ def methods(model: MDP | POMDP | type[MDP] | type[POMDP]) -> dict[str, Callable[
     --------
     >>> from rlsuite.models import MDP
     >>> from rlsuite.planning import methods
-    >>> list(methods(MDP))
-    ['backward_induction', 'policy_iteration', 'value_iteration']
+    >>> {"gauss_seidel", "policy_iteration", "value_iteration"} <= methods(MDP).keys()
+    True
     """
     package = PACKAGES[_kind(model)]
     found: dict[str, Callable[..., Any]] = {}
@@ -57,6 +57,8 @@ def solve(
     gamma: float | None = ...,
     max_iterations: int | None = ...,
     horizon: int | None = ...,
+    deadline: float | None = ...,
+    progress: bool | None = ...,
     **options: Any,
 ) -> Solution: ...
 @overload
@@ -68,16 +70,20 @@ def solve(
     gamma: float | None = ...,
     max_iterations: int | None = ...,
     horizon: int | None = ...,
+    deadline: float | None = ...,
+    progress: bool | None = ...,
     **options: Any,
 ) -> BeliefSolution: ...
 def solve(
     model: MDP | POMDP,
-    method: str = "policy_iteration",
+    method: str = "auto",
     *,
     tol: float = 1e-6,
     gamma: float | None = None,
     max_iterations: int | None = None,
     horizon: int | None = None,
+    deadline: float | None = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> Solution | BeliefSolution:
     """Solve a model, and say how far the answer can be from the optimum.
@@ -87,15 +93,20 @@ def solve(
     model : MDP or POMDP
         The model.
     method : str
-        Name of a method; `methods` lists those of each kind of model.
+        Name of a method; `methods` lists those of each kind of model. By default one that suits the MDP; the solution
+        says which.
     tol : float
-        Largest error of the value that is allowed, in the unit of the reward.
+        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
     gamma : float, optional
         Discount factor to use instead of the model's.
     max_iterations : int, optional
         Limit on the iterations of an iterative method; each method has its own default.
     horizon : int, optional
         Number of steps, for methods that plan for a finite number of them.
+    deadline : float, optional
+        Number of seconds after which a method returns the best answer that it has.
+    progress : bool, optional
+        Whether to show a progress bar on stderr.
     **options
         What else the method accepts; see its own documentation.
 
@@ -125,14 +136,19 @@ def solve(
     >>> solution = solve(mdp, method="value_iteration")
     >>> solution.value.tolist(), solution.converged, solution.error_bound < 1e-11
     ([90.0, 100.0, 0.0], True, True)
-    >>> solve(mdp, method="value_iteraton")
+    >>> solve(mdp, method="value_iteraton")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    rlsuite.errors.ParameterError: unknown method 'value_iteraton'; did you mean 'value_iteration'? (choices: \
-backward_induction, policy_iteration, value_iteration)
+    rlsuite.errors.ParameterError: unknown method 'value_iteraton'; did you mean 'value_iteration'? (choices: ...
     """
     function = _method(model, method)
-    named = {"tol": tol, "max_iterations": max_iterations, "horizon": horizon}
+    named = {
+        "tol": tol,
+        "max_iterations": max_iterations,
+        "horizon": horizon,
+        "deadline": deadline,
+        "progress": progress,
+    }
     given = {name: value for name, value in named.items() if value is not None} | options
     _check_options(model, method, function, given)
     if gamma is not None:

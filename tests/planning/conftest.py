@@ -3,6 +3,7 @@
 Strategies and oracles are handed out as fixtures that return functions, because test modules cannot import one another.
 """
 
+import itertools
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -205,13 +206,15 @@ def exact_q() -> Callable[[MDP, list[Fraction]], list[list[Fraction | None]]]:
 
 
 @pytest.fixture(scope="session")
-def exact_value() -> Callable[[MDP], list[Fraction]]:
-    """V* in rational arithmetic: policy iteration with exact elimination."""
+def exact_value() -> Callable[..., list[Fraction]]:
+    """V* in rational arithmetic: policy iteration with exact elimination. Or V_pi, if a policy is given."""
 
-    def compute(mdp: MDP) -> list[Fraction]:
+    def compute(mdp: MDP, given: list[int] | None = None) -> list[Fraction]:
         gamma = Fraction(mdp.gamma)
         n = mdp.n_states
         choices = [np.flatnonzero(mdp.legal[s]).tolist() for s in range(n)]
+        if given is not None:
+            choices = [[given[s]] if legal else [] for s, legal in enumerate(choices)]
         policy = [legal[0] if legal else None for legal in choices]
         while True:
             matrix = [[Fraction(i == j) for j in range(n)] for i in range(n)]
@@ -230,3 +233,108 @@ def exact_value() -> Callable[[MDP], list[Fraction]]:
             policy = improved
 
     return compute
+
+
+# ------------------------------------------------------------------------------------------------------ average reward
+
+
+@pytest.fixture(scope="session")
+def long_run_mdps() -> Callable[..., st.SearchStrategy[MDP]]:
+    """Small MDPs of every structure of chains: few successors per row, few rewards, so that ties and classes abound."""
+
+    @st.composite
+    def draw_mdp(draw: st.DrawFn, size: int = 4, ending: bool = True) -> MDP:
+        n_states = draw(st.integers(1, size))
+        n_actions = draw(st.integers(1, 3))
+        ends = ending and draw(st.booleans())
+        indptr, next_state, probability, reward, terminated = [0], [], [], [], []
+        for _ in range(n_states):
+            legal = draw(st.sets(st.integers(0, n_actions - 1), min_size=1))
+            for a in range(n_actions):
+                if a in legal:
+                    weights = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3).filter(any))
+                    for weight in weights:
+                        next_state.append(draw(st.integers(0, n_states - 1)))
+                        probability.append(weight / sum(weights))
+                        reward.append(draw(st.sampled_from([-1.0, 0.0, 0.0, 1.0, 1.0, 7.0, 0.1])))
+                        terminated.append(ends and draw(st.integers(0, 3)) == 0)
+                indptr.append(len(next_state))
+        gamma = draw(st.sampled_from([0.0, 0.9, 1.0]))
+        return MDP.from_rows(
+            indptr, next_state, probability, reward, n_actions=n_actions, gamma=gamma, terminated=terminated
+        )
+
+    return draw_mdp
+
+
+def _rational_gain(law: list[list[Fraction]], reward: list[Fraction]) -> list[Fraction]:
+    """The gain of a chain, from its classes, their stationary laws, and the probabilities of absorption."""
+    n = len(reward)
+    reach = [[law[i][j] > 0 or i == j for j in range(n)] for i in range(n)]
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                reach[i][j] = reach[i][j] or (reach[i][k] and reach[k][j])
+    recurrent = [all(reach[j][i] for j in range(n) if reach[i][j]) for i in range(n)]
+    gain = [Fraction(0)] * n
+    for i in range(n):
+        if recurrent[i]:
+            members = [j for j in range(n) if reach[i][j]]
+            # pi (P - I) = 0 with the first equation replaced by sum pi = 1
+            matrix = [[law[row][column] - (row == column) for row in members] for column in members]
+            matrix[0] = [Fraction(1)] * len(members)
+            pi = _solved(matrix, [Fraction(k == 0) for k in range(len(members))])
+            gain[i] = sum(p * reward[j] for p, j in zip(pi, members, strict=True))
+    passing = [i for i in range(n) if not recurrent[i]]
+    if passing:
+        matrix = [[Fraction(i == j) - law[i][j] for j in passing] for i in passing]
+        right = [sum((law[i][j] * gain[j] for j in range(n) if recurrent[j]), Fraction(0)) for i in passing]
+        for i, found in zip(passing, _solved(matrix, right), strict=True):
+            gain[i] = found
+    return gain
+
+
+@pytest.fixture(scope="session")
+def exact_gain() -> Callable[[MDP, list[int]], list[Fraction]]:
+    """The gain of a policy in rational arithmetic; an ended episode earns 0, and rows are divided by their sums."""
+
+    def compute(mdp: MDP, policy: list[int]) -> list[Fraction]:
+        n = mdp.n_states
+        law = [[Fraction(0)] * (n + 1) for _ in range(n + 1)]
+        reward = [Fraction(0)] * (n + 1)
+        law[n][n] = Fraction(1)
+        for s, a in enumerate(policy):
+            row = mdp.P[s][a] if a >= 0 else [(1.0, 0, 0.0, True)]
+            total = sum(Fraction(p) for p, *_ in row)
+            for p, ahead, paid, terminated in row:
+                law[s][n if terminated else ahead] += Fraction(p) / total
+                reward[s] += Fraction(p) / total * Fraction(paid)
+        return _rational_gain(law, reward)[:n]
+
+    return compute
+
+
+@pytest.fixture(scope="session")
+def best_gain(exact_gain: Callable[[MDP, list[int]], list[Fraction]]) -> Callable[[MDP], list[Fraction]]:
+    """The optimal gain of each state: the best of all deterministic policies."""
+
+    def compute(mdp: MDP) -> list[Fraction]:
+        choices = [np.flatnonzero(mdp.legal[s]).tolist() or [-1] for s in range(mdp.n_states)]
+        gains = [exact_gain(mdp, list(policy)) for policy in itertools.product(*choices)]
+        return [max(column) for column in zip(*gains, strict=True)]
+
+    return compute
+
+
+@pytest.fixture(scope="session")
+def taxicab() -> MDP:
+    """Howard 1960, pages 44 to 52: cruise, wait at a stand, wait for a radio call; towns A, B (no radio), C."""
+    half, quarter, eighth, sixteenth = 1 / 2, 1 / 4, 1 / 8, 1 / 16
+    law = [
+        *(half, quarter, quarter, sixteenth, 3 / 4, 3 / 16, quarter, eighth, 5 / 8),
+        *(half, 0, half, sixteenth, 7 / 8, sixteenth),
+        *(quarter, quarter, half, eighth, 3 / 4, eighth, 3 / 4, sixteenth, 3 / 16),
+    ]
+    fares = [10, 4, 8, 8, 2, 4, 4, 6, 4, 14, 0, 18, 8, 16, 8, 10, 2, 8, 6, 4, 2, 4, 0, 8]
+    indptr = [0, 3, 6, 9, 12, 15, 15, 18, 21, 24]
+    return MDP.from_rows(indptr, [0, 1, 2] * 8, law, fares, n_actions=3, gamma=1.0)

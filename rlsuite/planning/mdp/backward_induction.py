@@ -1,14 +1,15 @@
 """Backward induction: the exact optimum over a finite number of steps. P94 section 4.5."""
 
-import time
-
 import numpy as np
 
 from rlsuite.checks import whole_number
 from rlsuite.models import MDP
-from rlsuite.planning.certificate import representable, tolerance, warn_unless_converged
-from rlsuite.planning.operators import EPS, Lookahead, best, greedy
+from rlsuite.planning.certificate import representable, warn_unless_converged
+from rlsuite.planning.kernels import decide
+from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.solution import FiniteHorizonSolution
+from rlsuite.planning.threads import on_blocks
+from rlsuite.planning.watch import Watch
 
 
 def backward_induction(mdp: MDP, *, horizon: int, tol: float = 1e-6) -> FiniteHorizonSolution:
@@ -56,8 +57,7 @@ def backward_induction(mdp: MDP, *, horizon: int, tol: float = 1e-6) -> FiniteHo
     >>> solution.values[:, 0].tolist(), solution.policies[:, 0].tolist()
     ([7.0, 6.0, 5.0, 0.0], [0, 0, 1])
     """
-    started = time.perf_counter()
-    tol = tolerance(tol)
+    watch = Watch("backward_induction", tol=tol)
     horizon = whole_number("horizon", horizon)
     lookahead = Lookahead(mdp)
     # Row sums may exceed 1 by rounding; the same growth as in the error bound below.
@@ -65,25 +65,27 @@ def backward_induction(mdp: MDP, *, horizon: int, tol: float = 1e-6) -> FiniteHo
     representable(lookahead, horizon * growth)
     values = np.zeros((horizon + 1, mdp.n_states))
     policies = np.empty((horizon, mdp.n_states), dtype=np.int64)
-    q = np.empty((mdp.n_states, mdp.n_actions))
     bound = 0.0
     for t in reversed(range(horizon)):
-        q = lookahead.q(values[t + 1])
-        rounding = lookahead.rounding(values[t + 1])
-        values[t] = best(q)
-        policies[t] = greedy(q, tolerance=2.0 * rounding)
+        ahead = lookahead.ahead(values[t + 1])
+        rounding = lookahead.rounding(ahead)
+        rows, closed = lookahead.rows, lookahead.closed
+        on_blocks(decide, lookahead.blocks, *rows, closed, ahead, 2.0 * rounding, values[t], policies[t])
         bound = (lookahead.modulus * bound + rounding) * (1.0 + 4.0 * EPS)
+        watch.iterations += 1
+        watch.note(bound)
     solution = FiniteHorizonSolution(
         value=values[0].copy(),
-        q=q,
         policy=policies[0].copy(),
-        converged=bound <= tol,
+        converged=bound <= watch.tol,
         error_bound=bound,
         iterations=horizon,
-        seconds=time.perf_counter() - started,
+        seconds=watch.seconds,
         method="backward_induction",
+        trace=watch.trace,
+        lookahead=lookahead,
         values=values,
         policies=policies,
     )
-    warn_unless_converged(solution, tol)
+    warn_unless_converged(solution, watch.tol)
     return solution

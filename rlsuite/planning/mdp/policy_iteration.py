@@ -1,24 +1,41 @@
 """Policy iteration: evaluate a policy exactly, act greedily on its value, repeat. S&B2 section 4.3, P94 section 6.4."""
 
-import time
-
 import numpy as np
 
-from rlsuite.checks import whole_number
 from rlsuite.models import MDP
-from rlsuite.models.aliases import IndexArray
-from rlsuite.planning.certificate import certified, discounted, tolerance
+from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.planning.certificate import certified, discounted
+from rlsuite.planning.first_values import typical_value
+from rlsuite.planning.kernels import backup_in_place
+from rlsuite.planning.krylov import krylov_value
 from rlsuite.planning.mdp.evaluation import evaluate_actions
 from rlsuite.planning.operators import Lookahead, best, greedy
+from rlsuite.planning.policy_rows import PolicyRows
 from rlsuite.planning.solution import Solution
+from rlsuite.planning.watch import Watch
+
+DIRECT = 2_000
+"""Up to this many states a policy is evaluated by elimination, beyond by a Krylov method."""
 
 
-def policy_iteration(mdp: MDP, *, tol: float = 1e-6, max_iterations: int = 1_000) -> Solution:
+SETTLED = 1e-3
+"""Share of the states whose action may still change when the sweeps that find a first policy end."""
+
+
+def policy_iteration(
+    mdp: MDP,
+    *,
+    tol: float = 1e-6,
+    max_iterations: int = 1_000,
+    deadline: float | None = None,
+    progress: bool = False,
+) -> Solution:
     """Solve a discounted MDP by Howard's policy iteration.
 
-    Begins with the greedy policy of the first sweeps of value iteration, as many as change it. Each policy is evaluated
+    Begins with the greedy policy of a few sweeps in place, as many as change it. Each policy is evaluated
     by one linear system, then every state changes to its best action if that is better by more than rounding. The last
     policy is optimal, up to rounding, which the certificate then bounds; `tol` only decides what counts as converged.
+    Up to 2,000 states the linear system is solved directly, beyond by `rlsuite.planning.krylov`.
     In exact arithmetic the values rise from policy to policy, so a sum that does not rise is rounding at work and ends
     the search too.
 
@@ -30,6 +47,10 @@ def policy_iteration(mdp: MDP, *, tol: float = 1e-6, max_iterations: int = 1_000
         Largest error of the value that is allowed, in the unit of the reward.
     max_iterations : int
         Largest number of policies to evaluate.
+    deadline : float, optional
+        Stop after this many seconds.
+    progress : bool
+        Show a progress bar on stderr.
 
     Returns
     -------
@@ -55,45 +76,48 @@ def policy_iteration(mdp: MDP, *, tol: float = 1e-6, max_iterations: int = 1_000
     >>> mdp = MDP.from_successors([[None, 1], [0, 2], [None, None]], [[0, 0], [0, 100], [0, 0]], gamma=0.9)
     >>> solution = policy_iteration(mdp)
     >>> solution.value.tolist(), solution.policy.tolist(), solution.iterations
-    ([90.0, 100.0, 0.0], [1, 1, -1], 1)
+    ([90.0, 100.0, 0.0], [1, 1, -1], 2)
     """
-    started = time.perf_counter()
-    tol = tolerance(tol)
-    max_iterations = whole_number("max_iterations", max_iterations)
+    watch = Watch("policy_iteration", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
     lookahead = discounted(mdp, "policy_iteration")
     states = np.arange(mdp.n_states)
     policy = _first_policy(lookahead)
-    value = evaluate_actions(lookahead, policy)
-    iterations = 1
-    while iterations < max_iterations:
-        q = lookahead.q(value)
-        better = best(q) > q[states, policy] + 2.0 * lookahead.rounding(value)
-        better &= policy >= 0
-        if not better.any():
-            break
-        improved = np.where(better, greedy(q), policy)
-        improved_value = evaluate_actions(lookahead, improved)
-        iterations += 1
-        if not improved_value.sum() > value.sum():
-            break
-        policy, value = improved, improved_value
-    return certified(lookahead, value, method="policy_iteration", iterations=iterations, started=started, tol=tol)
+    value = np.zeros(mdp.n_states)
+    with watch:
+        while watch.goes_on(np.inf):
+            improved_value = _evaluated(lookahead, policy, value)
+            if watch.iterations > 1 and not improved_value.sum() > value.sum():
+                break
+            value = improved_value
+            q = lookahead.q(value)
+            better = best(q) > q[states, policy] + 2.0 * lookahead.rounding(value)
+            better &= policy >= 0
+            if not better.any():
+                break
+            policy = np.where(better, greedy(q), policy)
+    return certified(lookahead, value, watch)
+
+
+def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray) -> FloatArray:
+    if lookahead.n_states <= DIRECT:
+        return evaluate_actions(lookahead, policy)
+    rows = PolicyRows(lookahead)
+    rows.take(np.where(lookahead.closed, -1, policy).astype(np.int32))
+    return krylov_value(rows, lookahead.mdp.gamma, lookahead.ahead(before))
 
 
 def _first_policy(lookahead: Lookahead) -> IndexArray:
-    """Sweep until the greedy policy stays the same.
+    """Sweep in place, to and fro, until the actions, but for a few, stay the same.
 
     Far from the rewards an improvement step changes nothing but the states next to those that know better, and it costs
-    a linear system; a sweep carries the news as far, and costs next to nothing. Never more than S sweeps, by which
-    the news has reached every state.
+    a linear system; a sweep carries the news as far or farther, and costs next to nothing. Never more than S sweeps,
+    by which the news has reached every state.
     """
-    states = lookahead.mdp.n_states
-    value = np.zeros(states)
-    policy = np.full(states, -1, dtype=np.int64)
-    for _ in range(states):
-        q = lookahead.q(value)
-        improved = greedy(q)
-        if (improved == policy).all():
+    value = typical_value(lookahead)
+    action: StateArray = np.full(lookahead.n_states, -1, dtype=np.int32)
+    for sweep in range(lookahead.n_states):
+        before = action.copy()
+        backup_in_place(0, lookahead.n_states, sweep % 2 == 0, *lookahead.rows, lookahead.closed, value, value, action)
+        if np.count_nonzero(action != before) <= SETTLED * lookahead.n_states:
             break
-        policy, value = improved, best(q)
-    return policy
+    return greedy(lookahead.q(value))

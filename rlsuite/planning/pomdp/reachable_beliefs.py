@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 
-from rlsuite.checks import whole_number
+from rlsuite.checks import positive_number, whole_number
 from rlsuite.models import POMDP
-from rlsuite.planning.certificate import discounted, tolerance, warn_not_converged
+from rlsuite.planning.certificate import discounted, warn_not_converged
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import EPS
@@ -74,7 +74,7 @@ def reachable_beliefs(
     (0, 2)
     """
     started = time.perf_counter()
-    tol = tolerance(tol)
+    tol = positive_number("tol", tol)
     max_beliefs = whole_number("max_beliefs", max_beliefs)
     if horizon is None:
         discounted(pomdp.mdp, "reachable_beliefs without a horizon")

@@ -1,0 +1,115 @@
+"""The inner loops of following one policy, compiled: a chain of rows, one for each state.
+
+Row s of the chain is ``indptr[s] : indptr[s + 1]``, the row of the action that the policy takes in s, and empty where
+it takes none. Everything else is as in `rlsuite.planning.kernels`.
+"""
+
+import numpy as np
+
+from rlsuite.compilation import compiled
+from rlsuite.models.aliases import FloatArray, PointerArray, StateArray, SuccessorArray
+from rlsuite.planning.kernels import Range
+
+
+@compiled(in_place=True)
+def point(n_actions: int, indptr: PointerArray, action: StateArray, chain_indptr: PointerArray) -> None:
+    """Fill the row pointers of the chain of a policy (S,), whose entry -1 stands for an empty row."""
+    chain_indptr[0] = 0
+    for s in range(action.size):
+        length = 0
+        if action[s] >= 0:
+            row = s * n_actions + action[s]
+            length = indptr[row + 1] - indptr[row]
+        chain_indptr[s + 1] = chain_indptr[s] + length
+
+
+@compiled(in_place=True)
+def gather(
+    begin: int,
+    end: int,
+    n_actions: int,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    reward: FloatArray,
+    action: StateArray,
+    chain_indptr: PointerArray,
+    chain_successor: SuccessorArray,
+    chain_weight: FloatArray,
+    chain_reward: FloatArray,
+) -> None:
+    """Copy the row of the chosen action of each state, so that following a policy reads no other."""
+    for s in range(begin, end):
+        chain_reward[s] = 0.0
+        if action[s] < 0:
+            continue
+        row = s * n_actions + action[s]
+        chain_reward[s] = reward[row]
+        first, to = indptr[row], chain_indptr[s]
+        for i in range(indptr[row + 1] - first):
+            chain_successor[to + i] = successor[first + i]
+            chain_weight[to + i] = weight[first + i]
+
+
+@compiled(in_place=True)
+def follow(
+    begin: int,
+    end: int,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    reward: FloatArray,
+    gamma: float,
+    ahead: FloatArray,
+    out: FloatArray,
+) -> Range:
+    """Fill T_pi V, one step of a chain whose row s is ``indptr[s] : indptr[s + 1]``; the reward where it is empty."""
+    least, greatest = np.inf, -np.inf
+    for s in range(begin, end):
+        first, last = indptr[s], indptr[s + 1]
+        follows = 0.0
+        for i in range(first, last):
+            follows += weight[i] * ahead[successor[i]]
+        value = reward[s] + gamma * follows
+        out[s] = value
+        if last > first:
+            least = min(least, value - ahead[s])
+            greatest = max(greatest, value - ahead[s])
+    return least, greatest
+
+
+@compiled(in_place=True)
+def follow_in_place(
+    begin: int,
+    end: int,
+    forward: bool,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    reward: FloatArray,
+    gamma: float,
+    before: FloatArray,
+    ahead: FloatArray,
+) -> Range:
+    """`follow` with the newest values of this block, as in `backup_in_place`."""
+    least, greatest = np.inf, -np.inf
+    for k in range(end - begin):
+        s = begin + k if forward else end - 1 - k
+        first, last = indptr[s], indptr[s + 1]
+        follows, back = 0.0, 0.0
+        for i in range(first, last):
+            there = successor[i]
+            if there == s:
+                back += weight[i]
+            elif begin <= there < end:
+                follows += weight[i] * ahead[there]
+            else:
+                follows += weight[i] * before[there]
+        value = reward[s] + gamma * follows
+        if back > 0.0:
+            value /= 1.0 - gamma * back
+        if last > first:
+            least = min(least, value - ahead[s])
+            greatest = max(greatest, value - ahead[s])
+            ahead[s] = value
+    return least, greatest

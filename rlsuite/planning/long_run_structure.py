@@ -1,0 +1,73 @@
+"""Between which states a policy can move for ever, which decides how the gain can differ from state to state.
+
+The recurrent classes of every stationary policy lie in end components, and each end component is the recurrent class of
+some policy (de Alfaro 1997, section 3.3). The end of an episode is one more state here, from which nothing leads away:
+an end component of its own.
+
+A model with a single maximal end component is *weakly communicating* (P94 section 8.3.1): nothing leads away from it,
+and everything outside it is transient under every policy. Then the optimal gain is the same in every state. With
+several of them it need not be.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rlsuite.models import MDP
+from rlsuite.models.aliases import BoolArray, IndexArray
+from rlsuite.models.validation import row_sums
+from rlsuite.planning.graph import edges, predecessors
+from rlsuite.planning.total_reward.end_components import end_components
+
+
+class LongRunStructure(NamedTuple):
+    """The maximal end components of a model with S states and A actions, the end of an episode being one of them."""
+
+    number: int
+    """How many there are"""
+    of_state: IndexArray
+    """(S + 1,) int64: the component of each state and of the end, from 0 on, -1 for none"""
+    stays: BoolArray
+    """(S * A,) bool: the pairs that lead from a component only into itself"""
+    ends: bool
+    """Whether an episode can end, or there is a state without legal actions, which is as good as ended"""
+
+    @property
+    def weakly_communicating(self) -> bool:
+        """Whether there is a single component."""
+        return self.number == 1
+
+
+def long_run_structure(mdp: MDP) -> LongRunStructure:
+    """Return the maximal end components.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The model. Transitions of probability 0 count for nothing, those that terminate lead to the end.
+
+    Examples
+    --------
+    One may stay or go on, and what comes next is the end:
+
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning.long_run_structure import long_run_structure
+    >>> found = long_run_structure(MDP.from_successors([[0, 1], [2, None], [None, None]], [0, 0, 0], gamma=1.0))
+    >>> found.number, found.of_state.tolist(), found.stays.tolist()
+    (2, [0, -1, 1, 1], [True, False, False, False, False, False])
+    """
+    possible = edges(mdp)
+    may_end: BoolArray = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
+    if mdp.terminated.any():
+        may_end |= row_sums(mdp.probability * mdp.terminated, mdp.indptr) > 0.0
+    allowed = mdp.legal.reshape(-1) & ~may_end
+    found = end_components(mdp, possible, predecessors(mdp, possible), allowed)
+    dead = ~mdp.legal.any(axis=1)
+    ends = bool(may_end.any() or dead.any())
+    inside = found.of_state >= 0
+    of_state = np.full(mdp.n_states + 1, -1, dtype=np.int64)
+    names, numbers = np.unique(found.of_state[inside], return_inverse=True)
+    of_state[:-1][inside] = numbers.reshape(-1)
+    if ends:
+        of_state[:-1][dead] = of_state[-1] = names.size
+    return LongRunStructure(names.size + ends, of_state, found.staying, ends)

@@ -1,0 +1,123 @@
+"""The method chosen for the model: exact for small ones, else the sweeps that suit how news travel in it."""
+
+from typing import Any
+
+import numpy as np
+
+from rlsuite.models import MDP
+from rlsuite.models.aliases import FloatArray, StateArray
+from rlsuite.planning.certificate import discounted, interval
+from rlsuite.planning.first_values import typical_value
+from rlsuite.planning.kernels import backup
+from rlsuite.planning.mdp.gauss_seidel import sweep_in_place
+from rlsuite.planning.mdp.modified_policy_iteration import follow_policies
+from rlsuite.planning.mdp.policy_iteration import policy_iteration
+from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path
+from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.policy_rows import PolicyRows
+from rlsuite.planning.solution import Solution
+from rlsuite.planning.threads import on_blocks
+from rlsuite.planning.watch import Watch
+
+EXACT = 128
+"""Up to this many states a dense linear system per policy costs next to nothing."""
+
+PROBE = 8
+"""Sweeps after which the bounds on its value show how fast a policy forgets its start."""
+
+MOST_ITERATIONS = 100_000
+
+FORGETFUL = 0.5
+"""Ratio of the widths of the bounds, over the last half of the probe, up to which following policies is the faster."""
+
+
+def auto(
+    mdp: MDP,
+    *,
+    tol: float = 1e-6,
+    max_iterations: int | None = None,
+    deadline: float | None = None,
+    progress: bool = False,
+) -> Solution:
+    """Solve an MDP by the method that suits it.
+
+    With gamma = 1 that is `stochastic_shortest_path`; otherwise up to 128 states `policy_iteration`, which is exact.
+    For larger models a few sweeps that follow the greedy policy of V = 0 show how fast it forgets its start. If the
+    bounds on its value come together quickly, `modified_policy_iteration` will need few sweeps, whatever gamma is; if
+    not, news have a long way to go, and `gauss_seidel` carries them.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The model.
+    tol : float
+        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    max_iterations : int, optional
+        Limit on what the chosen method counts as iterations; by default its own.
+    deadline : float, optional
+        Stop after this many seconds.
+    progress : bool
+        Show a progress bar on stderr.
+
+    Returns
+    -------
+    Solution
+        ``method`` names the method that was chosen.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is out of range.
+    ModelError
+        If the rewards are so large that values overflow; or if gamma is 1 and the values may be infinite.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the error bound exceeds `tol`.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import solve
+    >>> solve(MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5)).method
+    'policy_iteration'
+    """
+    limits: dict[str, Any] = {"tol": tol, "deadline": deadline, "progress": progress}
+    if max_iterations is not None:
+        limits["max_iterations"] = max_iterations
+    if mdp.gamma == 1.0:
+        return stochastic_shortest_path(mdp, **limits)
+    if mdp.n_states <= EXACT:
+        return policy_iteration(mdp, **limits)
+    watch = Watch(
+        "auto",
+        tol=tol,
+        max_iterations=MOST_ITERATIONS if max_iterations is None else max_iterations,
+        deadline=deadline,
+        progress=progress,
+    )
+    lookahead = discounted(mdp, "auto")
+    rows = PolicyRows(lookahead)
+    value, fall = _probe(lookahead, rows)
+    if fall <= FORGETFUL:
+        watch.method = "modified_policy_iteration"
+        return follow_policies(lookahead, value, rows, watch)
+    watch.method = "gauss_seidel"
+    return sweep_in_place(lookahead, typical_value(lookahead), rows, watch)
+
+
+def _probe(lookahead: Lookahead, rows: PolicyRows) -> tuple[FloatArray, float]:
+    """Return the value after the sweeps of the probe, and how far the bounds came together in the last half of them."""
+    value: FloatArray = np.zeros(lookahead.n_states)
+    spare: FloatArray = np.empty(lookahead.n_states)
+    action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
+    on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, spare, action)
+    rows.take(action)
+    widths: list[float] = []
+    for _ in range(PROBE):
+        changes = rows.follow(spare, value)
+        value, spare = spare, value
+        widths.append(interval(lookahead, changes, 0.0).width)
+    half = widths[PROBE // 2 - 1]
+    return spare, widths[-1] / half if half > 0.0 else 0.0

@@ -1,0 +1,135 @@
+"""Gauss-Seidel iteration: every state is backed up from the newest values, along the states and back again.
+
+P94 section 6.3.3 (value iteration in place) with the evaluation sweeps of modified policy iteration.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.models import MDP
+from rlsuite.models.aliases import FloatArray, StateArray
+from rlsuite.planning.certificate import certified, discounted, interval, largest
+from rlsuite.planning.first_values import starting_value, typical_value
+from rlsuite.planning.kernels import backup, backup_in_place
+from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.policy_rows import PolicyRows
+from rlsuite.planning.solution import Solution
+from rlsuite.planning.threads import fixed_blocks, on_blocks
+from rlsuite.planning.watch import Watch
+
+DEPTH = 0.03
+DEEPEST = 20
+"""A policy is followed until its changes have fallen to this share, in at most so many sweeps."""
+
+
+def gauss_seidel(
+    mdp: MDP | Lookahead,
+    *,
+    tol: float = 1e-6,
+    max_iterations: int = 100_000,
+    deadline: float | None = None,
+    progress: bool = False,
+    initial: ArrayLike | None = None,
+) -> Solution:
+    """Solve a discounted MDP by sweeps in place, in both directions.
+
+    Within a sweep news travel as far as the order of the states allows: in a grid from one corner to the opposite one.
+    Each iteration backs all states up forwards and then backwards, and follows the actions found, to and fro, for as
+    long as that pays. Best where news have a long way to go: grids, mazes, queues. Where every policy forgets its start
+    quickly, `modified_policy_iteration` is faster.
+
+    Sweeps in place contract like the Bellman operator, so that the change c of one of them gives the error bound
+    beta / (1 - beta) c on the way; the last word has the certificate. A large model is cut into 8 blocks at most, which
+    see each other's values of the last sweep: the cuts depend on S alone, so that the number of cores changes nothing.
+
+    Parameters
+    ----------
+    mdp : MDP or Lookahead
+        The model, or the model prepared; gamma < 1.
+    tol : float
+        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    max_iterations : int
+        Largest number of iterations.
+    deadline : float, optional
+        Stop after this many seconds.
+    progress : bool
+        Show a progress bar on stderr.
+    initial : array_like (S,), optional
+        A guess of the value to begin with; by default what the best reward of a typical state is worth, earned for
+        ever: far from anything of interest that is already the answer.
+
+    Returns
+    -------
+    Solution
+        ``iterations`` is the number of iterations, of two sweeps over all actions each. After a stop before its time,
+        by a limit or by Ctrl-C, the best answer so far with its true error bound.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is 1, or an argument is out of range.
+    ModelError
+        If the rewards are so large that values overflow.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the error bound exceeds `tol`.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import gauss_seidel
+    >>> mdp = MDP.from_successors([[None, 1], [0, 2], [None, None]], [[0, 0], [0, 100], [0, 0]], gamma=0.9)
+    >>> solution = gauss_seidel(mdp)
+    >>> solution.value.tolist(), solution.policy.tolist(), solution.converged
+    ([90.0, 100.0, 0.0], [1, 1, -1], True)
+    """
+    watch = Watch("gauss_seidel", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    lookahead = discounted(mdp, "gauss_seidel")
+    value = typical_value(lookahead) if initial is None else starting_value(lookahead, initial)
+    return sweep_in_place(lookahead, value, PolicyRows(lookahead), watch)
+
+
+def sweep_in_place(lookahead: Lookahead, value: FloatArray, rows: PolicyRows, watch: Watch) -> Solution:
+    """Run the method from `value` (S,), 0 at closed states, which it overwrites; `rows` is memory for policies."""
+    blocks = fixed_blocks(lookahead.n_states)
+    spare: FloatArray = np.empty(lookahead.n_states)
+    action: StateArray = np.full(lookahead.n_states, -1, dtype=np.int32)
+    factor = 2.0 * lookahead.modulus / (1.0 - lookahead.modulus)
+    bound = np.inf
+    with watch:
+        while watch.goes_on(bound):
+            change = 0.0
+            for forward in (True, False):
+                before = _copied(value, spare, blocks)
+                arguments = (forward, *lookahead.rows, lookahead.closed, before, value, action)
+                change = largest(on_blocks(backup_in_place, blocks, *arguments))
+            bound = factor * change
+            if bound <= watch.tol or change <= lookahead.rounding(value):
+                changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, spare, action)
+                bound = interval(lookahead, changes, lookahead.rounding(value)).width
+                if change <= lookahead.rounding(value):
+                    watch.give_up("the changes are down to rounding error")
+                    break
+                continue
+            rows.take(action)
+            _follow(rows, blocks, value, spare, DEPTH * change, watch)
+    return certified(lookahead, value, watch)
+
+
+def _follow(
+    rows: PolicyRows, blocks: list[tuple[int, int]], value: FloatArray, spare: FloatArray, enough: float, watch: Watch
+) -> None:
+    for sweep in range(DEEPEST):
+        changes = rows.follow_in_place(blocks, sweep % 2 == 0, _copied(value, spare, blocks), value)
+        if largest(changes) <= enough or watch.hurries:
+            return
+
+
+def _copied(value: FloatArray, spare: FloatArray, blocks: list[tuple[int, int]]) -> FloatArray:
+    """Return what other blocks are to see: a copy, unless there are none."""
+    if len(blocks) == 1:
+        return value
+    np.copyto(spare, value)
+    return spare

@@ -1,0 +1,213 @@
+"""The value of a given policy by sweeps, for models too large for a linear system. S&B2 (4.5), P94 section 6.3.
+
+Following a policy is a model with one action per state, whose rows are those of the actions taken, weighted with their
+probabilities. T_pi contracts like the Bellman operator, so the same interval bounds V_pi (P94 section 6.6.2): with
+every entry of T_pi V - V in [least, greatest], V_pi lies between T_pi V + m(least) and T_pi V + m(greatest), where m is
+that of `rlsuite.planning.certificate`.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.models import MDP
+from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.models.policies import policy_weights
+from rlsuite.planning.certificate import Interval, discounted, interval, largest, warn_not_converged
+from rlsuite.planning.chain_kernels import follow
+from rlsuite.planning.first_values import starting_value
+from rlsuite.planning.kernels import Range
+from rlsuite.planning.operators import EPS, TINY, Lookahead
+from rlsuite.planning.threads import on_blocks
+from rlsuite.planning.watch import Trace, Watch
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyValue:
+    """The value of a policy, with its certificate.
+
+    Attributes
+    ----------
+    value : ndarray (S,) float64
+        Expected discounted return of following the policy from each state, within `error_bound`; 0 where no action is
+        legal. In the unit of the reward.
+    converged : bool
+        Whether `error_bound` is at most the tolerance that was asked for.
+    error_bound : float
+        An upper bound on the error of `value` in every state, rounding included.
+    iterations : int
+        Number of sweeps.
+    seconds : float
+        Wall-clock time taken.
+    trace : Trace
+        How the error bound fell.
+    """
+
+    value: FloatArray = field(repr=False)
+    converged: bool
+    error_bound: float
+    iterations: int
+    seconds: float
+    trace: Trace = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for array in (self.value, *self.trace):
+            array.setflags(write=False)
+
+
+def iterative_policy_evaluation(
+    mdp: MDP,
+    policy: ArrayLike,
+    *,
+    tol: float = 1e-6,
+    max_iterations: int = 1_000_000,
+    deadline: float | None = None,
+    progress: bool = False,
+    initial: ArrayLike | None = None,
+) -> PolicyValue:
+    """Return the value of following `policy` from each state, by sweeps V <- T_pi V.
+
+    `evaluate_policy` is exact, and faster where a linear system with S unknowns can be solved; sweeps need no more
+    memory than the rows of the policy.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The model; gamma < 1.
+    policy : array_like (S,) int, or (S, A) float
+        One action per state, or the probability of each action. Entries at states without legal actions are ignored.
+    tol : float
+        Largest error of the value that is allowed, in the unit of the reward.
+    max_iterations : int
+        Largest number of sweeps.
+    deadline : float, optional
+        Stop after this many seconds.
+    progress : bool
+        Show a progress bar on stderr.
+    initial : array_like (S,), optional
+        A guess of the value to begin with; by default 0.
+
+    Returns
+    -------
+    PolicyValue
+        After a stop before its time, by a limit or by Ctrl-C, the best answer so far with its true error bound.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is 1 (`evaluate_policy` knows what to do then), or an argument is out of range; if `policy` has another
+        shape, is not a distribution in some state, or takes an illegal action.
+    ModelError
+        If the rewards are so large that values overflow.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the error bound exceeds `tol`.
+
+    Examples
+    --------
+    Half of the time 1 and once more, half of the time 5 and no more:
+
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import iterative_policy_evaluation
+    >>> mdp = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.8)
+    >>> result = iterative_policy_evaluation(mdp, [[0.5, 0.5], [0, 0]])
+    >>> result.value.round(6).tolist(), result.converged
+    ([5.0, 0.0], True)
+    """
+    name = "iterative_policy_evaluation"
+    watch = Watch(name, tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    lookahead = discounted(mdp, name)
+    weights = policy_weights(mdp, policy)
+    chain = Chain(lookahead, weights)
+    value = starting_value(lookahead, initial)
+    spare: FloatArray = np.empty(mdp.n_states)
+    bound = np.inf
+    with watch:
+        while watch.goes_on(bound):
+            changes = chain.follow(value, spare)
+            rounding = chain.rounding(value)
+            bound = _distance(interval(chain, changes, rounding))
+            value, spare = spare, value
+            if largest(changes) <= rounding:
+                watch.give_up("the changes are down to rounding error")
+                break
+    changes = chain.follow(value, spare)
+    bounds = interval(chain, changes, chain.rounding(value))
+    result = np.add(spare, bounds.shift, out=spare, where=chain.filled)
+    # In closed states nothing was looked up: what the policy does there comes last, one step ahead of all the others.
+    chosen = weights[lookahead.closed] > 0.0
+    q = np.where(chosen, lookahead.q(result)[lookahead.closed], 0.0)
+    result[lookahead.closed] = (weights[lookahead.closed] * q).sum(axis=1)
+    bound = (_distance(bounds) + chain.rounding(result) + lookahead.rounding(result)) * (1.0 + 4.0 * EPS)
+    watch.note(bound)
+    if bound > watch.tol:
+        warn_not_converged(
+            f"{name} stopped after {watch.iterations} sweeps with an error bound of {bound:.3g}, more than "
+            f"tol={watch.tol:g}{watch.stopped and f': {watch.stopped}'}"
+        )
+    return PolicyValue(result, bound <= watch.tol, bound, watch.iterations, watch.seconds, watch.trace)
+
+
+class Chain:
+    """T_pi of one policy: (T_pi V)(s) = sum_a pi(a | s) (r(s, a) + gamma sum_s' c(s' | s, a) V(s')).
+
+    Parameters
+    ----------
+    lookahead : Lookahead
+        The model, prepared.
+    weights : ndarray (S, A) float64
+        pi(a | s), legal.
+
+    Attributes
+    ----------
+    filled : ndarray (S,) bool
+        The states with a row: those that act and are not closed.
+    modulus, least_modulus : float
+        gamma times the largest row sum of what goes on, rounded up; gamma times the smallest, rounded down.
+    """
+
+    def __init__(self, lookahead: Lookahead, weights: FloatArray) -> None:
+        states, actions = lookahead.n_states, lookahead.n_actions
+        self._gamma = lookahead.mdp.gamma
+        self._blocks = lookahead.blocks
+        taken: IndexArray = np.flatnonzero(np.where(lookahead.closed[:, np.newaxis], 0.0, weights))
+        chance = weights.reshape(-1)[taken]
+        begin = lookahead.indptr[taken]
+        lengths = lookahead.indptr[taken + 1] - begin
+        entry: IndexArray = np.repeat(begin - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
+        self.successor: StateArray = lookahead.successor[entry]
+        self.weight: FloatArray = lookahead.weight[entry] * np.repeat(chance, lengths)
+        row_lengths = np.bincount(taken // actions, lengths, minlength=states).astype(np.int64)
+        self.indptr: IndexArray = np.concatenate([[0], np.cumsum(row_lengths)])
+        earned = np.bincount(taken // actions, chance * lookahead.reward[taken], minlength=states)
+        self.reward: FloatArray = earned.astype(np.float64, copy=False)
+        self.filled = row_lengths > 0
+        going_on: FloatArray = np.zeros(states)
+        open_states: FloatArray = np.where(lookahead.closed, 0.0, 1.0)
+        rows = (self.indptr, self.successor, self.weight, np.zeros(states))
+        on_blocks(follow, self._blocks, *rows, 1.0, open_states, going_on)
+        # An entry of T_pi V is a sum of products of at most this many factors and summands, see `Lookahead.rounding`.
+        self._terms = int(row_lengths.max(initial=0)) + actions
+        slack = (self._terms + 4) * EPS
+        self._row_sum = float(going_on.max(initial=0.0)) * (1.0 + slack)
+        self.modulus = self._gamma * self._row_sum
+        self.least_modulus = self._gamma * float(going_on[self.filled].min(initial=1.0)) * (1.0 - slack)
+        self._reward_size = lookahead.reward_size * float(weights.sum(axis=1).max()) * (1.0 + slack)
+
+    def follow(self, ahead: FloatArray, out: FloatArray) -> list[Range]:
+        """Fill T_pi V into `out`, 0 at states without a row, and return the changes of each block."""
+        rows = (self.indptr, self.successor, self.weight, self.reward)
+        return on_blocks(follow, self._blocks, *rows, self._gamma, ahead, out)
+
+    def rounding(self, value: FloatArray) -> float:
+        """Return a bound on the rounding error in every entry of T_pi V, as `Lookahead.rounding` does."""
+        magnitude = self._reward_size + self._gamma * self._row_sum * float(np.abs(value).max(initial=0.0))
+        return (self._terms + 8) * (0.5 * EPS * magnitude + TINY)
+
+
+def _distance(bounds: Interval) -> float:
+    """Return how far V_pi can be from T_pi V, shifted."""
+    return bounds.width / 2.0 if bounds.shift != 0.0 else max(-bounds.lower, bounds.upper)

@@ -1,0 +1,146 @@
+"""Linear programming: the optimal value is the least one that no action can improve. P94 section 6.9.
+
+Every V with V >= TV lies above V*, and V* is one of them. So V* is the solution of
+
+    minimise sum_s V(s)  subject to  V(s) - gamma sum_s' c(s' | s, a) V(s') >= r(s, a)  for every legal pair (s, a)
+
+(P94 (6.9.1)), which HiGHS solves. A solver of linear programs meets its constraints up to a tolerance (1e-7), not to
+the last bit, so the program is solved again for what is left over: with V' = V + d W, where d is the largest |TV - V|,
+the constraints on W are those above with (QV - V)(s, a) / d in place of r(s, a). Each round gains the digits that the
+tolerance is worth (iterative refinement, Gleixner, Steffy & Wolter 2016).
+"""
+
+from typing import Any, cast
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+from rlsuite.models import MDP
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.planning.certificate import certified, discounted, interval
+from rlsuite.planning.kernels import backup
+from rlsuite.planning.operators import Lookahead, best
+from rlsuite.planning.solution import Solution
+from rlsuite.planning.threads import on_blocks
+from rlsuite.planning.watch import Watch
+
+
+def linear_programming(
+    mdp: MDP,
+    *,
+    tol: float = 1e-6,
+    max_iterations: int = 20,
+    deadline: float | None = None,
+    progress: bool = False,
+) -> Solution:
+    """Solve a discounted MDP by its linear program, with HiGHS through SciPy.
+
+    One program has as many variables as states and as many constraints as legal pairs; a second one makes up for the
+    tolerance of the first, and there is seldom a third. Much slower than the other methods where the model is large,
+    and of another kind: a second opinion that shares nothing with them but the certificate.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The model; gamma < 1.
+    tol : float
+        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    max_iterations : int
+        Largest number of linear programs.
+    deadline : float, optional
+        Stop after this many seconds. HiGHS is told, and may take somewhat longer.
+    progress : bool
+        Show a progress bar on stderr.
+
+    Returns
+    -------
+    Solution
+        ``iterations`` is the number of linear programs; 0 if TV of V = 0 is already good enough, as with gamma = 0.
+        If HiGHS fails, by a limit or by a Ctrl-C (which waits for it to return), the best answer so far with its true
+        error bound.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is 1, or an argument is out of range.
+    ModelError
+        If the rewards are so large that values overflow.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the error bound exceeds `tol`; the message says what HiGHS said.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import linear_programming
+    >>> mdp = MDP.from_successors([[None, 1], [0, 2], [None, None]], [[0, 0], [0, 100], [0, 0]], gamma=0.9)
+    >>> solution = linear_programming(mdp)
+    >>> solution.value.round(9).tolist(), solution.policy.tolist(), solution.converged
+    ([90.0, 100.0, 0.0], [1, 1, -1], True)
+    """
+    watch = Watch("linear_programming", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    lookahead = discounted(mdp, "linear_programming")
+    looked_up = mdp.legal.any(axis=1) & ~lookahead.closed
+    value: FloatArray = np.zeros(mdp.n_states)
+    bound = _error_bound(lookahead, value)
+    with watch:
+        while watch.goes_on(bound):
+            correction, failure = _solved(lookahead, value, looked_up, watch)
+            if correction is None:
+                watch.give_up(failure)
+                break
+            corrected = value.copy()
+            corrected[looked_up] += correction
+            corrected_bound = _error_bound(lookahead, corrected)
+            if not corrected_bound < bound:
+                watch.give_up("another linear program makes it no better")
+                break
+            value, bound = corrected, corrected_bound
+    return certified(lookahead, value, watch)
+
+
+def _solved(
+    lookahead: Lookahead, value: FloatArray, looked_up: BoolArray, watch: Watch
+) -> tuple[FloatArray | None, str]:
+    """Return what to add to the value of the states that are ever looked up, or None and what HiGHS says."""
+    q = lookahead.q(value)
+    changes = (best(q) - value)[looked_up]
+    scale = float(np.abs(changes).max(initial=0.0))
+    if scale == 0.0:
+        return None, "no constraint is violated"
+    # |W| is at most 1 / (1 - beta), because the best action of each state has a reward in [-1, 1] left. So actions with
+    # a reward below minus twice that bind nowhere, and the program does not need them.
+    gains = (q - value[:, np.newaxis]) / scale
+    binding: IndexArray = np.flatnonzero(looked_up[:, np.newaxis] & (gains >= -2.0 / (1.0 - lookahead.modulus)))
+    options: dict[str, Any] = {}
+    if watch.deadline is not None and np.isfinite(watch.deadline):
+        options["time_limit"] = max(watch.deadline - watch.seconds, 1e-3)
+    solve_program: Any = linprog
+    program: Any = solve_program(
+        np.ones(changes.size),
+        A_ub=-_constraints(lookahead, binding)[:, np.flatnonzero(looked_up)],
+        b_ub=-gains.reshape(-1)[binding],
+        bounds=(None, None),
+        method="highs",
+        options=options,
+    )
+    if program.x is None or not np.isfinite(program.x).all():
+        return None, f"HiGHS: {program.message}"
+    return scale * np.asarray(program.x, dtype=np.float64), ""
+
+
+def _constraints(lookahead: Lookahead, pairs: IndexArray) -> Any:
+    """Return the left-hand sides of `pairs`, as a csr_array (n, S): V(s) - gamma sum_s' c(s' | s, a) V(s')."""
+    own = pairs // lookahead.n_actions, np.arange(pairs.size + 1)
+    here: Any = csr_array((np.ones(pairs.size), *own), shape=(pairs.size, lookahead.n_states))
+    return here - lookahead.mdp.gamma * cast("Any", lookahead.continuation)[pairs]
+
+
+def _error_bound(lookahead: Lookahead, value: FloatArray) -> float:
+    result: FloatArray = np.empty(lookahead.n_states)
+    action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
+    changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, result, action)
+    return interval(lookahead, changes, lookahead.rounding(value)).width

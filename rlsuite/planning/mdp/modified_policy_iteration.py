@@ -1,0 +1,163 @@
+"""Modified policy iteration: sweeps that look at all actions, and between them many that follow the best ones.
+
+P94 section 6.5, Puterman & Shin 1978.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.models import MDP
+from rlsuite.models.aliases import BoolArray, FloatArray, StateArray
+from rlsuite.planning.certificate import certified, discounted, interval, largest
+from rlsuite.planning.first_values import starting_value
+from rlsuite.planning.kernels import backup_of_some
+from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.policy_rows import PolicyRows
+from rlsuite.planning.solution import Solution
+from rlsuite.planning.threads import on_blocks
+from rlsuite.planning.watch import Watch
+
+DEPTH = 0.1
+"""A policy is followed until the bounds on its own value have come together to this share of those on V*.
+
+Deeper evaluates policies that will be left anyway, less deep pays for more sweeps over all actions; between 0.03 and
+0.3 the time hardly changes.
+"""
+
+DEEPEST = 1_000
+"""A policy is followed in at most so many sweeps: beside them one more over all actions costs nothing."""
+
+END = 0.25
+"""The same, in tolerances, for a policy that was the best one twice."""
+
+
+def modified_policy_iteration(
+    mdp: MDP | Lookahead,
+    *,
+    tol: float = 1e-6,
+    max_iterations: int = 100_000,
+    deadline: float | None = None,
+    progress: bool = False,
+    initial: ArrayLike | None = None,
+) -> Solution:
+    """Solve a discounted MDP by few sweeps over all actions and many that follow one policy.
+
+    Each iteration backs up once, V <- TV, and then follows the greedy policy, V <- T_pi V, which is A times cheaper,
+    for as long as that pays: until the changes have become equal in all states, up to a tenth of their first spread.
+    What is equal in all states is a constant, and the bounds (`rlsuite.planning.certificate`) know constants. All
+    sweeps are from one vector into another (Jacobi): best where every policy forgets its start quickly. Where news have
+    a long way to go, `gauss_seidel` is faster.
+
+    Parameters
+    ----------
+    mdp : MDP or Lookahead
+        The model, or the model prepared; gamma < 1.
+    tol : float
+        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    max_iterations : int
+        Largest number of sweeps over all actions.
+    deadline : float, optional
+        Stop after this many seconds.
+    progress : bool
+        Show a progress bar on stderr.
+    initial : array_like (S,), optional
+        A guess of the value to begin with; by default 0.
+
+    Returns
+    -------
+    Solution
+        ``iterations`` is the number of sweeps over all actions. After a stop before its time, by a limit or by Ctrl-C,
+        the best answer so far with its true error bound.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is 1, or an argument is out of range.
+    ModelError
+        If the rewards are so large that values overflow.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the error bound exceeds `tol`.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import modified_policy_iteration
+    >>> mdp = MDP.from_successors([[None, 1], [0, 2], [None, None]], [[0, 0], [0, 100], [0, 0]], gamma=0.9)
+    >>> solution = modified_policy_iteration(mdp)
+    >>> solution.value.tolist(), solution.policy.tolist(), solution.converged
+    ([90.0, 100.0, 0.0], [1, 1, -1], True)
+    """
+    watch = Watch(
+        "modified_policy_iteration", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress
+    )
+    lookahead = discounted(mdp, "modified_policy_iteration")
+    return follow_policies(lookahead, starting_value(lookahead, initial), PolicyRows(lookahead), watch)
+
+
+def follow_policies(lookahead: Lookahead, value: FloatArray, rows: PolicyRows, watch: Watch) -> Solution:
+    """Run the method from `value` (S,), 0 at closed states, which it overwrites; `rows` is memory for policies."""
+    backed_up: FloatArray = np.empty(lookahead.n_states)
+    action: StateArray = np.where(lookahead.closed, -1, 0).astype(np.int32)  # sweeps pass closed states over
+    hopeless: BoolArray = np.zeros(lookahead.n_states * lookahead.n_actions, dtype=np.bool_)
+    bound = margin = np.inf
+    with watch:
+        while watch.goes_on(bound):
+            arguments = (*lookahead.rows, lookahead.closed, value, margin, hopeless, backed_up, action)
+            found = on_blocks(backup_of_some, lookahead.blocks, *arguments)
+            changes = [(least, greatest) for least, greatest, _ in found]
+            rounding = lookahead.rounding(value)
+            bounds = interval(lookahead, changes, rounding)
+            bound = bounds.width
+            value, backed_up = backed_up, value
+            if bound <= watch.tol:
+                break
+            if largest(changes) <= rounding:
+                watch.give_up("the changes are down to rounding error")
+                break
+            # Not to the middle of the interval: where episodes end it can be wide, and the middle ever further off.
+            shift = bounds.certain
+            np.add(value, shift, out=value, where=action >= 0)
+            # A policy that stays the same is likely to be the best one: follow it to the end.
+            enough = END * watch.tol
+            if watch.iterations == 1 or any(changed for _, _, changed in found):
+                rows.take(action)
+                enough = max(enough, DEPTH * bound)
+            followed = _followed(lookahead, rows, value, backed_up, enough, watch)
+            value, backed_up = followed.value, followed.spare
+            # V* - TV lies in the interval, V - TV between the shift and the changes since: hence what V* - V can be,
+            # and what an action may lag behind the best one without being hopeless.
+            gain = max(0.0, bounds.upper - shift - followed.least)
+            loss = max(0.0, shift + followed.greatest - bounds.lower)
+            margin = lookahead.modulus * (gain + loss) + 2.0 * lookahead.rounding(value)
+    return certified(lookahead, value, watch)
+
+
+class Followed(NamedTuple):
+    """What came of following a policy, a vector to overwrite, and how far V has moved at least and at most."""
+
+    value: FloatArray
+    spare: FloatArray
+    least: float
+    greatest: float
+
+
+def _followed(
+    lookahead: Lookahead, rows: PolicyRows, value: FloatArray, spare: FloatArray, enough: float, watch: Watch
+) -> Followed:
+    """Follow the policy of `rows` until its own value is known up to `enough`, or rounding is all that is left."""
+    moved_least = moved_greatest = 0.0
+    rounding = lookahead.rounding(value)
+    for _ in range(DEEPEST):
+        changes = rows.follow(value, spare)
+        value, spare = spare, value
+        moved_least += min(least for least, _ in changes)
+        moved_greatest += max(greatest for _, greatest in changes)
+        down = largest(changes) <= rounding
+        if down or interval(lookahead, changes, 0.0).width <= enough or watch.hurries:
+            break
+    return Followed(value, spare, moved_least, moved_greatest)

@@ -1,0 +1,240 @@
+"""Relative value iteration: sweeps without discount, seen relative to one state. P94 section 8.5.5."""
+
+import numpy as np
+
+from rlsuite.checks import positive_number
+from rlsuite.compilation import compiled
+from rlsuite.errors import ModelError, ParameterError
+from rlsuite.models import MDP
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
+from rlsuite.planning.certificate import warn_unless_converged
+from rlsuite.planning.kernels import Range, decide
+from rlsuite.planning.long_run_structure import long_run_structure
+from rlsuite.planning.operators import EPS, Lookahead
+from rlsuite.planning.threads import on_blocks
+from rlsuite.planning.watch import Watch
+
+
+def relative_value_iteration(
+    mdp: MDP,
+    *,
+    tol: float = 1e-6,
+    max_iterations: int = 1_000_000,
+    deadline: float | None = None,
+    progress: bool = False,
+    tau: float = 0.9,
+) -> AverageRewardSolution:
+    """Find the largest mean reward per step in the long run by sweeps over all states, V <- TV - V(reference).
+
+    With gamma = 1 the values grow by the gain in every sweep; what they are relative to a reference converges. For
+    every V, if a policy is greedy for it,
+
+        min (TV - V) <= gain of the policy <= optimal gain <= max (TV - V)        (Odoni 1969; P94 Theorem 8.5.5),
+
+    and the sweeps end when these bounds are no further apart than `tol`. If the chain of a policy is periodic, V may
+    circle for ever. So each sweep goes only part of the way, V <- (1 - tau) V + tau TV. That is the sweep of a model in
+    which nothing happens with probability 1 - tau (P94 section 8.5.4): the same policies are optimal, the relative
+    values are the same, and no chain is periodic.
+
+    The bounds come together only if the optimal gain is the same in every state. It is if the model is weakly
+    communicating, and that is checked first (`rlsuite.planning.long_run_structure`). If episodes can end, that means
+    that every policy comes to an end: then the gain is 0, and the relative values are the total rewards until the end.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The model, weakly communicating; its gamma is ignored. An episode that has ended earns 0 for ever, see
+        `rlsuite.planning.average_reward`.
+    tol : float
+        Largest error of the gain, and largest loss of gain by the policy, that is allowed; in the unit of the reward
+        per step.
+    max_iterations : int
+        Largest number of sweeps.
+    deadline : float, optional
+        Stop after this many seconds.
+    progress : bool
+        Show a progress bar on stderr.
+    tau : float, in (0, 1]
+        How far each sweep goes. 1 is a little faster where no chain is periodic, and may not converge where one is;
+        0.5 is best for long periods.
+
+    Returns
+    -------
+    AverageRewardSolution
+        ``gain`` is the same in every state, ``value`` is 0 in state 0, or at the end if episodes can end;
+        ``iterations`` is the number of sweeps. After a stop before its time, by a limit or by Ctrl-C, the best answer
+        so far with its true error bound.
+
+    Raises
+    ------
+    ModelError
+        If the model is not weakly communicating; `average_reward_policy_iteration` solves it. Or if the rewards are so
+        large that values overflow.
+    ParameterError
+        If an argument is out of range.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the error bound exceeds `tol`.
+
+    Examples
+    --------
+    To and fro, and for the way out 1, or 3 in total if one takes it slowly, two steps on average:
+
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import relative_value_iteration
+    >>> mdp = MDP.from_successors([[1, {0, 1}], [0, None]], [[1, 1.5], [0, 0]], gamma=1.0)
+    >>> solution = relative_value_iteration(mdp)
+    >>> solution.gain.round(6).tolist(), solution.value.round(6).tolist(), solution.policy.tolist()
+    ([1.0, 1.0], [0.0, -1.0], [1, 0])
+    """
+    watch = Watch(
+        "relative_value_iteration", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress
+    )
+    if positive_number("tau", tau) > 1.0:
+        raise ParameterError(f"tau={tau:g} is more than 1")
+    lookahead = undiscounted(mdp)
+    ends = _ends(mdp)
+    defect = _row_defect(lookahead)
+    reference = int(np.argmin(lookahead.closed))
+    value: FloatArray = np.zeros(mdp.n_states)
+    following: FloatArray = np.empty(mdp.n_states)
+    bound = np.inf
+    with watch:
+        while watch.goes_on(bound):
+            # Relative to the end, whose value is 0, or to a state.
+            level = 0.0 if ends else float(value[reference])
+            arguments = (*lookahead.rows, lookahead.closed, value, float(tau), level, following)
+            changes = on_blocks(sweep, lookahead.blocks, *arguments)
+            rounding = _rounding(lookahead, defect, value)
+            least, greatest = _bounds(changes, rounding, ends)
+            bound = greatest - least
+            if bound <= 6.0 * rounding:
+                watch.give_up("the changes are down to rounding error")
+                break
+            value, following = following, value
+    return _certified(lookahead, value, ends, defect, watch)
+
+
+@compiled(in_place=True)
+def sweep(
+    begin: int,
+    end: int,
+    n_actions: int,
+    indptr: IndexArray,
+    successor: StateArray,
+    weight: FloatArray,
+    reward: FloatArray,
+    gamma: float,
+    closed: BoolArray,
+    ahead: FloatArray,
+    tau: float,
+    level: float,
+    out: FloatArray,
+) -> Range:
+    """Fill V + tau (TV - V) - level into `out`, 0 at closed states and ends; return the range of TV - V."""
+    least, greatest = np.inf, -np.inf
+    for s in range(begin, end):
+        out[s] = 0.0
+        if closed[s]:
+            continue
+        best = -np.inf
+        for row in range(s * n_actions, (s + 1) * n_actions):
+            first, last = indptr[row], indptr[row + 1]
+            if first == last:
+                continue
+            follows = 0.0
+            for i in range(first, last):
+                follows += weight[i] * ahead[successor[i]]
+            best = max(best, reward[row] + gamma * follows)
+        if best > -np.inf:
+            change = best - ahead[s]
+            out[s] = ahead[s] + tau * change - level
+            least = min(least, change)
+            greatest = max(greatest, change)
+    return least, greatest
+
+
+def _ends(mdp: MDP) -> bool:
+    """Return whether there is an end, after checking that the model is weakly communicating."""
+    structure = long_run_structure(mdp)
+    if not structure.weakly_communicating:
+        among = "the end of the episode among them, " if structure.ends else ""
+        raise ModelError(
+            "relative_value_iteration needs a model in which the optimal gain is the same in every state, and this one "
+            f"has {structure.number} separate parts, {among}in which a policy can stay for ever (it is not weakly "
+            "communicating). Use average_reward_policy_iteration, which finds the gain of each state."
+        )
+    return structure.ends
+
+
+def _row_defect(lookahead: Lookahead) -> float:
+    """Return how far the sum of a row can be from 1."""
+    mdp = lookahead.mdp
+    worst = max(on_blocks(row_defect, lookahead.blocks, mdp.n_actions, mdp.indptr, mdp.probability))
+    return worst + int(np.diff(mdp.indptr).max()) * EPS
+
+
+@compiled(in_place=True)
+def row_defect(begin: int, end: int, n_actions: int, indptr: IndexArray, probability: FloatArray) -> float:
+    """Return the largest distance of the sum of a row from 1, as computed."""
+    worst = 0.0
+    for row in range(begin * n_actions, end * n_actions):
+        if indptr[row] == indptr[row + 1]:
+            continue
+        total = 0.0
+        for i in range(indptr[row], indptr[row + 1]):
+            total += probability[i]
+        worst = max(worst, abs(total - 1.0))
+    return worst
+
+
+def _rounding(lookahead: Lookahead, defect: float, value: FloatArray) -> float:
+    """Return a bound on the error of TV - V against the model whose rows sum to 1 exactly."""
+    largest = float(np.abs(value).max())
+    return lookahead.rounding(value) + 2.0 * defect * (lookahead.reward_size + largest) + EPS * largest
+
+
+def _bounds(changes: list[Range], rounding: float, ends: bool) -> Range:
+    """Return bounds on the gain of the greedy policy and on the optimal one.
+
+    `decide` chooses within a tie of 2 rounding errors, so the lower one is lowered by 4. At the end nothing changes.
+    """
+    least = min(change[0] for change in changes)
+    greatest = max(change[1] for change in changes)
+    if ends:
+        least, greatest = min(least, 0.0), max(greatest, 0.0)
+    return least - 4.0 * rounding, greatest + rounding
+
+
+def _certified(
+    lookahead: Lookahead, value: FloatArray, ends: bool, defect: float, watch: Watch
+) -> AverageRewardSolution:
+    """Return the greedy policy of `value`, and the gain with its bound."""
+    rounding = _rounding(lookahead, defect, value)
+    backed_up: FloatArray = np.empty(lookahead.n_states)
+    policy: IndexArray = np.empty(lookahead.n_states, dtype=np.int64)
+    rows, closed = lookahead.rows, lookahead.closed
+    changes = on_blocks(decide, lookahead.blocks, *rows, closed, value, 2.0 * rounding, backed_up, policy)
+    least, greatest = _bounds(changes, rounding, ends)
+    bound = (greatest - least) * (1.0 + 4.0 * EPS)
+    watch.note(bound)
+    gain = 0.0 if ends else (least + greatest) / 2.0
+    # Nothing leads to a closed state, so that its own value is settled by one look ahead.
+    relative = np.where(closed, backed_up - gain, value)
+    solution = AverageRewardSolution(
+        value=relative if ends else relative - relative[0],
+        policy=policy,
+        converged=bound <= watch.tol,
+        error_bound=bound,
+        iterations=watch.iterations,
+        seconds=watch.seconds,
+        method="relative_value_iteration",
+        trace=watch.trace,
+        lookahead=lookahead,
+        gain=np.full(lookahead.n_states, gain),
+    )
+    warn_unless_converged(solution, watch.tol, watch.stopped)
+    return solution

@@ -1,0 +1,144 @@
+"""Total reward without discounting, for models in which it does not pay to go on for ever.
+
+Bertsekas & Tsitsiklis 1991; S&B2 chapters 4 and 6 with gamma = 1; P94 chapter 7.
+"""
+
+import numpy as np
+
+from rlsuite.errors import ModelError, ParameterError
+from rlsuite.models import MDP
+from rlsuite.models.aliases import StateArray
+from rlsuite.planning.certificate import representable, warn_unless_converged
+from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.solution import Solution
+from rlsuite.planning.total_reward.certificate import Certified, certify
+from rlsuite.planning.total_reward.endings import endings
+from rlsuite.planning.total_reward.engines import Exact, Sweeps, prepared
+from rlsuite.planning.watch import Watch
+
+EXACT = 2_000
+"""Up to so many states policies are evaluated by linear systems."""
+
+
+def stochastic_shortest_path(
+    mdp: MDP,
+    *,
+    tol: float = 1e-6,
+    max_iterations: int = 100_000,
+    deadline: float | None = None,
+    progress: bool = False,
+) -> Solution:
+    """Solve an MDP with gamma = 1: the largest expected sum of rewards until the end.
+
+    The model is checked first. Every state must be able to reach the end, which is a transition that ends the episode,
+    or a state from which nothing can be earned any more, whatever is done. And avoiding the end for ever must have its
+    price, on average per step: otherwise values are infinite, or not unique. That rewards which are not negative occur
+    somewhere is no obstacle; that one can live on them for ever is.
+
+    Up to 2,000 states policy iteration, beyond that sweeps in place as in `gauss_seidel`, from values that are meant to
+    be too low, because good news spread faster than bad. There is no contraction to derive bounds from. Instead the
+    result is enclosed between the value of the returned policy, which is shown to end, and a vector that no policy can
+    exceed (`rlsuite.planning.total_reward.certificate`).
+
+    Parameters
+    ----------
+    mdp : MDP
+        The model; gamma = 1.
+    tol : float
+        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    max_iterations : int
+        Largest number of iterations.
+    deadline : float, optional
+        Stop after this many seconds.
+    progress : bool
+        Show a progress bar on stderr.
+
+    Returns
+    -------
+    Solution
+        ``iterations`` is the number of policies evaluated, or of pairs of sweeps over all actions, there and back.
+        After a stop before its time, by a limit or by Ctrl-C, the best answer so far; after a deadline without an error
+        bound, that is with an infinite one.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is less than 1, or an argument is out of range.
+    ModelError
+        If a state cannot reach the end, or the end can be avoided for ever at no cost; the message names a state. Also
+        if the rewards are so large that values overflow.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the error bound exceeds `tol`.
+
+    Examples
+    --------
+    To the end in two steps of cost 1, or straight on for 3; going back and forth for ever costs, too:
+
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import stochastic_shortest_path
+    >>> mdp = MDP.from_successors([[1, 2], [0, 2], [None, None]], [[-1, -3], [-1, -1], [0, 0]], gamma=1.0)
+    >>> solution = stochastic_shortest_path(mdp)
+    >>> solution.value.tolist(), solution.policy.tolist(), solution.error_bound < 1e-12
+    ([-2.0, -1.0, 0.0], [0, 1, -1], True)
+    """
+    watch = Watch(
+        "stochastic_shortest_path", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress
+    )
+    if mdp.gamma != 1.0:
+        raise ParameterError(
+            f"stochastic_shortest_path needs gamma=1, and gamma is {mdp.gamma:g}; pass gamma=1.0, or take a method for "
+            "discounted reward: policy_iteration, gauss_seidel, modified_policy_iteration or value_iteration"
+        )
+    lookahead = Lookahead(mdp)
+    representable(lookahead, mdp.n_states)
+    how = endings(lookahead)
+    model = prepared(lookahead, how.idle)
+    found: Certified | None = None
+    action: StateArray = np.where(model.closed, -1, how.action).astype(np.int32)
+    # A guess, on the safe side, of the number of steps to the end.
+    longest = 4.0 * (float(how.steps.max(initial=0)) + 1.0)
+    with watch:
+        engine = (
+            Exact(model, action)
+            if mdp.n_states <= EXACT
+            else Sweeps(model, action, np.where(model.closed, 0.0, -longest * model.reward_size), watch)
+        )
+        # An error of the value is about a change, carried on for as many steps as there are to the end.
+        enough, bound = watch.tol / (16.0 * longest), np.inf
+        while watch.goes_on(bound):
+            found = None
+            change = engine.advance()
+            rounded = change <= model.rounding(engine.value)
+            if change > enough and not rounded:
+                continue
+            found = certify(engine, in_time=True)
+            bound = found.error_bound
+            if rounded and bound > watch.tol:
+                watch.give_up("the changes are down to rounding error")
+                break
+            enough = min(enough / 4.0, watch.tol / (16.0 * max(longest, found.longest)))
+    if found is None:
+        found = certify(engine, in_time=not watch.hurries)
+    return _solution(lookahead, found, watch)
+
+
+def _solution(lookahead: Lookahead, found: Certified, watch: Watch) -> Solution:
+    if not np.isfinite(found.value).all():
+        raise ModelError(f"rewards up to {lookahead.reward_size:g} make values that overflow; scale the rewards down")
+    watch.note(found.error_bound)
+    solution = Solution(
+        value=found.value,
+        policy=found.policy,
+        converged=found.error_bound <= watch.tol,
+        error_bound=found.error_bound,
+        iterations=watch.iterations,
+        seconds=watch.seconds,
+        method=watch.method,
+        trace=watch.trace,
+        lookahead=lookahead,
+    )
+    warn_unless_converged(solution, watch.tol, watch.stopped)
+    return solution

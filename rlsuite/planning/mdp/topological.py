@@ -1,0 +1,178 @@
+"""Topological value iteration: one strongly connected component after the other. Dai & Goldsmith 2007."""
+
+import numpy as np
+
+from rlsuite.compilation import compiled
+from rlsuite.models import MDP
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, SuccessorArray
+from rlsuite.planning.certificate import certified, discounted
+from rlsuite.planning.graph import edges, strong_components
+from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.solution import Solution
+from rlsuite.planning.watch import Watch
+
+COMPONENT, SWEEPS = 0, 1
+LEAST_CHUNK, LARGEST_CHUNK = 1_000, 100_000
+"""After S backups, but at least and at most so many, the clock and Ctrl-C are looked at: between two sweeps."""
+
+
+def topological(
+    mdp: MDP,
+    *,
+    tol: float = 1e-6,
+    max_iterations: int = 1_000_000,
+    deadline: float | None = None,
+    progress: bool = False,
+) -> Solution:
+    """Solve a discounted MDP component by component, those first on which all others depend.
+
+    Within a strongly connected component of the graph of the model, every state may lead to every other; between
+    components the way leads in one direction only. So a component is solved once, when all that it leads to are known.
+    A component of one state takes a single backup, with what leads back to itself solved for: a model without cycles
+    is solved in one pass over its states. Larger components are swept in place, to and fro, until the changes c of a
+    sweep are so small that their residual, at most beta c, is what the tolerance allows. The bounds that the
+    certificate derives from the residual hold for the model as a whole, so errors cannot add up unseen from component
+    to component.
+
+    Best for models that move forward: stages, levels, growing structures, wear. If all states form one component, it
+    is Gauss-Seidel value iteration, and `gauss_seidel` is faster.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The model; gamma < 1.
+    tol : float
+        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    max_iterations : int
+        Limit on the number of backups, as a multiple of the number of states.
+    deadline : float, optional
+        Stop after this many seconds.
+    progress : bool
+        Show a progress bar on stderr.
+
+    Returns
+    -------
+    Solution
+        ``iterations`` is the number of backups (of one state, over all its actions) divided by S, rounded up. After a
+        stop before its time, by a limit or by Ctrl-C, the components that were not reached have the value 0, and the
+        error bound says what that means.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is 1, or an argument is out of range.
+    ModelError
+        If the rewards are so large that values overflow.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the error bound exceeds `tol`.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import topological
+    >>> mdp = MDP.from_successors([[1, 2], [1, 3], [3, 3], [None, None]], [[0, 4], [1, 0], [5, 5], [0, 0]], gamma=0.5)
+    >>> solution = topological(mdp)
+    >>> solution.value.tolist(), solution.policy.tolist(), solution.iterations
+    ([6.5, 2.0, 5.0, 0.0], [1, 0, 0, -1], 1)
+    """
+    watch = Watch("topological", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    lookahead = discounted(mdp, "topological")
+    components = strong_components(mdp, edges(mdp))
+    value: FloatArray = np.zeros(mdp.n_states)
+    done: IndexArray = np.zeros(2, dtype=np.int64)
+    tables = (*lookahead.rows, lookahead.closed, components.indptr, components.members)
+    limits = (enough(lookahead, watch.tol), *_rounding(lookahead))
+    chunk = min(max(mdp.n_states, LEAST_CHUNK), LARGEST_CHUNK)
+    backups = 0
+    with watch:
+        while done[COMPONENT] < components.indptr.size - 1 and watch.goes_on(np.inf):
+            budget = min(chunk, max_iterations * mdp.n_states - backups)
+            backups += _solve_components(budget, *tables, *limits, done, value)
+            watch.iterations = -(-backups // mdp.n_states)
+    return certified(lookahead, value, watch)
+
+
+def enough(lookahead: Lookahead, tol: float) -> float:
+    """Return the residual max |TV - V| that makes the bounds half of `tol` wide."""
+    beta = lookahead.modulus
+    return tol * (1.0 - beta) / (4.0 * beta) if beta > 0.0 else np.inf
+
+
+def _rounding(lookahead: Lookahead) -> tuple[float, float]:
+    """Return a and b such that the rounding error of a backup of V is at most a + b max |V|."""
+    constant = lookahead.rounding(np.zeros(1))
+    return constant, lookahead.rounding(np.ones(1)) - constant
+
+
+@compiled(in_place=True)
+def _solve_components(
+    budget: int,
+    n_actions: int,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    reward: FloatArray,
+    gamma: float,
+    closed: BoolArray,
+    component: IndexArray,
+    members: IndexArray,
+    enough: float,
+    constant: float,
+    slope: float,
+    done: IndexArray,
+    ahead: FloatArray,
+) -> int:
+    """Go on from where `done` says, the component and the sweeps over it, for `budget` backups or one sweep more.
+
+    Returns the number of backups.
+    """
+    backups = 0
+    while done[COMPONENT] < component.size - 1 and backups < budget:
+        first, last = component[done[COMPONENT]], component[done[COMPONENT] + 1]
+        forward = done[SWEEPS] % 2 == 0
+        change, largest = 0.0, 0.0
+        for k in range(last - first):
+            s = members[first + k if forward else last - 1 - k]
+            if closed[s]:
+                continue
+            best = backed_up(int(s), n_actions, indptr, successor, weight, reward, gamma, ahead)
+            if best > -np.inf:
+                change = max(change, abs(best - ahead[s]))
+                largest = max(largest, abs(best))
+                ahead[s] = best
+        backups += int(last - first)
+        done[SWEEPS] += 1
+        if last - first == 1 or change <= max(enough, constant + slope * largest):
+            done[COMPONENT] += 1
+            done[SWEEPS] = 0
+    return backups
+
+
+@compiled(in_place=True)
+def backed_up(
+    s: int,
+    n_actions: int,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    reward: FloatArray,
+    gamma: float,
+    ahead: FloatArray,
+) -> float:
+    """Return what the best action of s is worth, with what leads back to s solved for; -inf where none is legal."""
+    best = -np.inf
+    for row in range(s * n_actions, (s + 1) * n_actions):
+        first, last = indptr[row], indptr[row + 1]
+        if first == last:
+            continue
+        follows, back = 0.0, 0.0
+        for i in range(first, last):
+            if successor[i] == s:
+                back += weight[i]
+            else:
+                follows += weight[i] * ahead[successor[i]]
+        best = max(best, (reward[row] + gamma * follows) / (1.0 - gamma * back))
+    return best

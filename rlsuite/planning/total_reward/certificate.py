@@ -1,0 +1,108 @@
+"""Certified bounds on total reward, where nothing contracts.
+
+Let pi be a policy with continuation probabilities C_pi, and h >= 0 a vector with h - C_pi h >= q > 0 in every state.
+Then pi comes to an end with probability 1, and (I - C_pi)^-1 1 <= h / q: an upper bound on how many steps it takes. So
+if T_pi V - V >= -e in every state,
+
+    V_pi >= V - (e / q) h =: L.
+
+And if U >= r(s, a) + sum_s' c(s' | s, a) U(s') for every action, then U >= V_pi' for every policy pi' that comes to an
+end, hence U >= V* (Bertsekas & Tsitsiklis 1991). The optimal value for rewards r + eta is such a U, with eta to spare
+for rounding and for not being quite optimal; it exceeds V* by about eta times the number of steps that are left.
+
+All three inequalities are checked on the computed numbers, with the rounding error of the check on the safe side
+(`Lookahead.rounding`). Where a check fails, the bound is infinite.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.planning.certificate import largest
+from rlsuite.planning.kernels import backup, decide
+from rlsuite.planning.operators import EPS
+from rlsuite.planning.threads import on_blocks
+from rlsuite.planning.total_reward.engines import Engine, rewarded
+
+ATTEMPTS = 30
+"""Iterations, at most, that are spent on finding U."""
+
+
+class Certified(NamedTuple):
+    """A value, a policy, and what is known about them."""
+
+    value: FloatArray
+    """(S,) V backed up once"""
+    policy: IndexArray
+    """(S,) the first action of those that are best up to rounding; -1 where none is legal"""
+    longest: float
+    """A bound on how many steps the policy takes, from any state; infinite if it may never end"""
+    error_bound: float
+    """On the error of the value and of its q, and on the loss of the policy"""
+
+
+def certify(engine: Engine, *, in_time: bool) -> Certified:
+    """Return the value of an engine with its bounds.
+
+    Parameters
+    ----------
+    engine : Engine
+        It holds V; its value is not changed.
+    in_time : bool
+        Whether there is time for more than the backup: without it, the bounds are infinite.
+    """
+    model, value = engine.model, engine.value
+    delta = model.rounding(value)
+    result: FloatArray = np.empty(model.n_states)
+    policy: IndexArray = np.empty(model.n_states, dtype=np.int64)
+    changes = on_blocks(decide, model.blocks, *model.rows, model.closed, value, 2.0 * delta, result, policy)
+    nothing = Certified(result, policy, np.inf, np.inf)
+    if not in_time or not np.isfinite(result).all():
+        return nothing
+    steps, slack = _steps(engine, policy)
+    if not slack > 0.0:
+        return nothing
+    # The action of the policy may be 2 delta below the best, and both are computed up to delta.
+    short = max(0.0, 4.0 * delta - min(0.0, min(change[0] for change in changes)))
+    lower = short / slack
+    upper = _upper(engine, 2.0 * largest(changes) + 4.0 * delta, steps)
+    longest = float(steps.max(initial=0.0)) / slack
+    if upper is None:
+        return Certified(result, policy, longest, np.inf)
+    width = float((upper - value + lower * steps).max(initial=0.0))
+    # One backup more, for states in which nobody arrives and for q.
+    bound = (max(1.0, model.modulus) * width + 5.0 * delta) * (1.0 + 16.0 * EPS)
+    return Certified(result, policy, longest, bound)
+
+
+def _steps(engine: Engine, policy: IndexArray) -> tuple[FloatArray, float]:
+    """Return h and q, which is not positive if the policy could not be shown to end."""
+    model = engine.model
+    steps = engine.expected_steps(policy)
+    if not np.isfinite(steps).all() or steps.min(initial=0.0) < 0.0:
+        return steps, 0.0
+    counting = rewarded(model, np.zeros(model.reward.size), 0.0)
+    acting = np.flatnonzero((policy >= 0) & ~model.closed)
+    follows = counting.q(np.where(model.closed, 0.0, steps))[acting, policy[acting]]
+    return steps, float((steps[acting] - follows).min(initial=1.0)) - counting.rounding(steps)
+
+
+def _upper(engine: Engine, eta: float, steps: FloatArray) -> FloatArray | None:
+    """Return a U that is known to be no less than V*, or None."""
+    raised = engine.raised(eta, engine.value + eta * steps)
+    value: FloatArray = np.empty(engine.model.n_states)
+    action: StateArray = np.empty(engine.model.n_states, dtype=np.int32)
+    model = engine.model
+    for _ in range(ATTEMPTS):
+        upper = raised.value
+        changes = on_blocks(backup, model.blocks, *model.rows, model.closed, upper, value, action)
+        if not np.isfinite(upper).all():
+            return None
+        if max(change[1] for change in changes) + model.rounding(upper) <= 0.0:
+            return upper
+        try:
+            raised.advance()
+        except (np.linalg.LinAlgError, RuntimeError):  # singular: V is so bad, and eta so large, that staying pays
+            return None
+    return None

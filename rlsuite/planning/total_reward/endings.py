@@ -1,0 +1,102 @@
+"""Where episodes can end, and the errors of models in which they need not.
+
+With gamma = 1 the total reward is finite, and its optimality equation has one solution only, if every state can reach
+the end and every policy that avoids the end for ever pays for that: the value of such a policy is minus infinity
+(Bertsekas & Tsitsiklis 1991, assumptions 1 and 2). The end is a transition that ends the episode; and as a state from
+which nothing can be earned any more has the value 0 whatever happens, *idle* states are as good as an end.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rlsuite.compilation import compiled
+from rlsuite.errors import ModelError
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.planning.graph import distance_to, edges, predecessors
+from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.total_reward.end_components import end_components
+from rlsuite.planning.total_reward.gain import reject_free_stay
+
+WAYS_OUT = "use gamma < 1, or plan for a number of steps: method='backward_induction' with horizon="
+
+
+class Endings(NamedTuple):
+    """How the episodes of a model end."""
+
+    idle: BoolArray
+    """(S,) bool, the states from which nothing can be earned any more"""
+    steps: StateArray
+    """(S,) int32, after how many steps the end may come next, at the earliest; -1 at idle states"""
+    action: StateArray
+    """(S,) int32, an action that may bring the end nearer, the likeliest one; -1 where there is nothing to do"""
+
+
+def endings(lookahead: Lookahead) -> Endings:
+    """Return how episodes end, after checking that every state can reach the end, and none avoid it for nothing.
+
+    Raises
+    ------
+    ModelError
+        If a state cannot reach the end, or if the end can be avoided for ever without paying; the message names a
+        state.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import Lookahead
+    >>> from rlsuite.planning.total_reward.endings import endings
+    >>> walk = MDP.from_successors([[0, 1], [0, 2], [None, None]], [-1, -1, 0], gamma=1.0)
+    >>> endings(Lookahead(walk)).steps.tolist(), endings(Lookahead(walk)).action.tolist()
+    ([1, 0, -1], [1, 1, -1])
+    """
+    mdp = lookahead.mdp
+    possible = edges(mdp)
+    backwards = predecessors(mdp, possible)
+    earning = (lookahead.reward.reshape(mdp.n_states, mdp.n_actions) != 0.0).any(axis=1)
+    idle: BoolArray = distance_to(backwards, earning) < 0
+    ending: BoolArray = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
+    last = np.flatnonzero(mdp.terminated & (mdp.probability > 0.0))
+    ending[np.searchsorted(mdp.indptr, last, side="right") - 1] = True
+    may_end = ending.reshape(mdp.n_states, mdp.n_actions).any(axis=1)
+    steps = distance_to(backwards, idle | may_end)
+    if (steps < 0).any():
+        raise ModelError(
+            f"gamma=1, and from state {int(np.argmin(steps))} no end can be reached, whatever is done: its total "
+            f"reward is infinite or undefined; {WAYS_OUT}"
+        )
+    steps[idle] = -1
+    legal = mdp.indptr[1:] > mdp.indptr[:-1]
+    staying = legal & ~ending & ~np.repeat(idle, mdp.n_actions)
+    # A round trip on which every step costs something is no free stay, and usually that is all there is.
+    if (lookahead.reward[staying] >= 0.0).any():
+        reject_free_stay(lookahead, end_components(mdp, possible, backwards, staying))
+    action: StateArray = np.full(mdp.n_states, -1, dtype=np.int32)
+    _direct(mdp.n_actions, mdp.indptr, mdp.next_state, mdp.probability, mdp.terminated, idle, steps, action)
+    return Endings(idle, steps, action)
+
+
+@compiled(in_place=True)
+def _direct(
+    n_actions: int,
+    indptr: IndexArray,
+    next_state: StateArray,
+    probability: FloatArray,
+    terminated: BoolArray,
+    idle: BoolArray,
+    steps: StateArray,
+    action: StateArray,
+) -> None:
+    """Fill `action`: what ends the episode, or else brings its end a step nearer, with the largest probability."""
+    for s in range(steps.size):
+        if idle[s]:
+            continue
+        likeliest = 0.0
+        for a in range(n_actions):
+            nearer = 0.0
+            for i in range(indptr[s * n_actions + a], indptr[s * n_actions + a + 1]):
+                if terminated[i] or steps[next_state[i]] < steps[s]:
+                    nearer += probability[i]
+            if nearer > likeliest:
+                likeliest = nearer
+                action[s] = a

@@ -1,0 +1,225 @@
+"""Two ways to better and better policies at gamma = 1: linear systems, and sweeps in place.
+
+Both begin with a proper policy, one that surely comes to an end, and both can tell how many steps a policy takes.
+"""
+
+import copy
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from rlsuite.compilation import compiled
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.planning.certificate import largest
+from rlsuite.planning.kernels import backup_in_place
+from rlsuite.planning.linear_system import solve_fixed_point
+from rlsuite.planning.operators import Lookahead, best, greedy
+from rlsuite.planning.policy_rows import PolicyRows
+from rlsuite.planning.threads import fixed_blocks, on_blocks
+from rlsuite.planning.watch import Watch
+
+DEPTH, DEEPEST = 0.05, 20
+"""A policy is followed until its changes have fallen to this share, in at most so many sweeps; as in `gauss_seidel`."""
+
+MOST_SWEEPS = 10_000
+"""Limit on the sweeps that evaluate one policy."""
+
+ACCURATE = 0.1
+"""How exactly the number of steps must satisfy its equation; it only has to prove that there is an end."""
+
+
+class Engine(Protocol):
+    """What both have in common."""
+
+    model: Lookahead
+    """The model; what is *closed* has the value 0."""
+    value: FloatArray
+    """(S,) the value so far"""
+
+    def advance(self) -> float:
+        """Improve `value`, and return its largest change; 0 if nothing is left to improve."""
+        ...
+
+    def expected_steps(self, policy: IndexArray) -> FloatArray:
+        """Return h (S,) that nearly solves h = 1 + C_pi h; 0 at closed states."""
+        ...
+
+    def raised(self, extra: float, value: FloatArray) -> Self:
+        """Return an engine for rewards r + extra that goes on from `value` with the present policy."""
+        ...
+
+
+def prepared(lookahead: Lookahead, idle: BoolArray) -> Lookahead:
+    """Return the model with idle states closed, and without actions that would trip the engines.
+
+    The engines solve for what leads back to a state, dividing by the probability of leaving it. For an action that
+    surely stays this is 0, and its worth minus infinity, which is right. But if rounding has made it something else,
+    its sign is a matter of chance. Such an action is made minus infinity beforehand.
+    """
+    model = _copied(lookahead)
+    model.closed = lookahead.closed | idle
+    mdp = lookahead.mdp
+    uneven: BoolArray = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
+    rows = (mdp.n_actions, mdp.indptr, mdp.next_state, mdp.probability, mdp.terminated)
+    on_blocks(_find_uneven, lookahead.blocks, *rows, idle, uneven)
+    if uneven.any():
+        model.weight = np.where(np.repeat(uneven, np.diff(mdp.indptr)), 0.0, lookahead.weight)
+        model.reward = np.where(uneven, -np.inf, lookahead.reward)
+    return model
+
+
+@compiled(in_place=True)
+def _find_uneven(
+    begin: int,
+    end: int,
+    n_actions: int,
+    indptr: IndexArray,
+    next_state: StateArray,
+    probability: FloatArray,
+    terminated: BoolArray,
+    idle: BoolArray,
+    uneven: BoolArray,
+) -> None:
+    """Mark the actions that surely stay in their state, but with probabilities that do not add up to 1 exactly."""
+    for s in range(begin, end):
+        for row in range(s * n_actions, (s + 1) * n_actions):
+            total, stays = 0.0, True
+            for i in range(indptr[row], indptr[row + 1]):
+                total += probability[i]
+                stays = stays and (probability[i] == 0.0 or (next_state[i] == s and not terminated[i]))
+            uneven[row] = stays and total != 1.0 and not idle[s] and indptr[row] < indptr[row + 1]
+
+
+def rewarded(model: Lookahead, reward: FloatArray, size: float) -> Lookahead:
+    """Return the model with other rewards (S * A,), the largest of which is `size`."""
+    other = _copied(model)
+    other.reward = reward
+    other.reward_size = size
+    return other
+
+
+def _copied(model: Lookahead) -> Lookahead:
+    """Return a copy that shares all arrays, but not the tuple of them, so that they may be replaced."""
+    other = copy.copy(model)
+    vars(other).pop("rows", None)
+    return other
+
+
+class Exact:
+    """Howard's policy iteration: the value of a policy by a linear system, then better actions wherever there are some.
+
+    Parameters
+    ----------
+    model : Lookahead
+        The model, from `prepared`.
+    action : ndarray (S,) integers
+        A proper policy; -1 at closed states, and where nothing is legal.
+    """
+
+    def __init__(self, model: Lookahead, action: StateArray | IndexArray) -> None:
+        self.model = model
+        self.value: FloatArray = np.zeros(model.n_states)
+        self._policy = action.astype(np.int64)
+
+    def advance(self) -> float:
+        """Evaluate and improve."""
+        self.value = self._solved(self._policy, self.model.reward)
+        q = self.model.q(self.value)
+        own = np.take_along_axis(q, np.maximum(self._policy, 0)[:, np.newaxis], axis=1)[:, 0]
+        gain = best(q) - own
+        better = (self._policy >= 0) & (gain > 2.0 * self.model.rounding(self.value))
+        self._policy = np.where(better, greedy(q), self._policy)
+        return float(gain[better].max(initial=0.0))
+
+    def expected_steps(self, policy: IndexArray) -> FloatArray:
+        """Return h = 1 + C_pi h, solved."""
+        return self._solved(policy, np.ones(self.model.n_states * self.model.n_actions))
+
+    def raised(self, extra: float, value: FloatArray) -> "Exact":
+        """Return an engine for r + extra."""
+        model = rewarded(self.model, self.model.reward + extra, self.model.reward_size + extra)
+        other = Exact(model, self._policy)
+        other.value = value
+        return other
+
+    def _solved(self, policy: IndexArray, reward: FloatArray) -> FloatArray:
+        open_: IndexArray = np.flatnonzero((policy >= 0) & ~self.model.closed)
+        rows = open_ * self.model.n_actions + policy[open_]
+        value = np.zeros(self.model.n_states)
+        chain: Any = self.model.continuation
+        value[open_] = solve_fixed_point(chain[rows][:, open_], reward[rows])
+        return value
+
+
+class Sweeps:
+    """Sweeps in place over all actions, forwards and backwards, and sweeps that follow the best ones.
+
+    They had better begin with values that are too low. What is good news then spreads from the end as far as a sweep
+    goes; values that are too high sink by a step's cost per sweep, wherever it looks as if going round in circles cost
+    less than going to the end.
+
+    Parameters
+    ----------
+    model : Lookahead
+        The model, from `prepared`.
+    action : ndarray (S,) int32
+        A proper policy; -1 at closed states, and where nothing is legal.
+    value : ndarray (S,) float64
+        What to begin with, 0 at closed states; written to.
+    watch : Watch
+        The clock, which may say that there is no time left.
+    """
+
+    def __init__(self, model: Lookahead, action: StateArray, value: FloatArray, watch: Watch) -> None:
+        self.model = model
+        self.value = value
+        self._action = action.copy()
+        self._watch = watch
+        self._blocks = fixed_blocks(model.n_states)
+        self._rows = PolicyRows(model)
+        self._spare: FloatArray = np.empty(model.n_states)
+
+    def advance(self) -> float:
+        """Back up all states to and fro, then follow the actions found."""
+        change = 0.0
+        for forward in (True, False):
+            before = self._seen_by_others(self.value)
+            arguments = (forward, *self.model.rows, self.model.closed, before, self.value, self._action)
+            change = largest(on_blocks(backup_in_place, self._blocks, *arguments))
+        if change > self.model.rounding(self.value):
+            self._rows.take(self._action)
+            self._follow(self.value, DEPTH * change, DEEPEST)
+        return change
+
+    def expected_steps(self, policy: IndexArray) -> FloatArray:
+        """Return h = 1 + C_pi h, up to a tenth of a step."""
+        acting = (policy >= 0) & ~self.model.closed
+        self._rows.take(np.where(acting, policy, -1).astype(np.int32))
+        self._rows.reward.fill(1.0)
+        # No step costs more than the largest reward; where all cost the same, this is the answer.
+        steps = np.where(acting, np.abs(self.value) / max(self.model.reward_size, np.finfo(float).tiny), 0.0)
+        wrong, sweeps = np.inf, 8
+        while wrong > ACCURATE and sweeps < MOST_SWEEPS and not self._watch.hurries:
+            self._follow(steps, 0.1 * ACCURATE, sweeps)
+            wrong = largest(self._rows.follow(steps, self._spare))
+            sweeps *= 2
+        return steps
+
+    def raised(self, extra: float, value: FloatArray) -> "Sweeps":
+        """Return an engine for r + extra."""
+        model = rewarded(self.model, self.model.reward + extra, self.model.reward_size + extra)
+        return Sweeps(model, self._action, value, self._watch)
+
+    def _follow(self, value: FloatArray, enough: float, most: int) -> None:
+        for sweep in range(most):
+            before = self._seen_by_others(value)
+            changes = self._rows.follow_in_place(self._blocks, sweep % 2 == 0, before, value)
+            if largest(changes) <= enough or self._watch.hurries:
+                return
+
+    def _seen_by_others(self, value: FloatArray) -> FloatArray:
+        """Return what other blocks see of a value: a copy, unless there are none."""
+        if len(self._blocks) == 1:
+            return value
+        np.copyto(self._spare, value)
+        return self._spare

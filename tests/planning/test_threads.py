@@ -1,0 +1,59 @@
+import itertools
+import os
+
+import numpy as np
+import pytest
+
+from rlsuite.models import MDP
+from rlsuite.planning import iterative_policy_evaluation, threads
+from rlsuite.planning.mdp.gauss_seidel import gauss_seidel
+from rlsuite.planning.mdp.modified_policy_iteration import modified_policy_iteration
+from rlsuite.planning.mdp.value_iteration import value_iteration
+
+
+def model(n=70_000):
+    """A noisy ring that is large enough to be cut into blocks."""
+    rng = np.random.default_rng(1)
+    here = np.repeat(np.arange(n), 2)
+    ahead = np.stack([(here + 1) % n, rng.integers(n, size=2 * n)], axis=1)
+    chance = rng.uniform(0.1, 0.9, size=2 * n)
+    reward = np.repeat(rng.normal(size=2 * n), 2)
+    rows = (np.arange(2 * n + 1) * 2, ahead.reshape(-1), np.stack([chance, 1 - chance], axis=1).reshape(-1), reward)
+    return MDP.from_rows(*rows, n_actions=2, gamma=0.9, terminated=rng.random(4 * n) < 0.05)
+
+
+@pytest.mark.parametrize("n", [1, 5, 1 << 15, 1_000_003])
+def test_blocks_cover_all_states_once(n):
+    for blocks in (threads.cut(n), threads.fixed_blocks(n)):
+        assert blocks[0][0] == 0
+        assert blocks[-1][1] == n
+        assert all(one[1] == other[0] for one, other in itertools.pairwise(blocks))
+
+
+def test_same_bytes_for_any_number_of_threads(monkeypatch):
+    mdp = model()
+    policy = np.full((mdp.n_states, 2), 0.5)
+    solutions, values = [], []
+    for number in (1, 3, 16):
+        monkeypatch.setattr(threads, "n_threads", lambda number=number: number)
+        monkeypatch.setattr(threads, "WORTH_A_THREAD", 1 << 13)
+        monkeypatch.setattr(threads, "_pool", None)
+        solutions.append([method(mdp) for method in (value_iteration, gauss_seidel, modified_policy_iteration)])
+        values.append(iterative_policy_evaluation(mdp, policy))
+    assert len(solutions[0][0].lookahead.blocks) == 1 < len(solutions[1][0].lookahead.blocks)
+    for other in solutions[1:]:
+        for one, same in zip(solutions[0], other, strict=True):
+            assert one.value.tobytes() == same.value.tobytes()
+            assert one.policy.tobytes() == same.policy.tobytes()
+            assert one.error_bound == same.error_bound
+    assert len({value.value.tobytes() for value in values}) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_makes_threads_of_its_own():
+    assert threads.on_blocks(lambda begin, end: end - begin, [(0, 2), (2, 5)]) == [2, 3]
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if threads.on_blocks(lambda begin, end: end - begin, [(0, 2), (2, 5)]) == [2, 3] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
