@@ -100,6 +100,5 @@ def value_maps(experiment: "Experiment", folder: Path) -> list[Path]:
         except UnsuitableEnvironment:
             continue
         solution = solve(MDP.from_env(env, gamma=cell.agent.agent.gamma))
-        axes = value_map(layout, solution.value, q=solution.q)
-        written.append(save(axes, folder / f"{slug(label)}-optimum.png"))
+        written.append(save(value_map(layout, solution), folder / f"{slug(label)}-optimum.png"))
     return written

@@ -28,9 +28,9 @@ def add_agent_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_env_flags(parser: argparse.ArgumentParser) -> None:
-    """The environment, and keywords of its constructor."""
-    parser.add_argument("environment", metavar="ENV", help="an id, module:Id, or file.py:Class")
+def add_env_flags(parser: argparse.ArgumentParser, metavar: str = "ENV", also: str = "") -> None:
+    """The environment, and keywords of its constructor; `also` says what may stand in its place."""
+    parser.add_argument("environment", metavar=metavar, help=f"an id, module:Id, or file.py:Class{also}")
     parser.add_argument(
         "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
     )

@@ -45,8 +45,8 @@ def one_line(message: str) -> str:
 
 
 def print_json(content: object) -> None:
-    """Print for machines; arrays as lists, numbers that JSON does not know as null."""
-    print(json.dumps(_plain(content), indent=2))
+    """Print for machines; a list of numbers in one line, arrays as lists, numbers that JSON does not know as null."""
+    print(_json(content, ""))
 
 
 def check_writable(path: Path, flag: str, suffixes: tuple[str, ...]) -> None:
@@ -89,6 +89,28 @@ def number(value: float) -> str:
     ('81', '-12.3457', '1e-13')
     """
     return f"{value:.6g}"
+
+
+def _json(content: Any, indent: str) -> str:
+    """JSON with a line for each entry of a dictionary, and for each dictionary of a list."""
+    deeper = indent + "  "
+    if isinstance(content, dict):
+        entries = cast("dict[Any, Any]", content).items()
+        lines = [f"{deeper}{json.dumps(str(key))}: {_json(value, deeper)}" for key, value in entries]
+        return "{\n" + ",\n".join(lines) + f"\n{indent}}}" if lines else "{}"
+    if isinstance(content, list | tuple) and any(isinstance(one, dict) for one in cast("Sequence[Any]", content)):
+        lines = [deeper + _json(one, deeper) for one in cast("Sequence[Any]", content)]
+        return "[\n" + ",\n".join(lines) + f"\n{indent}]"
+    try:
+        return json.dumps(content, allow_nan=False, default=_listed)
+    except ValueError:  # NaN or infinity: the long way, which a million numbers should not go for nothing
+        return json.dumps(_plain(content))
+
+
+def _listed(content: Any) -> Any:
+    if hasattr(content, "tolist"):
+        return content.tolist()
+    raise TypeError(f"{content!r} has no form in JSON")
 
 
 def _plain(content: Any) -> Any:

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.plotting.bands import FEW_POINTS, Curve, draw_band, sentences
 from rlsuite.plotting.discovery import figure_of_results
-from rlsuite.plotting.page import CURVE_SIZE, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.page import CURVE_SIZE, count_along, dress_curves, fresh_axes, wrap, write_caption
 from rlsuite.plotting.returns import against_episodes, against_steps, cut_short
 from rlsuite.plotting.style import OPTIMUM, Palette
+from rlsuite.plotting.ticks import write_in_full
 from rlsuite.training.results import Record, Results
 
 if TYPE_CHECKING:
@@ -233,6 +234,8 @@ def _draw(
         draw_band(axes, curve, looks[curve.label], marker="o" if len(curve.x) <= FEW_POINTS else "")
     said = [*sentences(curves), f"Time: {unit}.", *notes, *_draw_optima(axes, optima or {}, looks)]
     dress_curves(axes, runs[0].environment, unit, quantity)
+    count_along(axes)  # steps and episodes are whole numbers
+    write_in_full(axes.yaxis)
     write_caption(axes, said)
     if ax is None:
         wrap(axes)

@@ -2,12 +2,21 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 Drawer = TypeVar("Drawer", bound=Callable[..., Any])
 
-_MARK = "__figure_of_results__"
+_RESULTS = "__figure_of_results__"
+_SOLUTION = "__figure_of_solution__"
+
+
+class SolutionFigure(NamedTuple):
+    """A function that draws what a planner found."""
+
+    draw: Callable[..., Any]
+    on_grid: bool
+    """Whether it draws a map: ``draw(where, solution)``; otherwise ``draw(solution)``."""
 
 
 def figure_of_results(function: Drawer) -> Drawer:
@@ -16,8 +25,23 @@ def figure_of_results(function: Drawer) -> Drawer:
     Such a function takes one `Results` or a sequence of them, and ``ax=`` and ``palette=`` by keyword, and returns the
     Axes.
     """
-    setattr(function, _MARK, True)
+    setattr(function, _RESULTS, True)
     return function
+
+
+def figure_of_solution(*, on_grid: bool) -> Callable[[Drawer], Drawer]:
+    """Mark a public function that draws a `Solution`, so that `solution_figures` finds it.
+
+    Such a function returns the Axes and takes ``ax=`` by keyword. If it needs a grid, it takes a layout or an
+    environment first and the solution second; if not, the solution first. Further keywords are its own; one named
+    ``tol`` is given the tolerance that was asked for.
+    """
+
+    def mark(function: Drawer) -> Drawer:
+        setattr(function, _SOLUTION, SolutionFigure(function, on_grid))
+        return function
+
+    return mark
 
 
 def figures() -> dict[str, Callable[..., Any]]:
@@ -33,10 +57,29 @@ def figures() -> dict[str, Callable[..., Any]]:
     >>> sorted(figures())
     ['cumulative_reward', 'episode_return', 'evaluation', 'regret']
     """
+    return dict(sorted((name, function) for name, function in _functions() if getattr(function, _RESULTS, False)))
+
+
+def solution_figures() -> dict[str, SolutionFigure]:
+    """Functions of this package that draw what a planner found, by name.
+
+    Returns
+    -------
+    dict
+        Name to function and whether it needs a grid, in alphabetical order.
+
+    Examples
+    --------
+    >>> {name: figure.on_grid for name, figure in solution_figures().items()}
+    {'convergence': False, 'state_values': False, 'value_map': True}
+    """
+    marked = ((name, getattr(function, _SOLUTION, None)) for name, function in _functions())
+    return dict(sorted((name, figure) for name, figure in marked if isinstance(figure, SolutionFigure)))
+
+
+def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     package = importlib.import_module("rlsuite.plotting")
-    found: dict[str, Callable[..., Any]] = {}
     for module in pkgutil.iter_modules(package.__path__, prefix="rlsuite.plotting."):
         for name, value in vars(importlib.import_module(module.name)).items():
-            if callable(value) and getattr(value, _MARK, False):
-                found[name] = value
-    return dict(sorted(found.items()))
+            if callable(value):
+                yield name, value

@@ -10,6 +10,7 @@ imported when the first figure is drawn.
 import textwrap
 from typing import TYPE_CHECKING, Final
 
+from rlsuite.plotting.ticks import write_in_full
 from rlsuite.rendering import colours
 
 if TYPE_CHECKING:
@@ -67,8 +68,6 @@ def wrap(ax: "Axes") -> None:
 
 def dress_curves(ax: "Axes", title: str, x_label: str, y_label: str) -> None:
     """Title, labels, light grid lines and a legend above the axes, once all lines are drawn."""
-    from matplotlib.ticker import MaxNLocator
-
     rows = _legend(ax)
     ax.set_title(title, loc="left", fontsize=TITLE_SIZE, color=INK, pad=6 + LEGEND_ROW * rows, parse_math=False)
     ax.set_xlabel(x_label, fontsize=LABEL_SIZE, color=INK)
@@ -81,8 +80,14 @@ def dress_curves(ax: "Axes", title: str, x_label: str, y_label: str) -> None:
     for side in ("left", "bottom"):
         ax.spines[side].set_color(CAPTION_INK)
     ax.margins(x=0.01)
-    # Steps and episodes are whole numbers.
+
+
+def count_along(ax: "Axes") -> None:
+    """Ticks of an x axis that counts something: at whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
+    write_in_full(ax.xaxis)
 
 
 def write_caption(ax: "Axes", sentences: list[str]) -> None:

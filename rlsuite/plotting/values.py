@@ -3,13 +3,14 @@
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.errors import ParameterError
 from rlsuite.finding import find_env
+from rlsuite.plotting.discovery import figure_of_solution
 from rlsuite.plotting.page import INK, LABEL_SIZE, TICK_SIZE, fresh_axes, wrap, write_caption
 from rlsuite.rendering import colours
 from rlsuite.rendering.arrows import unit
@@ -20,6 +21,8 @@ from rlsuite.rendering.painting import square_colours
 if TYPE_CHECKING:
     import gymnasium
     from matplotlib.axes import Axes
+
+    from rlsuite.planning import Solution
 
 # Inches.
 LARGEST_SQUARE: Final = 0.85
@@ -36,9 +39,10 @@ ARROWS_FROM: Final = 0.09
 LINES_FROM: Final = 0.06
 
 
+@figure_of_solution(on_grid=True)
 def value_map(
     where: "GridLayout | gymnasium.Env[Any, Any] | str",
-    value: ArrayLike | None = None,
+    value: "ArrayLike | Solution | None" = None,
     policy: ArrayLike | None = None,
     *,
     q: ArrayLike | None = None,
@@ -52,7 +56,9 @@ def value_map(
         The grid, or an environment that has one (Gymnasium's FrozenLake and CliffWalking do), as
         `GridLayout.from_env` explains, or the id of such an environment.
     value
-        (S,) float value of each state; NaN where there is none. None: the largest entry of each row of `q`.
+        (S,) float value of each state; NaN where there is none. None: the largest entry of each row of `q`. Or what
+        `solve` returned: then an arrow is drawn for every action that may be optimal, as far as its error bound can
+        tell (none if actions are not directions), and ends, where nobody acts, have no value.
     policy
         (S,) int action of each state (-1: none), or (S, A) probabilities: longer arrows are more probable.
     q
@@ -68,7 +74,7 @@ def value_map(
     Raises
     ------
     ParameterError
-        If nothing is given to draw, both `policy` and `q` are, or a shape does not fit.
+        If nothing is given to draw, more than one of a solution, `policy` and `q` is, or a shape does not fit.
     EnvironmentNotFound
         If an id leads to no environment.
     UnsuitableEnvironment
@@ -89,21 +95,35 @@ def value_map(
         title = type(env.unwrapped).__name__ if env.spec is None else env.spec.id
     if policy is not None and q is not None:
         raise ParameterError("give policy= or q=, not both")
+    said = ["Colour: value of the state.", "Arrows: actions of the policy."]
+    if _is_solution(value):
+        if policy is not None or q is not None:
+            raise ParameterError("give a solution, or policy= or q= with a value, not both")
+        policy = None if layout.arrows is None else _shared(value.optimal_actions)
+        # The error bound of a solution for average reward is about its gain, not about these values.
+        within = "" if hasattr(value, "gain") else f", within {value.error_bound:.2g}"
+        said = [f"Colour: {'' if within else 'relative '}value of the state{within}.", "Arrows: all optimal actions."]
+        # Nobody acts at an end: its value 0 says nothing, and may be far from all others.
+        numbers: ArrayLike | None = np.where((value.policy < 0) | layout.idle, np.nan, value.value)
+    else:
+        numbers = cast("ArrayLike | None", value)
     if q is not None:
         policy = greedy_weights(q)
-        value = _best(q) if value is None else value
-    if value is None:
+        numbers = _best(q) if numbers is None else numbers
+        said[1] = "Arrows: all best actions."
+    if numbers is None:
         raise ParameterError("nothing to draw: give value=, or q=")
-    overlay = Overlay(layout, value, policy)
+    overlay = Overlay(layout, numbers, policy)
 
     axes = fresh_axes(_size(layout)) if ax is None else ax
     _draw_squares(axes, overlay)
     side = _side_of_square(axes, layout)
+    with_arrows = side >= ARROWS_FROM and overlay.weights is not None
     if side * layout.n_rows >= BAR_FROM:
         _draw_bar(axes, overlay, side * layout.n_columns)
     if side >= LINES_FROM:
         _draw_lines(axes, layout)
-    if side >= ARROWS_FROM and overlay.weights is not None:
+    if with_arrows:
         _draw_arrows(axes, overlay, lift=0.14 if side >= NUMBERS_FROM else 0.0)
     if side >= LETTERS_FROM:
         _write_marks(axes, overlay, side)
@@ -112,13 +132,20 @@ def value_map(
     axes.set_title(title, loc="left", fontsize=LABEL_SIZE, color=INK, parse_math=False)
     axes.set_xlim(-0.5, layout.n_columns - 0.5)
     axes.set_ylim(layout.n_rows - 0.5, -0.5)
-    said = ["Colour: value of the state."]
-    if overlay.weights is not None:
-        said.append("Arrows: all best actions." if q is not None else "Arrows: actions of the policy.")
-    write_caption(axes, said)
+    write_caption(axes, said if with_arrows else said[:1])
     if ax is None:
         wrap(axes)
     return axes
+
+
+def _is_solution(value: object) -> "TypeGuard[Solution]":
+    """Whether a planner made it: by its looks, because the class would bring the compiler with it."""
+    return hasattr(value, "optimal_actions")
+
+
+def _shared(actions: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(S, A) probabilities of the policy that takes each of these actions equally often."""
+    return actions / np.maximum(actions.sum(axis=1, keepdims=True), 1)
 
 
 def _best(q: ArrayLike) -> NDArray[np.float64]:

@@ -1,8 +1,26 @@
+import signal
+import sys
+
+import numpy as np
 import pytest
 from PIL import Image
 
 import rlsuite as rl
-from rlsuite.planning import methods
+from rlsuite.cli import output
+from rlsuite.planning import methods, watch
+
+
+@pytest.fixture
+def two_states(tmp_path):
+    """Write a model to a file in the folder of the commands: 1 per step, or once 5 and the game is over."""
+
+    def write(name="two.npz", gamma=0.9):
+        mdp = rl.MDP.from_successors(
+            [[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=gamma, action_labels=["stay", "take"]
+        )
+        mdp.write(tmp_path / name)
+
+    return write
 
 
 @pytest.mark.parametrize("method", ["policy_iteration", "value-iteration"])
@@ -18,7 +36,7 @@ def test_values_of_the_grid_goal_problem(rlsuite_json, method):
 def test_the_map_shows_values_and_all_best_actions(rlsuite):
     done = rlsuite("solve", "rlsuite/GridGoal-v0", "--show")
     lines = done.out.splitlines()
-    assert lines[0] == "rlsuite/GridGoal-v0 by policy_iteration, gamma 0.9"
+    assert lines[0] == "rlsuite/GridGoal-v0 by policy_iteration (chosen by auto), gamma 0.9"
     assert lines[1] == "  value at start  81"
     assert lines[-2:] == ["   .  90→   . 100→   G   0", "  [S  81→↑] .  90→↑  . 100↑"]
 
@@ -46,11 +64,160 @@ def test_gamma_of_an_environment_without_a_model_of_ours(rlsuite_json):
     assert rlsuite_json("solve", "FrozenLake-v1")["gamma"] == 0.99
 
 
+def test_json_has_all_of_a_solution(rlsuite_json):
+    printed = rlsuite_json("solve", "rlsuite/GridGoal-v0")
+    assert (printed["method"], printed["chosen_by"]) == ("policy_iteration", "auto")
+    assert printed["policy"] == [1, 1, 2, 1, 1, -1]
+    assert printed["optimal_actions"] == [[1, 2], [1, 2], [2], [1], [1], []]
+    assert printed["iterations"] >= 1
+    assert printed["seconds"] > 0.0
+    trace = printed["trace"]
+    assert trace["error_bound"][0] is None  # nothing is certified yet
+    assert trace["error_bound"][-1] == printed["error_bound"]
+    assert trace["iterations"][-1] == printed["iterations"]
+    assert len(trace["seconds"]) == len(trace["iterations"]) == len(trace["error_bound"])
+    assert rlsuite_json("solve", "rlsuite/GridGoal-v0", "--method", "value_iteration")["chosen_by"] is None
+
+
+@pytest.mark.parametrize("gamma", [None, 0.5])
+def test_a_model_file(rlsuite, rlsuite_json, two_states, gamma):
+    two_states()
+    given = [] if gamma is None else ["--gamma", gamma]
+    printed = rlsuite_json("solve", "two.npz", *given)
+    assert printed["gamma"] == (gamma or 0.9)
+    assert printed["value"] == pytest.approx([10.0 if gamma is None else 5.0, 0.0])
+    header, stay, end = rlsuite("solve", "two.npz", "--show", *given).out.splitlines()[4:]
+    assert header.split() == ["state", "value", "best", "action"]
+    assert stay.split() == ["0", "10" if gamma is None else "5", "stay" if gamma is None else "take"]
+    assert end.split() == ["1", "0", "-"]
+
+
+def test_text_files_of_models(rlsuite, rlsuite_json, tmp_path):
+    text = """
+    discount: 0.9
+    values: reward
+    states: 2
+    actions: stay go
+    T: stay identity
+    T: go : 0 : 1 1
+    T: go : 1 : 0 1
+    R: stay : 1 : * 1
+    """
+    (tmp_path / "two.mdp").write_text(text)
+    printed = rlsuite_json("solve", "two.mdp")
+    assert printed["value"] == pytest.approx([9.0, 10.0])
+    chain = rl.MDP.from_successors([[1], [None]], [[1], [0]], gamma=0.5, start=0)
+    chain.write(tmp_path / "chain.tra")
+    done = rlsuite("solve", "chain.tra")
+    assert (done.code, done.err) == (2, "rlsuite: error: chain.tra holds no discount: pass gamma=\n")
+    assert rlsuite_json("solve", "chain.tra", "--gamma", "0.5", "--env", "end=end")["value"] == [1.0, 0.0]
+
+
+def test_average_reward(rlsuite, rlsuite_json):
+    done = rlsuite("solve", "rlsuite/RiverSwim-v0", "--method", "relative_value_iteration", "--show")
+    title, gain, *_ = done.out.splitlines()
+    assert title == "rlsuite/RiverSwim-v0 by relative_value_iteration, average reward"
+    printed = rlsuite_json("solve", "rlsuite/RiverSwim-v0", "--method", "relative_value_iteration")
+    assert printed["gamma"] is None
+    assert printed["gain_at_start"] == pytest.approx(printed["gain"][0])
+    assert gain.split() == ["gain", "at", "start", f"{printed['gain'][0]:.6g}"]
+    assert done.out.splitlines()[4].split() == ["state", "bias", "best", "action"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (["--max-iterations", "3"], "max_iterations=3 reached"),
+        (["--deadline", "1e-9"], "deadline=1e-09 seconds passed"),
+    ],
+)
+def test_an_answer_that_is_not_certified_is_printed_with_a_warning(rlsuite, limits, reason):
+    done = rlsuite("solve", "rlsuite/RiverSwim-v0", "--method", "value_iteration", *limits)
+    assert done.code == 1
+    assert done.out.splitlines()[3].startswith("  converged       no, ")
+    warning, *rest = done.err.splitlines()
+    assert warning.startswith("rlsuite: warning: value_iteration stopped after ")
+    assert warning.endswith(f", more than tol=1e-06: {reason}")
+    assert rest == ["next: the same with --show or --plot value.png"]
+
+
+def test_ctrl_c_gives_the_best_answer_so_far(rlsuite, monkeypatch):
+    goes_on = watch.Watch.goes_on
+
+    def interrupt(self, error_bound):
+        if self.iterations == 5:
+            signal.raise_signal(signal.SIGINT)
+        return goes_on(self, error_bound)
+
+    monkeypatch.setattr(watch.Watch, "goes_on", interrupt)
+    done = rlsuite("solve", "rlsuite/RiverSwim-v0", "--method", "value_iteration")
+    assert done.code == 1
+    assert "  converged       no, 5 iterations" in done.out
+    assert done.err.splitlines()[0].endswith(": interrupted")
+
+
+def test_a_bar_on_a_terminal_only_for_methods_that_have_one(rlsuite, monkeypatch):
+    assert "error bound" not in rlsuite("solve", "FrozenLake-v1", "--method", "value_iteration").err
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True)
+    assert "value_iteration: " in rlsuite("solve", "FrozenLake-v1", "--method", "value_iteration").err
+    assert rlsuite("solve", "FrozenLake-v1", "--method", "backward_induction", "--horizon", "3").code == 0
+
+
 def test_figure(rlsuite, tmp_path):
     done = rlsuite("solve", "FrozenLake-v1", "--plot", "value.png")
     assert done.out.splitlines()[-1] == "  written: value.png"
     with Image.open(tmp_path / "value.png") as picture:
         assert min(picture.size) > 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "drawn"),
+    [
+        (["FrozenLake-v1"], "Colour: value of the state"),
+        (["rlsuite/RiverSwim-v0"], "Marks: an optimal action."),
+        (["two.npz"], "Marks: an optimal action."),
+        (["FrozenLake-v1", "--figure", "state-values"], "Marks: an optimal action."),
+        (["FrozenLake-v1", "--figure", "convergence", "--tol", "1e-3"], "tolerance"),
+        (["FrozenLake-v1", "--figure", "convergence", "--against", "seconds"], "seconds"),
+    ],
+)
+def test_figures_are_chosen_by_what_there_is(
+    rlsuite, rlsuite_json, two_states, tmp_path, arguments, drawn, monkeypatch
+):
+    import matplotlib
+
+    two_states()
+    monkeypatch.setitem(matplotlib.rcParams, "svg.fonttype", "none")  # text as text
+    assert rlsuite_json("solve", *arguments, "--plot", "figure.svg")["plot"] == "figure.svg"
+    assert drawn in (tmp_path / "figure.svg").read_text()
+
+
+def test_what_is_large_is_cut_short(rlsuite, rlsuite_json):
+    rows = ["S" + "." * 119, "." * 120, "." * 119 + "G"]
+    grid = ["rlsuite/GridWorld-v0", "--env", f"map={rows}"]
+    shown = rlsuite("solve", *grid, "--show")
+    assert shown.code == 0, shown.err
+    lines = shown.out.splitlines()
+    assert lines[4].split() == ["state", "value", "best", "action"]
+    assert lines[-1] == f"  ... and {360 - 200} more: --json has them"
+    assert len(rlsuite_json("solve", *grid)["value"]) == 360
+
+
+def test_json_lines():
+    content = {"rows": [{"a": np.array([1.0, np.nan])}], "none": [], "many": np.arange(3), "empty": {}}
+    lines = output._json(content, "").splitlines()
+    assert lines == [
+        "{",
+        '  "rows": [',
+        "    {",
+        '      "a": [1.0, null]',
+        "    }",
+        "  ],",
+        '  "none": [],',
+        '  "many": [0, 1, 2],',
+        '  "empty": {}',
+        "}",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -61,10 +228,26 @@ def test_figure(rlsuite, tmp_path):
             f"unknown method 'value_iteraton'; did you mean 'value_iteration'? (choices: {', '.join(methods(rl.MDP))})",
         ),
         (["CartPole-v1"], "CartPole-v1 has no transition table (env.unwrapped.P). "),
-        (["FrozenLake-v1", "--horizon", "5"], "policy_iteration takes no horizon; these do: backward_induction"),
-        (["FrozenLake-v1", "--gamma", "1"], "policy_iteration needs gamma < 1"),
-        (["FrozenLake-v1", "--option", "speed=3"], "unknown option of policy_iteration 'speed'"),
-        (["rlsuite/RiverSwim-v0", "--plot", "a.png"], "rlsuite/RiverSwim-v0 does not say where its states lie"),
+        (["FrozenLake-v1", "--horizon", "5"], "auto takes no horizon; these do: "),
+        (["FrozenLake-v1", "--method", "policy_iteration", "--gamma", "1"], "policy_iteration needs gamma < 1"),
+        (["FrozenLake-v1", "--option", "speed=3"], "unknown option of auto 'speed'"),
+        (["FrozenLake-v1", "--deadline", "-1"], "deadline=-1"),
+        (
+            ["FrozenLake-v1", "--method", "backward_induction", "--horizon", "2", "--deadline", "1"],
+            "backward_induction t",
+        ),
+        (["nothing.npz"], "there is no file nothing.npz"),
+        (["nothing.mdp"], "there is no file nothing.mdp"),
+        (["nothing.tra", "--gamma", "0.9"], "there is no file nothing.tra"),
+        (["nothing.txt"], "No environment 'nothing.txt'."),
+        (["nothing.npz", "--env", "slip=0.2"], "nothing.npz: unknown keyword of MDP.read 'slip' (choices: "),
+        (["FrozenLake-v1", "--plot", "a.png", "--figure", "regret"], "unknown figure 'regret' (choices: convergence, "),
+        (["FrozenLake-v1", "--plot", "a.png", "--against", "seconds"], "--against is not about value_map"),
+        (["FrozenLake-v1", "--figure", "value_map"], "--figure is about the figure of --plot"),
+        (
+            ["rlsuite/RiverSwim-v0", "--plot", "a.png", "--figure", "value_map"],
+            "rlsuite/RiverSwim-v0 does not say where its states lie",
+        ),
         (["rlsuite/Tiger-v0", "--plot", "a.png"], "--plot draws values of states, and the states of rlsuite/Tiger-v0 "),
     ],
 )

@@ -4,6 +4,7 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.quiver import Quiver
 
+import rlsuite as rl
 from rlsuite.errors import EnvironmentNotFound, ParameterError, UnsuitableEnvironment
 from rlsuite.plotting import value_map
 from rlsuite.rendering import GridLayout
@@ -57,6 +58,43 @@ def test_all_tied_actions_have_an_arrow(grid_goal, caption_of):
     assert numbers_of(ax) == {(1, 0): "81", (1, 1): "90", (1, 2): "100", (0, 0): "90", (0, 1): "100"}
     assert tuple(ax.images[0].get_array()[0, 2]) == UNKNOWN
     assert "Arrows: all best actions." in caption_of(ax)
+
+
+def test_a_solution_is_drawn_with_all_optimal_actions(caption_of):
+    env = gymnasium.make("rlsuite_envs:rlsuite/GridGoal-v0")
+    solution = rl.solve(rl.MDP.from_env(env, gamma=0.9))
+    ax = value_map(env, solution)
+    right, up = (0, 1), (-1, 0)
+    assert arrows_of(ax) == {
+        (1, 0, *right), (1, 0, *up), (1, 1, *right), (1, 1, *up), (1, 2, *up), (0, 0, *right), (0, 1, *right),
+    }  # fmt: skip
+    assert numbers_of(ax) == {(1, 0): "81", (1, 1): "90", (1, 2): "100", (0, 0): "90", (0, 1): "100"}  # no end
+    assert (
+        caption_of(ax) == f"Colour: value of the state, within {solution.error_bound:.2g}. Arrows: all optimal actions."
+    )
+    with pytest.raises(ParameterError, match="not both"):
+        value_map(env, solution, q=solution.q)
+
+
+def test_actions_that_are_no_directions_have_no_arrows(caption_of):
+    solution = rl.solve(rl.MDP.from_env("FrozenLake-v1", gamma=0.9))
+    ax = value_map(GridLayout.row_major(4, 4), solution)
+    assert not any(isinstance(artist, Quiver) for artist in ax.collections)
+    assert "Arrows" not in caption_of(ax)
+
+
+def test_a_million_squares_are_drawn_as_colours(caption_of):
+    size = 1000
+    state = np.arange(size * size)
+    successors = np.minimum(state + 1, size * size - 1)
+    ends = state == size * size - 1
+    indptr = np.arange(size * size + 1)
+    rewards = np.where(successors == size * size - 1, 1.0, 0.0)
+    mdp = rl.MDP.from_rows(indptr, successors, np.ones(size * size), rewards, n_actions=1, gamma=0.5, terminated=ends)
+    ax = value_map(GridLayout.row_major(size, size, actions=["right"]), rl.solve(mdp))
+    assert ax.images[0].get_array().shape == (size, size, 3)
+    assert len(ax.collections) == 0
+    assert "Arrows" not in caption_of(ax)
 
 
 def test_probabilities_are_lengths(grid_goal):

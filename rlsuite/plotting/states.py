@@ -1,0 +1,106 @@
+"""A value function and a policy where states lie on no grid: one mark per state, along a line."""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib leaves the keywords of its drawing functions untyped.)
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.plotting.discovery import figure_of_solution
+from rlsuite.plotting.page import CURVE_SIZE, count_along, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.style import OPTIMUM, Palette
+from rlsuite.plotting.ticks import write_in_full
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from rlsuite.planning import Solution
+
+MARKS: Final = "osD^vP"
+"""Marks of actions; where a policy takes more of them, one mark does for all."""
+
+MOST_STATES: Final = 5_000
+"""Of a larger model so many evenly spread states are drawn."""
+
+MOST_NAMES: Final = 60
+"""Letters that there is room for along the axis."""
+
+
+@figure_of_solution(on_grid=False)
+def state_values(solution: "Solution", *, ax: "Axes | None" = None) -> "Axes":
+    """Value of every state, in the colour of its action: for problems that do not lie on a grid.
+
+    Parameters
+    ----------
+    solution
+        What `solve` returned.
+    ax
+        Axes to draw on; None: those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        States are placed by their labels if these are numbers, else by their index. Those where nobody acts, the ends,
+        are left out.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import solve
+    >>> mdp = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.9, action_labels=["stay", "go"])
+    >>> ax = state_values(solve(mdp))
+    >>> [line.get_label() for line in ax.get_lines()], [line.get_ydata().round(9).tolist() for line in ax.get_lines()]
+    (['stay'], [[10.0]])
+    """
+    mdp = solution.lookahead.mdp
+    labels: list[str] = list(mdp.action_labels or map("action {}".format, range(mdp.n_actions)))
+    acting = np.flatnonzero(solution.policy >= 0)
+    states = _spread(acting)
+    taken: list[int] = np.unique(solution.policy[states]).tolist()
+    numbers = _numbers(mdp.state_labels)
+    where = np.arange(mdp.n_states, dtype=np.float64) if numbers is None else numbers
+    axes = fresh_axes(CURVE_SIZE) if ax is None else ax
+    size = 5.0 if states.size <= MOST_STATES // 50 else 2.0
+    looks = Palette(labels[action] for action in taken)
+    if len(taken) <= len(MARKS):
+        for action, mark in zip(taken, MARKS, strict=False):
+            chosen = states[solution.policy[states] == action]
+            colour = looks[labels[action]].colour
+            axes.plot(where[chosen], solution.value[chosen], mark, label=labels[action], color=colour, markersize=size)
+    else:
+        axes.plot(where[states], solution.value[states], MARKS[0], color=OPTIMUM.colour, markersize=size)
+
+    of_average = hasattr(solution, "gain")
+    quantity = "relative value" if of_average else "value"
+    said = ["Marks: an optimal action."] if len(taken) <= len(MARKS) else []
+    if not of_average:
+        said.append(f"Value: within {solution.error_bound:.2g}.")
+    if states.size < acting.size:
+        said.append(f"Drawn: {states.size:,} of {acting.size:,} states, evenly spread.")
+    dress_curves(axes, f"{mdp.n_states:,} states, gamma {mdp.gamma:g}", "state", quantity)
+    write_in_full(axes.yaxis)
+    count_along(axes)
+    if mdp.state_labels is not None and numbers is None and sum(map(len, mdp.state_labels)) <= MOST_NAMES:
+        axes.set_xticks(range(mdp.n_states), mdp.state_labels, parse_math=False)
+    axes.margins(x=0.03)
+    write_caption(axes, said)
+    if ax is None:
+        wrap(axes)
+    return axes
+
+
+def _numbers(labels: "tuple[str, ...] | None") -> NDArray[np.float64] | None:
+    """Labels of states as numbers, if all are."""
+    try:
+        numbers = np.array([float(label) for label in labels or ()])
+    except ValueError:
+        return None
+    return numbers if numbers.size and np.isfinite(numbers).all() else None
+
+
+def _spread(states: NDArray[np.int64]) -> NDArray[np.int64]:
+    if states.size <= MOST_STATES:
+        return states
+    return states[np.linspace(0, states.size - 1, MOST_STATES).round().astype(np.int64)]
