@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 AnyArray: TypeAlias = NDArray[Any]
 FloatArray: TypeAlias = NDArray[np.float64]
+SingleArray: TypeAlias = NDArray[np.float32]
 IndexArray: TypeAlias = NDArray[np.int64]
 StateArray: TypeAlias = NDArray[np.int32]
 PointerArray: TypeAlias = NDArray[np.uint64]

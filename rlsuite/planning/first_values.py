@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.operators import Lookahead, checked_value, highest
+from rlsuite.planning.vectors import vector
 
 SAMPLE = 10_000
 """Number of states from which a median is taken."""
@@ -19,7 +20,9 @@ def starting_value(lookahead: Lookahead, initial: ArrayLike | None) -> FloatArra
         If `initial` is not S finite numbers.
     """
     if initial is None:
-        return np.zeros(lookahead.n_states)
+        value = vector(lookahead.n_states)
+        value[:] = 0.0
+        return value
     return lookahead.ahead(checked_value(lookahead.mdp, initial, "initial"))
 
 
@@ -33,8 +36,8 @@ def typical_value(lookahead: Lookahead) -> FloatArray:
     acting = legal.any(axis=1) & ~lookahead.closed
     some = np.flatnonzero(acting)
     if some.size == 0:
-        return np.zeros(lookahead.n_states)
+        return starting_value(lookahead, None)
     some = some[:: max(1, some.size // SAMPLE)]
     reward = lookahead.reward.reshape(legal.shape)[some]
     typical = float(np.median(highest(np.where(legal[some], reward, -np.inf))))
-    return np.where(acting, typical / (1.0 - lookahead.modulus), 0.0)
+    return lookahead.ahead(np.where(acting, typical / (1.0 - lookahead.modulus), 0.0))

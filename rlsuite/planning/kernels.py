@@ -30,35 +30,34 @@ def survey(
     probability: FloatArray,
     reward: FloatArray,
     terminated: BoolArray,
-    going_on: BoolArray,
     closed: BoolArray,
+    any_closed: bool,
     mean: FloatArray,
-) -> tuple[float, float, float, int]:
-    """Fill r(s, a) into `mean`, mark which states are entered with the episode going on, and which with its end.
+) -> tuple[float, float, float, int, bool]:
+    """Fill r(s, a) into `mean`.
 
-    Returns the largest mean |reward|, the least and the greatest row sum of c, and the length of the longest row.
+    Returns the largest mean |reward|, the least and the greatest row sum of c, the length of the longest row, and
+    whether a state marked as closed is entered by a transition that goes on.
     """
-    size, least, greatest, longest = 0.0, np.inf, 0.0, 0
+    size, least, greatest, longest, mixed = 0.0, np.inf, 0.0, 0, False
     for row in range(begin * n_actions, end * n_actions):
         first, last = indptr[row], indptr[row + 1]
-        mean[row] = 0.0
-        if first == last:
-            continue
         total, magnitude, going = 0.0, 0.0, 0.0
         for i in range(first, last):
             total += probability[i] * reward[i]
             magnitude += probability[i] * abs(reward[i])
-            if terminated[i]:
-                closed[next_state[i]] = True
-            else:
-                going += probability[i]
-                going_on[next_state[i]] = True
+            going += 0.0 if terminated[i] else probability[i]
         mean[row] = total
-        size = max(size, magnitude)
-        least = min(least, going)
-        greatest = max(greatest, going)
-        longest = max(longest, last - first)
-    return size, least, greatest, longest
+        if last > first:
+            size = max(size, magnitude)
+            least = min(least, going)
+            greatest = max(greatest, going)
+            longest = max(longest, last - first)
+        if any_closed:
+            for i in range(first, last):
+                if closed[next_state[i]] and not terminated[i]:
+                    mixed = True
+    return size, least, greatest, longest, mixed
 
 
 @compiled(in_place=True)
@@ -138,23 +137,15 @@ def backup_of_some(
     margin: float,
     hopeless: BoolArray,
     out: FloatArray,
-    action: StateArray,
-) -> tuple[float, float, int]:
-    """Fill TV as `backup` does, without hopeless rows; what lies further than `margin` below the best joins them.
-
-    The best action of the last sweep, `action`, comes first, so that the others have something to measure up to. The
-    third number returned says in how many states another one is best now.
-    """
-    least, greatest, changed = np.inf, -np.inf, 0
+) -> Range:
+    """Fill TV as `backup` does, without hopeless rows; what lies further than `margin` below V(s) joins them."""
+    least, greatest = np.inf, -np.inf
     for s in range(begin, end):
         out[s] = 0.0
         if closed[s]:
             continue
-        best, chosen, favourite = -np.inf, -1, max(action[s], 0)
-        for k in range(n_actions):
-            a = favourite + k
-            if a >= n_actions:
-                a -= n_actions
+        best, floor = -np.inf, ahead[s] - margin
+        for a in range(n_actions):
             row = s * n_actions + a
             if hopeless[row]:
                 continue
@@ -164,17 +155,14 @@ def backup_of_some(
                 follows += weight[i] * ahead[successor[i]]
             value = reward[row] + gamma * follows
             if value > best and last > first:
-                best, chosen = value, a
-            elif value < best - margin:
+                best = value
+            if value < floor:
                 hopeless[row] = True
-        if chosen >= 0:
+        if best > -np.inf:
             out[s] = best
-            if chosen != action[s]:
-                changed += 1
-            action[s] = chosen
             least = min(least, best - ahead[s])
             greatest = max(greatest, best - ahead[s])
-    return least, greatest, changed
+    return least, greatest
 
 
 @compiled(in_place=True)

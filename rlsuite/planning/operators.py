@@ -29,6 +29,7 @@ from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.kernels import action_values, survey
 from rlsuite.planning.threads import cut, on_blocks
+from rlsuite.planning.vectors import vector
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -91,15 +92,17 @@ class Lookahead:
         self.indptr: IndexArray = mdp.indptr
         self.successor: StateArray = mdp.next_state
         self.weight: FloatArray = mdp.probability
-        self.reward: FloatArray = np.empty(self.n_states * self.n_actions)
+        self.reward: FloatArray = vector(self.n_states * self.n_actions)
         self.closed: BoolArray = np.zeros(self.n_states, dtype=np.bool_)
         self.blocks = cut(self.n_states)
-        going_on: BoolArray = np.zeros(self.n_states, dtype=np.bool_)
+        any_closed = bool(mdp.terminated.any())
+        if any_closed:
+            self.closed[mdp.next_state[mdp.terminated]] = True
         pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
         rows = (self.n_actions, *pointers, mdp.probability, mdp.reward, mdp.terminated)
-        found = on_blocks(survey, self.blocks, *rows, going_on, self.closed, self.reward)
-        sizes, least, greatest, longest = zip(*found, strict=True)
-        if (self.closed & going_on).any():
+        found = on_blocks(survey, self.blocks, *rows, self.closed, any_closed, self.reward)
+        sizes, least, greatest, longest, mixed = zip(*found, strict=True)
+        if any(mixed):
             self.weight = np.where(mdp.terminated, 0.0, mdp.probability)
             self.closed[:] = False
         self.reward_size = float(max(sizes))
@@ -128,7 +131,10 @@ class Lookahead:
 
     def ahead(self, value: ArrayLike) -> FloatArray:
         """Return what each state is worth to whoever enters it: a copy of `value` (S,), 0 at closed states."""
-        return np.where(self.closed, 0.0, np.asarray(value, dtype=np.float64))
+        ahead = vector(self.n_states)
+        np.copyto(ahead, np.asarray(value, dtype=np.float64))
+        ahead[self.closed] = 0.0
+        return ahead
 
     def rounding(self, value: FloatArray) -> float:
         """Return a bound on the rounding error in every entry of ``q(value)``.
@@ -140,7 +146,7 @@ class Lookahead:
         the unit roundoff u = 2**-53; the bound returned is (n + 4) u M, which leaves room for the higher orders,
         plus (n + 4) times the smallest normal number, for underflow.
         """
-        largest = float(np.abs(value).max(initial=0.0))
+        largest = float(max(value.max(initial=0.0), -value.min(initial=0.0)))
         magnitude = self.reward_size + self.mdp.gamma * self._row_sum * largest
         return (self._terms + 4) * (0.5 * EPS * magnitude + TINY)
 

@@ -1,12 +1,16 @@
 """The rows of a model that one policy uses, side by side in memory, so that evaluating it reads nothing else."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rlsuite.models.aliases import FloatArray, PointerArray, StateArray, SuccessorArray
-from rlsuite.planning.chain_kernels import follow, follow_in_place, gather, point
+from rlsuite.planning.chain_kernels import exchange, follow, follow_in_place, gather, point
 from rlsuite.planning.kernels import Range
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.threads import on_blocks
+from rlsuite.planning.vectors import vector
 
 
 class PolicyRows:
@@ -18,26 +22,39 @@ class PolicyRows:
     ----------
     lookahead : Lookahead
         The model, prepared.
+    precision : type
+        NumPy's type of the weights: float64 or float32.
     """
 
-    def __init__(self, lookahead: Lookahead) -> None:
+    def __init__(self, lookahead: Lookahead, precision: type[Any] = np.float64) -> None:
         self._lookahead = lookahead
-        self.indptr: PointerArray = np.zeros(lookahead.n_states + 1, dtype=np.uint64)
-        self.reward: FloatArray = np.empty(lookahead.n_states)
+        self._taken: StateArray | None = None
+        self.indptr: PointerArray = vector(lookahead.n_states + 1, np.uint64)
+        self.reward: FloatArray = vector(lookahead.n_states)
         self.successor: SuccessorArray = np.empty(0, dtype=np.uint32)
-        self.weight: FloatArray = np.empty(0)
+        self.weight: NDArray[Any] = np.empty(0, dtype=precision)
 
-    def take(self, action: StateArray) -> None:
-        """Copy the rows of a policy (S,), -1 for none."""
+    def take(self, action: StateArray) -> bool:
+        """Copy the rows of a policy (S,), -1 for none; return whether it is another one than before.
+
+        Only new rows are copied, if they are as long as the old ones.
+        """
         lookahead = self._lookahead
+        rows = lookahead.rows[:-1]
+        if self._taken is not None:
+            chain = (self.indptr, self.successor, self.weight, self.reward)
+            exchanged = on_blocks(exchange, lookahead.blocks, *rows, action, self._taken, *chain)
+            if min(exchanged) >= 0:
+                return any(exchanged)
         point(lookahead.n_actions, lookahead.rows[1], action, self.indptr)
         needed = int(self.indptr[-1])
         if needed > self.weight.size:
-            self.successor = np.empty(needed, dtype=np.uint32)
-            self.weight = np.empty(needed)
-        rows = lookahead.rows[:-1]
+            self.successor = vector(needed, np.uint32)
+            self.weight = vector(needed, self.weight.dtype.type)
         chain = (self.indptr, self.successor, self.weight, self.reward)
         on_blocks(gather, lookahead.blocks, *rows, action, *chain)
+        self._taken = action.copy()
+        return True
 
     def follow(self, ahead: FloatArray, out: FloatArray) -> list[Range]:
         """Fill T_pi V into `out`."""

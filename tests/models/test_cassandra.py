@@ -1,6 +1,5 @@
 """Cassandra's text format: what each form means, that written models read back, and where errors are found."""
 
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +11,6 @@ from rlsuite.models import MDP
 from rlsuite.models.cassandra.entries import Entries
 from rlsuite.models.cassandra.grammar import Parsed
 from rlsuite.models.cassandra.text import Text
-
-CLASSICS = sorted((Path(__file__).parents[3] / "shared" / "pomdp").glob("*.pomdp"))
 
 PREAMBLE = """\
 discount: 0.95
@@ -386,18 +383,6 @@ def test_what_cannot_be_written(tmp_path):
 
 
 # ----------------------------------------------------------------------------------- files with observations
-
-
-@pytest.mark.skipif(not CLASSICS, reason="the classic files are not beside this checkout")
-@pytest.mark.parametrize("path", CLASSICS, ids=[path.stem for path in CLASSICS])
-def test_the_grammar_covers_the_classic_files(path):
-    parsed = Parsed(Text.of(path)).parse()
-    for keyword in "TO":
-        entries = parsed.entries[keyword]
-        cells = entries.support()
-        sums = np.bincount(cells // entries.dims[2], weights=entries.values_at(cells))
-        np.testing.assert_allclose(sums, 1.0, atol=1e-5)
-    assert parsed.entries["R"].dims == (*parsed.entries["T"].dims, parsed.entries["O"].dims[2])
 
 
 def test_observations_are_a_slot_of_rewards():

@@ -6,7 +6,7 @@ import numpy as np
 
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
-from rlsuite.planning.certificate import discounted, interval
+from rlsuite.planning.certificate import discounted, largest
 from rlsuite.planning.first_values import typical_value
 from rlsuite.planning.kernels import backup
 from rlsuite.planning.mdp.gauss_seidel import sweep_in_place
@@ -14,9 +14,10 @@ from rlsuite.planning.mdp.modified_policy_iteration import follow_policies
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path
 from rlsuite.planning.operators import Lookahead
-from rlsuite.planning.policy_rows import PolicyRows
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import on_blocks
+from rlsuite.planning.value_series import ValueSeries
+from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 
 EXACT = 128
@@ -98,26 +99,26 @@ def auto(
         progress=progress,
     )
     lookahead = discounted(mdp, "auto")
-    rows = PolicyRows(lookahead)
-    value, fall = _probe(lookahead, rows)
+    series = ValueSeries(lookahead)
+    value, fall = _probe(lookahead, series)
     if fall <= FORGETFUL:
         watch.method = "modified_policy_iteration"
-        return follow_policies(lookahead, value, rows, watch)
+        return follow_policies(lookahead, value, series, watch)
     watch.method = "gauss_seidel"
-    return sweep_in_place(lookahead, typical_value(lookahead), rows, watch)
+    return sweep_in_place(lookahead, typical_value(lookahead), watch)
 
 
-def _probe(lookahead: Lookahead, rows: PolicyRows) -> tuple[FloatArray, float]:
+def _probe(lookahead: Lookahead, series: ValueSeries) -> tuple[FloatArray, float]:
     """Return the value after the sweeps of the probe, and how far the bounds came together in the last half of them."""
-    value: FloatArray = np.zeros(lookahead.n_states)
-    spare: FloatArray = np.empty(lookahead.n_states)
+    nothing, value = vector(lookahead.n_states), vector(lookahead.n_states)
+    nothing[:] = 0.0
     action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
-    on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, spare, action)
-    rows.take(action)
-    widths: list[float] = []
-    for _ in range(PROBE):
-        changes = rows.follow(spare, value)
-        value, spare = spare, value
-        widths.append(interval(lookahead, changes, 0.0).width)
+    changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, nothing, value, action)
+    scale = largest(changes)
+    if scale == 0.0:
+        return value, 0.0
+    series.begin(action, nothing, value, scale)
+    widths = [series.add_term() for _ in range(PROBE)]
+    series.settle(value)
     half = widths[PROBE // 2 - 1]
-    return spare, widths[-1] / half if half > 0.0 else 0.0
+    return value, widths[-1] / half if half > 0.0 else 0.0

@@ -15,6 +15,7 @@ from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.policy_rows import PolicyRows
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import fixed_blocks, on_blocks
+from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 
 DEPTH = 0.03
@@ -88,13 +89,14 @@ def gauss_seidel(
     watch = Watch("gauss_seidel", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
     lookahead = discounted(mdp, "gauss_seidel")
     value = typical_value(lookahead) if initial is None else starting_value(lookahead, initial)
-    return sweep_in_place(lookahead, value, PolicyRows(lookahead), watch)
+    return sweep_in_place(lookahead, value, watch)
 
 
-def sweep_in_place(lookahead: Lookahead, value: FloatArray, rows: PolicyRows, watch: Watch) -> Solution:
-    """Run the method from `value` (S,), 0 at closed states, which it overwrites; `rows` is memory for policies."""
+def sweep_in_place(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
+    """Run the method from `value` (S,), 0 at closed states, which it overwrites."""
+    rows = PolicyRows(lookahead)
     blocks = fixed_blocks(lookahead.n_states)
-    spare: FloatArray = np.empty(lookahead.n_states)
+    spare = vector(lookahead.n_states)
     action: StateArray = np.full(lookahead.n_states, -1, dtype=np.int32)
     factor = 2.0 * lookahead.modulus / (1.0 - lookahead.modulus)
     bound = np.inf

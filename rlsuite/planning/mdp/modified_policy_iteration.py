@@ -3,20 +3,19 @@
 P94 section 6.5, Puterman & Shin 1978.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.models import MDP
-from rlsuite.models.aliases import BoolArray, FloatArray, StateArray
+from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.certificate import certified, discounted, interval, largest
 from rlsuite.planning.first_values import starting_value
-from rlsuite.planning.kernels import backup_of_some
+from rlsuite.planning.kernels import backup
 from rlsuite.planning.operators import Lookahead
-from rlsuite.planning.policy_rows import PolicyRows
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import on_blocks
+from rlsuite.planning.value_series import ValueSeries
+from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 
 DEPTH = 0.1
@@ -96,68 +95,30 @@ def modified_policy_iteration(
         "modified_policy_iteration", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress
     )
     lookahead = discounted(mdp, "modified_policy_iteration")
-    return follow_policies(lookahead, starting_value(lookahead, initial), PolicyRows(lookahead), watch)
+    return follow_policies(lookahead, starting_value(lookahead, initial), ValueSeries(lookahead), watch)
 
 
-def follow_policies(lookahead: Lookahead, value: FloatArray, rows: PolicyRows, watch: Watch) -> Solution:
-    """Run the method from `value` (S,), 0 at closed states, which it overwrites; `rows` is memory for policies."""
-    backed_up: FloatArray = np.empty(lookahead.n_states)
-    action: StateArray = np.where(lookahead.closed, -1, 0).astype(np.int32)  # sweeps pass closed states over
-    hopeless: BoolArray = np.zeros(lookahead.n_states * lookahead.n_actions, dtype=np.bool_)
-    bound = margin = np.inf
+def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries, watch: Watch) -> Solution:
+    """Run the method from `value` (S,), 0 at closed states, which it overwrites; `series` evaluates the policies."""
+    backed_up = vector(lookahead.n_states)
+    action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
+    bound = np.inf
     with watch:
         while watch.goes_on(bound):
-            arguments = (*lookahead.rows, lookahead.closed, value, margin, hopeless, backed_up, action)
-            found = on_blocks(backup_of_some, lookahead.blocks, *arguments)
-            changes = [(least, greatest) for least, greatest, _ in found]
+            changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, backed_up, action)
             rounding = lookahead.rounding(value)
-            bounds = interval(lookahead, changes, rounding)
-            bound = bounds.width
+            bound = interval(lookahead, changes, rounding).width
             value, backed_up = backed_up, value
             if bound <= watch.tol:
                 break
             if largest(changes) <= rounding:
                 watch.give_up("the changes are down to rounding error")
                 break
-            # Not to the middle of the interval: where episodes end it can be wide, and the middle ever further off.
-            shift = bounds.certain
-            np.add(value, shift, out=value, where=action >= 0)
+            another = series.begin(action, backed_up, value, largest(changes))
             # A policy that stays the same is likely to be the best one: follow it to the end.
-            enough = END * watch.tol
-            if watch.iterations == 1 or any(changed for _, _, changed in found):
-                rows.take(action)
-                enough = max(enough, DEPTH * bound)
-            followed = _followed(lookahead, rows, value, backed_up, enough, watch)
-            value, backed_up = followed.value, followed.spare
-            # V* - TV lies in the interval, V - TV between the shift and the changes since: hence what V* - V can be,
-            # and what an action may lag behind the best one without being hopeless.
-            gain = max(0.0, bounds.upper - shift - followed.least)
-            loss = max(0.0, shift + followed.greatest - bounds.lower)
-            margin = lookahead.modulus * (gain + loss) + 2.0 * lookahead.rounding(value)
+            enough = max(END * watch.tol, DEPTH * bound if another else 0.0)
+            for _ in range(DEEPEST):
+                if series.add_term() <= enough or series.exhausted or watch.hurries:
+                    break
+            series.settle(value)
     return certified(lookahead, value, watch)
-
-
-class Followed(NamedTuple):
-    """What came of following a policy, a vector to overwrite, and how far V has moved at least and at most."""
-
-    value: FloatArray
-    spare: FloatArray
-    least: float
-    greatest: float
-
-
-def _followed(
-    lookahead: Lookahead, rows: PolicyRows, value: FloatArray, spare: FloatArray, enough: float, watch: Watch
-) -> Followed:
-    """Follow the policy of `rows` until its own value is known up to `enough`, or rounding is all that is left."""
-    moved_least = moved_greatest = 0.0
-    rounding = lookahead.rounding(value)
-    for _ in range(DEEPEST):
-        changes = rows.follow(value, spare)
-        value, spare = spare, value
-        moved_least += min(least for least, _ in changes)
-        moved_greatest += max(greatest for _, greatest in changes)
-        down = largest(changes) <= rounding
-        if down or interval(lookahead, changes, 0.0).width <= enough or watch.hurries:
-            break
-    return Followed(value, spare, moved_least, moved_greatest)

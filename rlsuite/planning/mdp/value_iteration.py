@@ -3,11 +3,12 @@
 import numpy as np
 
 from rlsuite.models import MDP
-from rlsuite.models.aliases import BoolArray, FloatArray, StateArray
+from rlsuite.models.aliases import BoolArray
 from rlsuite.planning.certificate import certified, discounted, interval, largest
 from rlsuite.planning.kernels import backup_of_some
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import on_blocks
+from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 
 
@@ -70,24 +71,21 @@ def value_iteration(
     """
     watch = Watch("value_iteration", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
     lookahead = discounted(mdp, "value_iteration")
-    value: FloatArray = np.zeros(mdp.n_states)
-    backed_up: FloatArray = np.empty(mdp.n_states)
-    action: StateArray = np.zeros(mdp.n_states, dtype=np.int32)
+    value, backed_up = vector(mdp.n_states), vector(mdp.n_states)
+    value[:] = 0.0
     hopeless: BoolArray = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
     bound = margin = np.inf
     with watch:
         while watch.goes_on(bound):
             rounding = lookahead.rounding(value)
-            arguments = (*lookahead.rows, lookahead.closed, value, margin, hopeless, backed_up, action)
-            changes = [
-                (least, greatest) for least, greatest, _ in on_blocks(backup_of_some, lookahead.blocks, *arguments)
-            ]
+            arguments = (*lookahead.rows, lookahead.closed, value, margin, hopeless, backed_up)
+            changes = on_blocks(backup_of_some, lookahead.blocks, *arguments)
             bounds = interval(lookahead, changes, rounding)
             bound = bounds.width
-            # V* lies in [TV + lower, TV + upper]. So an action whose value now is less than the best of the next
-            # sweep by more than what the two can still gain and lose loses for good.
+            # V* lies in [TV + lower, TV + upper], and TV is what the next sweep begins with. So an action whose value
+            # is then lower by more than what the two can still gain and lose loses for good.
             gain, loss = max(0.0, bounds.upper), max(0.0, -bounds.lower)
-            margin = lookahead.modulus * (gain + loss) + 2.0 * lookahead.rounding(backed_up)
+            margin = lookahead.modulus * gain + loss + 2.0 * lookahead.rounding(backed_up)
             if largest(changes) <= rounding:
                 watch.give_up("the changes are down to rounding error")
                 break
