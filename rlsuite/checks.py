@@ -1,6 +1,7 @@
 """Checks of single numbers at the door; each names the argument that is wrong and what is allowed."""
 
 import math
+import os
 from numbers import Integral, Real
 
 import numpy as np
@@ -76,3 +77,22 @@ def positive_number(name: str, value: object) -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not float(value) > 0.0:
         raise ParameterError(f"{name}={value!r} is not a positive number")
     return float(value)
+
+
+def fits_in_memory(what: str, n_bytes: int) -> None:
+    """Raise unless `n_bytes` are no more than this machine has: a system may promise them, and kill who takes them.
+
+    Raises
+    ------
+    ParameterError
+        If `what` needs more.
+
+    Examples
+    --------
+    >>> fits_in_memory("a table of 10 numbers", 80)
+    """
+    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
+        return
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if n_bytes > there:
+        raise ParameterError(f"{what} needs {n_bytes / 1e9:,.0f} GB, and this machine has {there / 1e9:,.0f}")

@@ -24,6 +24,10 @@ SLIPS = {
 }
 
 
+MOST_SQUARES = 2**31 - 1
+"""States are numbered in 32 bits."""
+
+
 class Rules(NamedTuple):
     """The keywords of a grid world that a map may set, with their defaults."""
 
@@ -136,6 +140,10 @@ def _open_map(size: int | tuple[int, int]) -> GridMap:
     rows, columns = (size, size) if isinstance(size, int) else square("size", size)
     if rows < 1 or columns < 1 or rows * columns < 2:
         raise ParameterError(f"size={size!r} leaves no room for a start and a goal")
+    if rows * columns > MOST_SQUARES:
+        raise ParameterError(
+            f"size={size!r} is a grid of {rows * columns:,} squares; at most {MOST_SQUARES:,} are numbered"
+        )
     symbols = np.full((rows, columns), ".")
     symbols[0, 0], symbols[-1, -1] = "S", "G"
     return GridMap(f"grid of {rows} x {columns}", symbols, {})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from rlsuite.checks import whole_number
+from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
@@ -88,8 +88,14 @@ class WaysOut:
 
         R is the mean reward given (s, a, s'), 0 where the transition is impossible. Rows of illegal actions are 0.
         Which transitions terminate is not part of the pair.
+
+        Raises
+        ------
+        ParameterError
+            If the arrays need more memory than there is.
         """
         states = self.n_states
+        fits_in_memory(f"a dense array of {states} states", 32 * states * self.n_actions * states)
         P = np.zeros((states * self.n_actions, states))
         weighted = np.zeros_like(P)
         pair = self.pairs()

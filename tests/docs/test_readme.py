@@ -11,6 +11,8 @@ import pytest
 
 from rlsuite.cli import main
 from rlsuite.experiments import Experiment
+from rlsuite.models import MDP
+from rlsuite.planning import methods
 
 Blocks = Callable[[str], list[str]]
 
@@ -30,6 +32,13 @@ def test_python_blocks_print_what_their_comments_say(blocks: Blocks, tmp_path: P
     assert len(promised) >= 4
     for name in ("cliff.npz", "cliff.png", "island.png"):
         assert (tmp_path / name).stat().st_size > 1_000
+
+
+def test_all_planning_methods_are_listed(root: Path) -> None:
+    text = (root / "README.md").read_text(encoding="utf-8")
+    (section,) = re.findall(r"## Planning\n(.*?)\n## ", text, flags=re.DOTALL)
+    listed = set(re.findall(r"`(\w+)`", section))
+    assert methods(MDP).keys() <= listed
 
 
 def test_the_two_commands(blocks: Blocks) -> None:

@@ -202,3 +202,15 @@ def test_building_takes_little_more_memory_than_what_is_built():
     arrays = [*model.rows, model.start, layout.cells, layout.walls, layout.idle]
     assert all(array.flags.owndata and not array.flags.writeable for array in arrays)
     assert peak < 1.35 * sum(array.nbytes for array in arrays)
+
+
+@pytest.mark.parametrize(
+    ("size", "sentence"),
+    [
+        (1, "size=1 leaves no room for a start and a goal"),
+        (100_000, "size=100000 is a grid of 10,000,000,000 squares; at most 2,147,483,647 are numbered"),
+    ],
+)
+def test_sizes_that_no_grid_can_have(size, sentence):
+    with pytest.raises(ParameterError, match=f"^{sentence}$"):
+        grid_world(size=size)

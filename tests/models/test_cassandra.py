@@ -1,6 +1,5 @@
 """Cassandra's text format: what each form means, that written models read back, and where errors are found."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -289,3 +289,10 @@ def test_bad_tables(message, table):
     with pytest.raises(ModelError) as caught:
         MDP.from_table(table, gamma=0.9)
     assert str(caught.value) == message
+
+
+def test_a_dense_array_that_no_memory_holds_is_refused_at_once():
+    n = 1_000_000
+    ring = MDP.from_rows(np.arange(n + 1), np.roll(np.arange(n), -1), np.ones(n), np.zeros(n), n_actions=1, gamma=0.9)
+    with pytest.raises(ParameterError, match=r"^a dense array of 1000000 states needs 32,000 GB"):
+        ring.dense()

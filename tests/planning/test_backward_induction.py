@@ -69,3 +69,8 @@ def test_time_dependent_policy_differs_by_the_step():
     assert solution.policies[:, 0].tolist() == [0, 0, 0, 1]
     assert solution.policies[:, 1].tolist() == [-1] * 4
     assert solution.value[0] == 8.0
+
+
+def test_a_horizon_that_no_memory_holds_is_refused_at_once(puterman):
+    with pytest.raises(ParameterError, match=r"^horizon=1000000000000 with 2 states needs 32,000 GB, and "):
+        backward_induction(puterman(0.9), horizon=10**12)

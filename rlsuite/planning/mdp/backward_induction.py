@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rlsuite.checks import whole_number
+from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.models import MDP
 from rlsuite.planning.certificate import representable, warn_unless_converged
 from rlsuite.planning.kernels import decide
@@ -37,7 +37,7 @@ def backward_induction(mdp: MDP, *, horizon: int, tol: float = 1e-6) -> FiniteHo
     Raises
     ------
     ParameterError
-        If `horizon` is not a positive whole number or `tol` is not positive.
+        If `horizon` is not a positive whole number, or needs more memory than there is, or `tol` is not positive.
     ModelError
         If the rewards are so large that values overflow.
 
@@ -59,6 +59,7 @@ def backward_induction(mdp: MDP, *, horizon: int, tol: float = 1e-6) -> FiniteHo
     """
     watch = Watch("backward_induction", tol=tol)
     horizon = whole_number("horizon", horizon)
+    fits_in_memory(f"horizon={horizon} with {mdp.n_states} states", 16 * (horizon + 1) * mdp.n_states)
     lookahead = Lookahead(mdp)
     # Row sums may exceed 1 by rounding; the same growth as in the error bound below.
     growth = max(1.0, lookahead.modulus) ** horizon
