@@ -2,6 +2,7 @@
 
 from rlsuite.planning.average_reward import AverageRewardSolution
 from rlsuite.planning.long_run import gain_and_bias
+from rlsuite.planning.mdp.auto import auto
 from rlsuite.planning.mdp.average_reward_policy_iteration import average_reward_policy_iteration
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.evaluation import evaluate_policy
@@ -31,6 +32,7 @@ __all__ = [
     "PolicyEvaluator",
     "PolicyValue",
     "Solution",
+    "auto",
     "average_reward_policy_iteration",
     "backward_induction",
     "bellman",

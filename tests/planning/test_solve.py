@@ -38,7 +38,7 @@ def test_every_method_is_public_documented_and_answers_to_its_name(
     for usual in (grid_goal(), tiger(0.9)):
         for name, function in methods(usual).items():
             model = suited.get(name, usual)
-            assert name == "auto" or getattr(planning, name) is function  # solve() itself is auto
+            assert getattr(planning, name) is function
             assert inspect.getdoc(function)
             solution = (
                 solve(model, name, horizon=2)
