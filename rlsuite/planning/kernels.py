@@ -123,6 +123,37 @@ def backup(
 
 
 @compiled(in_place=True)
+def best_rewards(
+    begin: int,
+    end: int,
+    n_actions: int,
+    indptr: PointerArray,
+    reward: FloatArray,
+    closed: BoolArray,
+    out: FloatArray,
+    action: StateArray,
+) -> Range:
+    """Fill TV of V = 0 and its actions, as `backup` does, without a look at the successors."""
+    least, greatest = np.inf, -np.inf
+    for s in range(begin, end):
+        out[s] = 0.0
+        action[s] = -1
+        if closed[s]:
+            continue
+        best, chosen = -np.inf, -1
+        for a in range(n_actions):
+            row = s * n_actions + a
+            if reward[row] > best and indptr[row + 1] > indptr[row]:
+                best, chosen = reward[row], a
+        if chosen >= 0:
+            out[s] = best
+            action[s] = chosen
+            least = min(least, best)
+            greatest = max(greatest, best)
+    return least, greatest
+
+
+@compiled(in_place=True)
 def backup_of_some(
     begin: int,
     end: int,

@@ -7,8 +7,8 @@ import numpy as np
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.certificate import discounted, largest
-from rlsuite.planning.first_values import typical_value
-from rlsuite.planning.kernels import backup
+from rlsuite.planning.first_values import starting_value, typical_value
+from rlsuite.planning.kernels import best_rewards
 from rlsuite.planning.mdp.gauss_seidel import sweep_in_place
 from rlsuite.planning.mdp.modified_policy_iteration import follow_policies
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
@@ -104,16 +104,18 @@ def auto(
     if fall <= FORGETFUL:
         watch.method = "modified_policy_iteration"
         return follow_policies(lookahead, value, series, watch)
+    del series, value  # their memory is needed
     watch.method = "gauss_seidel"
     return sweep_in_place(lookahead, typical_value(lookahead), watch)
 
 
 def _probe(lookahead: Lookahead, series: ValueSeries) -> tuple[FloatArray, float]:
     """Return the value after the sweeps of the probe, and how far the bounds came together in the last half of them."""
-    nothing, value = vector(lookahead.n_states), vector(lookahead.n_states)
-    nothing[:] = 0.0
+    value, nothing = vector(lookahead.n_states), starting_value(lookahead, None)
     action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
-    changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, nothing, value, action)
+    n_actions, indptr, *_ = lookahead.rows
+    arguments = (n_actions, indptr, lookahead.reward, lookahead.closed, value, action)
+    changes = on_blocks(best_rewards, lookahead.blocks, *arguments)
     scale = largest(changes)
     if scale == 0.0:
         return value, 0.0
