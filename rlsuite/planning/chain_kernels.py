@@ -8,7 +8,7 @@ import numpy as np
 
 from rlsuite.compilation import compiled
 from rlsuite.models.aliases import FloatArray, PointerArray, SingleArray, StateArray, SuccessorArray
-from rlsuite.planning.kernels import Range
+from rlsuite.planning.kernels import Range, expected
 
 
 @compiled(in_place=True)
@@ -104,9 +104,7 @@ def follow(
     least, greatest = np.inf, -np.inf
     for s in range(begin, end):
         first, last = indptr[s], indptr[s + 1]
-        follows = 0.0
-        for i in range(first, last):
-            follows += weight[i] * ahead[successor[i]]
+        follows = expected(first, last, successor, weight, ahead)
         value = reward[s] + gamma * follows
         out[s] = value
         if last > first:

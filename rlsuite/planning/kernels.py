@@ -61,6 +61,15 @@ def survey(
 
 
 @compiled(in_place=True)
+def expected(first: int, last: int, successor: SuccessorArray, weight: FloatArray, ahead: FloatArray) -> float:
+    """Return sum_s' c(s' | s, a) V(s') of the row ``first : last``; it is inlined."""
+    follows = 0.0
+    for i in range(first, last):
+        follows += weight[i] * ahead[successor[i]]
+    return follows
+
+
+@compiled(in_place=True)
 def action_values(
     begin: int,
     end: int,
@@ -76,9 +85,7 @@ def action_values(
     """Fill QV, flat (S * A,); minus infinity for illegal actions."""
     for row in range(begin * n_actions, end * n_actions):
         first, last = indptr[row], indptr[row + 1]
-        follows = 0.0
-        for i in range(first, last):
-            follows += weight[i] * ahead[successor[i]]
+        follows = expected(first, last, successor, weight, ahead)
         q[row] = reward[row] + gamma * follows if last > first else -np.inf
 
 
@@ -108,9 +115,7 @@ def backup(
         for a in range(n_actions):
             row = s * n_actions + a
             first, last = indptr[row], indptr[row + 1]
-            follows = 0.0
-            for i in range(first, last):
-                follows += weight[i] * ahead[successor[i]]
+            follows = expected(first, last, successor, weight, ahead)
             value = reward[row] + gamma * follows
             if value > best and last > first:
                 best, chosen = value, a
@@ -181,9 +186,7 @@ def backup_of_some(
             if hopeless[row]:
                 continue
             first, last = indptr[row], indptr[row + 1]
-            follows = 0.0
-            for i in range(first, last):
-                follows += weight[i] * ahead[successor[i]]
+            follows = expected(first, last, successor, weight, ahead)
             value = reward[row] + gamma * follows
             if value > best and last > first:
                 best = value
@@ -220,9 +223,7 @@ def decide(
         for a in range(n_actions):
             row = s * n_actions + a
             first, last = indptr[row], indptr[row + 1]
-            follows = 0.0
-            for i in range(first, last):
-                follows += weight[i] * ahead[successor[i]]
+            follows = expected(first, last, successor, weight, ahead)
             q = reward[row] + gamma * follows
             if q > best and last > first:
                 best, chosen, earlier = q, a, best
@@ -234,9 +235,7 @@ def decide(
             for a in range(chosen):
                 row = s * n_actions + a
                 first, last = indptr[row], indptr[row + 1]
-                follows = 0.0
-                for i in range(first, last):
-                    follows += weight[i] * ahead[successor[i]]
+                follows = expected(first, last, successor, weight, ahead)
                 if last > first and reward[row] + gamma * follows >= best - tolerance:
                     policy[s] = a
                     break
