@@ -36,7 +36,7 @@ _HOME = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _SUBPACKAGES = ("errors", "experiments", "models", "planning", "plotting", "rendering", "training")
 
-__all__ = [*sorted(_MODULE_OF), *_SUBPACKAGES]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*sorted(_MODULE_OF), *_SUBPACKAGES]  # pyright: ignore[reportUnsupportedDunderAll] - computed from the table
 
 if TYPE_CHECKING:
     from rlsuite import errors as errors

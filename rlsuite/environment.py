@@ -81,7 +81,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
     (1, 0.0, True, False)
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
+    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride] - Gymnasium says dict
         "render_modes": ["ansi", "rgb_array"],
         "render_fps": 4,
     }
@@ -218,7 +218,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
             info["action_mask"] = dynamics.mask[self.s].copy()
         return observation, reward, terminated, False, info
 
-    def render(self) -> str | NDArray[np.uint8] | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def render(self) -> str | NDArray[np.uint8] | None:  # pyright: ignore[reportIncompatibleMethodOverride] - its type is open
         """Draw the state now, the last action and its reward.
 
         Returns

@@ -68,7 +68,7 @@ def _register() -> None:
     for name, limit in TIME_LIMITS.items():
         env_class = env_classes()[name.partition("-")[0] + "Env"]
         # Gymnasium leaves the types of its kwargs open.
-        gymnasium.register(  # pyright: ignore[reportUnknownMemberType]
+        gymnasium.register(  # pyright: ignore[reportUnknownMemberType] - its keywords have no types
             id=f"rlsuite/{name}",
             entry_point=f"{env_class.__module__}:{env_class.__name__}",
             vector_entry_point=f"rlsuite_envs.vectors:{env_class.__name__}",

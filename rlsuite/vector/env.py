@@ -174,7 +174,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
 
     # ------------------------------------------------------------------------------------------ Gymnasium's
 
-    def reset(  # pyright: ignore[reportIncompatibleMethodOverride]
+    def reset(  # pyright: ignore[reportIncompatibleMethodOverride] - Gymnasium names its type variables
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.int64], dict[str, Any]]:
         """Begin an episode in all copies, or in some.

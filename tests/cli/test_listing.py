@@ -7,7 +7,7 @@ from rlsuite.agents.description import agent_classes
 
 
 def test_environments_are_those_of_the_registry(rlsuite_json):
-    import rlsuite_envs  # noqa: F401
+    import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 
     listed = {one["id"]: one for one in rlsuite_json("envs")}
     own = [env_id for env_id in gymnasium.registry if env_id.startswith("rlsuite/")]

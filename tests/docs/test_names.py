@@ -27,7 +27,7 @@ def test_public_names_are_those_that_type_checkers_see(root: Path) -> None:
 
 def test_a_misspelt_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="QLerning"):
-        _ = rlsuite.QLerning  # type: ignore[attr-defined]
+        _ = rlsuite.QLerning  # a misspelt name, on purpose
 
 
 @pytest.mark.parametrize("module", ["rlsuite", "rlsuite.cli", "rlsuite.errors", "rlsuite.experiments"])

@@ -30,7 +30,7 @@ learning_rate = 0.5
 
 @pytest.fixture(autouse=True)
 def _environments():
-    import rlsuite_envs  # noqa: F401
+    import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 
 
 @pytest.fixture

@@ -166,7 +166,7 @@ def test_the_progress_bar_shows_what_is_going_on(q_learning, capsys):
 
 def test_no_global_random_state_is_touched(q_learning):
     np.random.seed(5)  # noqa: NPY002 - the state under test is the global one
-    before = np.random.get_state()[1].tobytes()  # noqa: NPY002
+    before = np.random.get_state()[1].tobytes()  # noqa: NPY002 - the global state is what must not change
     q_learning.learn("FrozenLake-v1", steps=100, seed=0, evaluate_every=10, loop="stepwise")
     q_learning.act(0)
-    assert np.random.get_state()[1].tobytes() == before  # noqa: NPY002
+    assert np.random.get_state()[1].tobytes() == before  # noqa: NPY002 - the global state is what must not change
