@@ -68,8 +68,8 @@ class Rows(NamedTuple):
 
     @classmethod
     def read(cls, folder: Path) -> "Rows":
-        """Read what `write` wrote; read-only, so that who wants the arrays as they are need not copy them."""
-        rows = cls(*(np.load(folder / f"{name}.npy") for name in cls._fields))
+        """Read what `write` wrote; read-only and owning their memory, so that nobody needs to copy the arrays."""
+        rows = cls(*(np.load(folder / f"{name}.npy").copy() for name in cls._fields))
         for values in rows:
             values.setflags(write=False)
         return rows

@@ -45,15 +45,13 @@ def model(rows: Rows, gamma: float) -> Any:
     """Return the rows as an `rlsuite.MDP`, which takes read-only arrays as they are."""
     import rlsuite as rl
 
-    reward = np.repeat(rows.reward, np.diff(rows.indptr))
-    terminated = np.zeros(reward.size, dtype=np.bool_)
-    for values in (reward, terminated):
-        values.setflags(write=False)
+    terminated = np.zeros(rows.next_state.size, dtype=np.bool_)
+    terminated.setflags(write=False)
     return rl.MDP.from_rows(
         rows.indptr,
         rows.next_state,
         rows.probability,
-        reward,
+        rows.reward,
         n_actions=ACTIONS,
         gamma=gamma,
         terminated=terminated,

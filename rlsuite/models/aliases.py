@@ -72,6 +72,6 @@ class Rows(NamedTuple):
     probability: FloatArray
     """(N,) float64"""
     reward: FloatArray
-    """(N,) float64, the mean reward of the transition"""
+    """(N,) float64, the mean reward of the transition; or (S, A), if it depends on the pair alone"""
     terminated: BoolArray
     """(N,) bool, whether this transition ends the episode"""

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from rlsuite.checks import fraction, whole_number
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import row_checks, validation
-from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, Rows, StateArray
+from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
 from rlsuite.models.on_disk import OnDisk
 from rlsuite.models.transition_view import TransitionView
 from rlsuite.models.ways_in import WaysIn
@@ -46,8 +46,10 @@ class MDP(WaysIn, WaysOut, OnDisk):
         Successor of each transition.
     probability : ndarray (N,) float64
         Probability of each transition; a row sums to 1 within 1e-8.
-    reward : ndarray (N,) float64
-        Mean reward of each transition.
+    reward : ndarray (N,), (S * A,) or (S, A) float64
+        Mean reward of each transition; or of each pair (s, a), if it does not depend on where the transition leads,
+        which takes less memory. A flat array of N numbers is taken to be the first. `rows` has the reward of each
+        transition in either case.
     terminated : ndarray (N,) bool
         Whether the transition ends the episode. The value of what follows is then 0.
     start : ndarray (S,) float64
@@ -109,7 +111,6 @@ class MDP(WaysIn, WaysOut, OnDisk):
         for name, values in (
             ("next_state", given_next),
             ("probability", probability),
-            ("reward", reward),
             ("terminated", terminated),
         ):
             validation.shape(name, values, (given_next.size,), meaning="one entry per transition")
@@ -118,6 +119,7 @@ class MDP(WaysIn, WaysOut, OnDisk):
         reward_std, bernoulli = row_checks.noise(self.reward_std, self.bernoulli, states, n_actions)
 
         row_checks.row_pointers(indptr, given_next.size, n_actions)
+        reward = row_checks.rewards(reward, indptr, n_actions)
         row_checks.successors(given_next, states, indptr, n_actions)
         row_checks.probabilities(probability, indptr, n_actions)
         validation.distribution("start", start)
@@ -230,11 +232,6 @@ class MDP(WaysIn, WaysOut, OnDisk):
         """N, the number of stored transitions."""
         return self.next_state.size
 
-    @property
-    def rows(self) -> Rows:
-        """The transitions as a named tuple of arrays."""
-        return Rows(self.indptr, self.next_state, self.probability, self.reward, self.terminated)
-
     @cached_property
     def legal(self) -> BoolArray:
         """(S, A) bool: the actions that may be taken in each state."""
@@ -261,7 +258,7 @@ class MDP(WaysIn, WaysOut, OnDisk):
         """Whether some rewards are drawn at random, given the transition."""
         return self.reward_std is not None or self.bernoulli is not None
 
-    @property
+    @cached_property
     def P(self) -> TransitionView:  # noqa: N802 - Gymnasium's name
         """Read-only view of the transitions in Gymnasium's convention.
 

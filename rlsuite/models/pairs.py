@@ -65,7 +65,10 @@ def rows_from_pairs(
         ended = validation.booleans("terminated", terminated)
         validation.shape("terminated", ended, (states,), meaning="one entry per state")
     ahead: AnyArray = matrix.indices
-    return Rows(indptr, ahead, probability, np.repeat(reward, lengths), ended[ahead]), actions, can_start & ~ended
+    paid = np.zeros(states * actions)
+    paid[pair] = reward
+    table = paid.reshape(states, actions)
+    return Rows(indptr, ahead, probability, table, ended[ahead]), actions, can_start & ~ended
 
 
 def _matrix(Q: ArrayLike | SparseLike) -> Any:

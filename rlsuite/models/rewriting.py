@@ -40,9 +40,9 @@ def close(mdp: MDP) -> Closed:
     states, actions = mdp.n_states, mdp.n_actions
     if not mdp.terminated.any() and validation.leads_on(mdp.indptr, actions).all():
         return Closed(mdp, np.zeros(states, dtype=np.bool_))
-    pair = mdp.pairs()
+    pair, paid = mdp.pairs(), mdp.rows.reward
     over = np.ones(states, dtype=np.bool_)
-    over[pair[~mdp.terminated | (mdp.reward != 0.0)] // actions] = False
+    over[pair[~mdp.terminated | (paid != 0.0)] // actions] = False
     redirected = mdp.terminated & ~over[mdp.next_state]
     extra = int(redirected.any())
     absorbing = np.append(over, np.ones(extra, dtype=np.bool_))
@@ -61,7 +61,7 @@ def close(mdp: MDP) -> Closed:
     next_state[indptr[loops]] = loops // actions
     next_state[place] = np.where(redirected, states, mdp.next_state)[kept]
     probability[place] = mdp.probability[kept]
-    reward[place] = mdp.reward[kept]
+    reward[place] = paid[kept]
 
     noisy = ~np.repeat(absorbing, actions)
     labels = mdp.state_labels
@@ -99,7 +99,7 @@ def fill_illegal(mdp: MDP) -> MDP:
         indptr=indptr,
         next_state=mdp.next_state[entry],
         probability=mdp.probability[entry],
-        reward=mdp.reward[entry],
+        reward=mdp.rows.reward[entry],
         terminated=mdp.terminated[entry],
         reward_std=None if mdp.reward_std is None else mdp.reward_std[model_row],
         bernoulli=None if mdp.bernoulli is None else mdp.bernoulli[model_row],
@@ -116,7 +116,7 @@ def merge(mdp: MDP) -> MDP:
     key = mdp.pairs() * mdp.n_states + mdp.next_state
     if possible.all() and (key[1:] > key[:-1]).all():
         return mdp
-    key, probability, reward = key[possible], mdp.probability[possible], mdp.reward[possible]
+    key, probability, reward = key[possible], mdp.probability[possible], mdp.rows.reward[possible]
     kept, first, group, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     total = np.bincount(group, weights=probability)
     mean = np.bincount(group, weights=probability * reward) / total

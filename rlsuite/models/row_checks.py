@@ -135,13 +135,33 @@ def reward_noise(
     if reward_std is not None and (bernoulli & (reward_std > 0.0)).any():
         row = int(np.argmax(bernoulli & (reward_std > 0.0)))
         raise ModelError(f"the reward of [s={row // n_actions}, a={row % n_actions}] is both normal and Bernoulli")
-    wrong = np.repeat(bernoulli, np.diff(indptr)) & ((reward < 0.0) | (reward > 1.0))
+    each = reward if reward.size == indptr[-1] else np.repeat(reward, np.diff(indptr))
+    wrong = np.repeat(bernoulli, np.diff(indptr)) & ((each < 0.0) | (each > 1.0))
     if wrong.any():
         entry = int(np.argmax(wrong))
         raise ModelError(
             f"the Bernoulli reward of transitions[{pair_of(indptr, entry, n_actions)}] has the mean "
-            f"{reward[entry]:g}; it is a probability and lies in [0, 1]"
+            f"{each[entry]:g}; it is a probability and lies in [0, 1]"
         )
+
+
+def rewards(given: FloatArray, indptr: IndexArray, n_actions: int) -> FloatArray:
+    """Return the rewards of all transitions (N,), or of all pairs (S * A,) with 0 for illegal actions.
+
+    The second form is left only where it cannot be taken for the first.
+    """
+    transitions, pairs = int(indptr[-1]), indptr.size - 1
+    table = (pairs // n_actions, n_actions)
+    allowed = dict.fromkeys([(transitions,), (pairs,), table])
+    shape("reward", given, *allowed, meaning="one entry per transition, or one per pair (s, a)")
+    if given.shape == (transitions,):
+        return given
+    lengths = np.diff(indptr)
+    flat = given.reshape(-1)
+    if pairs == transitions:
+        return np.repeat(flat, lengths)
+    stray = (lengths == 0) & (flat != 0.0)
+    return np.where(stray, 0.0, flat) if stray.any() else flat
 
 
 def observations(table: FloatArray) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import validation
-from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, Rows, StateArray
 from rlsuite.models.arrays import ROWS_OF, Order
 from rlsuite.models.rewriting import close, fill_illegal, refuse_illegal
 from rlsuite.models.transition_view import Transition
@@ -58,6 +58,7 @@ class WaysOut:
     next_state: StateArray
     probability: FloatArray
     reward: FloatArray
+    terminated: BoolArray
     n_actions: int
 
     @property
@@ -65,13 +66,26 @@ class WaysOut:
         """S."""
         return (self.indptr.size - 1) // self.n_actions
 
+    @property
+    def reward_per_pair(self) -> bool:
+        """Whether `reward` is that of each pair (s, a), 0 for illegal actions, instead of that of each transition."""
+        return self.reward.size != self.next_state.size
+
+    @property
+    def rows(self) -> Rows:
+        """The transitions as a named tuple of arrays, with a reward for each of them whatever `reward` holds."""
+        reward = np.repeat(self.reward, np.diff(self.indptr)) if self.reward_per_pair else self.reward
+        reward.setflags(write=False)
+        return Rows(self.indptr, self.next_state, self.probability, reward, self.terminated)
+
     def pairs(self) -> IndexArray:
         """Return the number s * A + a of the pair that each transition leaves: (N,) int64."""
         return np.repeat(np.arange(self.n_states * self.n_actions), np.diff(self.indptr))
 
     def expected_reward(self) -> FloatArray:
         """Return r(s, a), the mean reward of one step: (S, A) float64, 0 for illegal actions. S&B2 (3.5)."""
-        mean = validation.row_sums(self.probability * self.reward, self.indptr)
+        paid = self.reward
+        mean = paid if self.reward_per_pair else validation.row_sums(self.probability * paid, self.indptr)
         return mean.reshape(self.n_states, self.n_actions)
 
     def transition_matrix(self, action: int) -> csr_array[np.float64]:
@@ -100,7 +114,7 @@ class WaysOut:
         weighted = np.zeros_like(P)
         pair = self.pairs()
         np.add.at(P, (pair, self.next_state), self.probability)
-        np.add.at(weighted, (pair, self.next_state), self.probability * self.reward)
+        np.add.at(weighted, (pair, self.next_state), self.probability * self.rows.reward)
         R = np.divide(weighted, P, out=np.zeros_like(P), where=P > 0.0)
         cube = (states, self.n_actions, states)
         return P.reshape(cube), R.reshape(cube)

@@ -121,6 +121,13 @@ def certified(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution
     ConvergenceWarning
         If the error bound exceeds the tolerance.
     """
+    solution = bounded(lookahead, value, watch)
+    warn_unless_converged(solution, watch.tol, watch.stopped)
+    return solution
+
+
+def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
+    """Return what `certified` returns, without a warning: for methods that go on if it is not good enough."""
     ahead = lookahead.ahead(value)
     rounding = lookahead.rounding(ahead)
     result: FloatArray = np.empty(lookahead.n_states)
@@ -134,7 +141,7 @@ def certified(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution
     # The second term bounds the error of q = Q(value).
     bound = max(bounds.width, lookahead.modulus * distance + lookahead.rounding(result)) * (1.0 + 4.0 * EPS)
     watch.note(bound)
-    solution = Solution(
+    return Solution(
         value=result,
         policy=policy,
         converged=bound <= watch.tol,
@@ -145,8 +152,6 @@ def certified(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution
         trace=watch.trace,
         lookahead=lookahead,
     )
-    warn_unless_converged(solution, watch.tol, watch.stopped)
-    return solution
 
 
 def warn_unless_converged(solution: Solution, tol: float, reason: str = "") -> None:

@@ -1,26 +1,27 @@
 """The inner loops of following one policy, compiled: a chain of rows, one for each state.
 
 Row s of the chain is ``indptr[s] : indptr[s + 1]``, the row of the action that the policy takes in s, and empty where
-it takes none. Everything else is as in `rlsuite.planning.kernels`.
+it takes none; its weights are gamma c(s' | s, pi(s)). Everything else is as in `rlsuite.planning.kernels`.
 """
 
 import numpy as np
 
 from rlsuite.compilation import compiled
 from rlsuite.models.aliases import FloatArray, PointerArray, SingleArray, StateArray, SuccessorArray
-from rlsuite.planning.kernels import Range, expected
+from rlsuite.planning.kernels import ONE, SOON, Range, expected
+from rlsuite.planning.prefetch import prefetch
 
 
 @compiled(in_place=True)
 def point(n_actions: int, indptr: PointerArray, action: StateArray, chain_indptr: PointerArray) -> None:
     """Fill the row pointers of the chain of a policy (S,), whose entry -1 stands for an empty row."""
-    chain_indptr[0] = 0
-    for s in range(action.size):
-        length = 0
+    total = np.uint64(0)
+    chain_indptr[0] = total
+    for s in range(np.uint64(action.size)):
         if action[s] >= 0:
-            row = s * n_actions + action[s]
-            length = indptr[row + 1] - indptr[row]
-        chain_indptr[s + 1] = chain_indptr[s] + length
+            row = s * np.uint64(n_actions) + np.uint64(action[s])
+            total += indptr[row + ONE] - indptr[row]
+        chain_indptr[s + ONE] = total
 
 
 @compiled(in_place=True)
@@ -31,24 +32,21 @@ def gather(
     indptr: PointerArray,
     successor: SuccessorArray,
     weight: FloatArray,
-    reward: FloatArray,
+    gamma: float,
     action: StateArray,
     chain_indptr: PointerArray,
     chain_successor: SuccessorArray,
     chain_weight: FloatArray | SingleArray,
-    chain_reward: FloatArray,
 ) -> None:
     """Copy the row of the chosen action of each state, so that following a policy reads no other."""
-    for s in range(begin, end):
-        chain_reward[s] = 0.0
+    for s in range(np.uint64(begin), np.uint64(end)):
         if action[s] < 0:
             continue
-        row = s * n_actions + action[s]
-        chain_reward[s] = reward[row]
+        row = s * np.uint64(n_actions) + np.uint64(action[s])
         first, to = indptr[row], chain_indptr[s]
-        for i in range(indptr[row + 1] - first):
+        for i in range(indptr[row + ONE] - first):
             chain_successor[to + i] = successor[first + i]
-            chain_weight[to + i] = weight[first + i]
+            chain_weight[to + i] = gamma * weight[first + i]
 
 
 @compiled(in_place=True)
@@ -59,33 +57,42 @@ def exchange(
     indptr: PointerArray,
     successor: SuccessorArray,
     weight: FloatArray,
-    reward: FloatArray,
+    gamma: float,
     action: StateArray,
     taken: StateArray,
     chain_indptr: PointerArray,
     chain_successor: SuccessorArray,
     chain_weight: FloatArray | SingleArray,
-    chain_reward: FloatArray,
 ) -> int:
     """Copy the rows of states whose action is another one than `taken`; return how many, or -1 if one does not fit."""
     exchanged = 0
-    for s in range(begin, end):
+    for s in range(np.uint64(begin), np.uint64(end)):
         if action[s] == taken[s]:
             continue
         if action[s] < 0 or taken[s] < 0:
             return -1
-        row = s * n_actions + action[s]
+        row = s * np.uint64(n_actions) + np.uint64(action[s])
         first, to = indptr[row], chain_indptr[s]
-        length = indptr[row + 1] - first
-        if length != chain_indptr[s + 1] - to:
+        length = indptr[row + ONE] - first
+        if length != chain_indptr[s + ONE] - to:
             return -1
-        chain_reward[s] = reward[row]
         for i in range(length):
             chain_successor[to + i] = successor[first + i]
-            chain_weight[to + i] = weight[first + i]
+            chain_weight[to + i] = gamma * weight[first + i]
         taken[s] = action[s]
         exchanged += 1
     return exchanged
+
+
+@compiled(in_place=True)
+def earn(
+    begin: int, end: int, n_actions: int, reward: FloatArray, action: StateArray, chain_reward: FloatArray
+) -> None:
+    """Fill r(s, pi(s)), 0 where no action is taken."""
+    for s in range(np.uint64(begin), np.uint64(end)):
+        chain_reward[s] = 0.0
+        if action[s] >= 0:
+            chain_reward[s] = reward[s * np.uint64(n_actions) + np.uint64(action[s])]
 
 
 @compiled(in_place=True)
@@ -96,16 +103,15 @@ def follow(
     successor: SuccessorArray,
     weight: FloatArray,
     reward: FloatArray,
-    gamma: float,
     ahead: FloatArray,
     out: FloatArray,
 ) -> Range:
     """Fill T_pi V, one step of a chain whose row s is ``indptr[s] : indptr[s + 1]``; the reward where it is empty."""
     least, greatest = np.inf, -np.inf
-    for s in range(begin, end):
-        first, last = indptr[s], indptr[s + 1]
-        follows = expected(first, last, successor, weight, ahead)
-        value = reward[s] + gamma * follows
+    last = indptr[begin]
+    for s in range(np.uint64(begin), np.uint64(end)):
+        first, last = last, indptr[s + ONE]
+        value = reward[s] + expected(first, last, successor, weight, ahead)
         out[s] = value
         if last > first:
             least = min(least, value - ahead[s])
@@ -125,7 +131,7 @@ def begin_series(
     total: SingleArray,
 ) -> None:
     """Fill (after - before) / scale into `change`, 0 where no action is taken, and 0 into `total`."""
-    for s in range(begin, end):
+    for s in range(np.uint64(begin), np.uint64(end)):
         change[s] = (after[s] - before[s]) / scale if action[s] >= 0 else 0.0
         total[s] = 0.0
 
@@ -135,7 +141,7 @@ def end_series(
     begin: int, end: int, action: StateArray, total: SingleArray, scale: float, shift: float, value: FloatArray
 ) -> None:
     """Add ``scale * total + shift`` to `value` where an action is taken."""
-    for s in range(begin, end):
+    for s in range(np.uint64(begin), np.uint64(end)):
         if action[s] >= 0:
             value[s] += scale * total[s] + shift
 
@@ -147,20 +153,20 @@ def propagate(
     indptr: PointerArray,
     successor: SuccessorArray,
     weight: SingleArray,
-    gamma: float,
     change: SingleArray,
     out: SingleArray,
     total: SingleArray,
 ) -> Range:
     """Fill gamma C_pi `change` into `out`, in single precision, and add it to `total`."""
     least, greatest = np.inf, -np.inf
-    discount = np.float32(gamma)
-    for s in range(begin, end):
-        first, last = indptr[s], indptr[s + 1]
+    last = indptr[begin]
+    for s in range(np.uint64(begin), np.uint64(end)):
+        first, last = last, indptr[s + ONE]
+        prefetch(successor, first + SOON)
+        prefetch(weight, first + SOON)
         follows = np.float32(0.0)
         for i in range(first, last):
             follows += weight[i] * change[successor[i]]
-        follows *= discount
         out[s] = follows
         total[s] += follows
         if last > first:
@@ -178,27 +184,26 @@ def follow_in_place(
     successor: SuccessorArray,
     weight: FloatArray,
     reward: FloatArray,
-    gamma: float,
     before: FloatArray,
     ahead: FloatArray,
 ) -> Range:
     """`follow` with the newest values of this block, as in `backup_in_place`."""
     least, greatest = np.inf, -np.inf
-    for k in range(end - begin):
-        s = begin + k if forward else end - 1 - k
-        first, last = indptr[s], indptr[s + 1]
-        follows, back = 0.0, 0.0
+    lowest, beyond = np.uint64(begin), np.uint64(end)
+    for k in range(beyond - lowest):
+        s = lowest + k if forward else beyond - ONE - k
+        first, last = indptr[s], indptr[s + ONE]
+        value, back = reward[s], 0.0
         for i in range(first, last):
-            there = successor[i]
+            there = np.uint64(successor[i])
             if there == s:
                 back += weight[i]
-            elif begin <= there < end:
-                follows += weight[i] * ahead[there]
+            elif lowest <= there < beyond:
+                value += weight[i] * ahead[there]
             else:
-                follows += weight[i] * before[there]
-        value = reward[s] + gamma * follows
+                value += weight[i] * before[there]
         if back > 0.0:
-            value /= 1.0 - gamma * back
+            value /= 1.0 - back
         if last > first:
             least = min(least, value - ahead[s])
             greatest = max(greatest, value - ahead[s])

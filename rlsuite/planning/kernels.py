@@ -6,15 +6,19 @@ c(s' | s, a); ``reward[s * A + a]`` is r(s, a). ``ahead`` holds what a successor
 ends the episode when it is entered: nothing is ever worth looking up there, so ``ahead`` is kept at 0 and sweeps pass
 it over.
 
-Pointers and successors come as unsigned numbers, which spares the question whether an index counts from the end; and
-whether a row is empty, an illegal action, is asked after its sum, not before. Together that makes the inner loop three
-times faster.
+Indices are unsigned numbers, which spares the question whether one counts from the end; a row begins where the one
+before it ended, which is not read again; and whether a row is empty, an illegal action, is asked after its sum, not
+before. Together that makes the inner loop three to four times faster.
 """
 
 import numpy as np
 
 from rlsuite.compilation import compiled
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
+from rlsuite.planning.prefetch import AHEAD, prefetch
+
+ONE = np.uint64(1)
+SOON = np.uint64(AHEAD)
 
 Range = tuple[float, float]
 """Least and greatest change of a sweep, over the states that are not closed; (inf, -inf) if there is none."""
@@ -28,36 +32,54 @@ def survey(
     indptr: PointerArray,
     next_state: SuccessorArray,
     probability: FloatArray,
-    reward: FloatArray,
     terminated: BoolArray,
     closed: BoolArray,
     any_closed: bool,
-    mean: FloatArray,
-) -> tuple[float, float, float, int, bool]:
-    """Fill r(s, a) into `mean`.
+) -> tuple[float, float, int, bool]:
+    """Return the least and the greatest row sum of c, the length of the longest row, and whether one is mixed.
 
-    Returns the largest mean |reward|, the least and the greatest row sum of c, the length of the longest row, and
-    whether a state marked as closed is entered by a transition that goes on.
+    Mixed is a row that enters a state marked as closed by a transition that goes on.
     """
-    size, least, greatest, longest, mixed = 0.0, np.inf, 0.0, 0, False
-    for row in range(begin * n_actions, end * n_actions):
-        first, last = indptr[row], indptr[row + 1]
-        total, magnitude, going = 0.0, 0.0, 0.0
+    least, greatest, longest, mixed = np.inf, 0.0, 0, False
+    last = indptr[begin * n_actions]
+    for row in range(np.uint64(begin * n_actions), np.uint64(end * n_actions)):
+        first, last = last, indptr[row + ONE]
+        going = 0.0
         for i in range(first, last):
-            total += probability[i] * reward[i]
-            magnitude += probability[i] * abs(reward[i])
             going += 0.0 if terminated[i] else probability[i]
-        mean[row] = total
         if last > first:
-            size = max(size, magnitude)
             least = min(least, going)
             greatest = max(greatest, going)
-            longest = max(longest, last - first)
+            longest = max(longest, int(last - first))
         if any_closed:
             for i in range(first, last):
                 if closed[next_state[i]] and not terminated[i]:
                     mixed = True
-    return size, least, greatest, longest, mixed
+    return least, greatest, longest, mixed
+
+
+@compiled(in_place=True)
+def mean_rewards(
+    begin: int,
+    end: int,
+    n_actions: int,
+    indptr: PointerArray,
+    probability: FloatArray,
+    reward: FloatArray,
+    mean: FloatArray,
+) -> float:
+    """Fill r(s, a) into `mean`, of rewards (N,) by transition; return the largest mean |reward|."""
+    size = 0.0
+    last = indptr[begin * n_actions]
+    for row in range(np.uint64(begin * n_actions), np.uint64(end * n_actions)):
+        first, last = last, indptr[row + ONE]
+        total, magnitude = 0.0, 0.0
+        for i in range(first, last):
+            total += probability[i] * reward[i]
+            magnitude += probability[i] * abs(reward[i])
+        mean[row] = total
+        size = max(size, magnitude)
+    return size
 
 
 @compiled(in_place=True)
@@ -83,8 +105,9 @@ def action_values(
     q: FloatArray,
 ) -> None:
     """Fill QV, flat (S * A,); minus infinity for illegal actions."""
-    for row in range(begin * n_actions, end * n_actions):
-        first, last = indptr[row], indptr[row + 1]
+    last = indptr[begin * n_actions]
+    for row in range(np.uint64(begin * n_actions), np.uint64(end * n_actions)):
+        first, last = last, indptr[row + ONE]
         follows = expected(first, last, successor, weight, ahead)
         q[row] = reward[row] + gamma * follows if last > first else -np.inf
 
@@ -106,19 +129,25 @@ def backup(
 ) -> Range:
     """Fill TV into `out` and the first best action of each state into `action`, -1 at closed states."""
     least, greatest = np.inf, -np.inf
-    for s in range(begin, end):
+    row = np.uint64(begin * n_actions)
+    last = indptr[row]
+    for s in range(np.uint64(begin), np.uint64(end)):
         out[s] = 0.0
         action[s] = -1
         if closed[s]:
+            row += np.uint64(n_actions)
+            last = indptr[row]
             continue
         best, chosen = -np.inf, -1
         for a in range(n_actions):
-            row = s * n_actions + a
-            first, last = indptr[row], indptr[row + 1]
+            first, last = last, indptr[row + ONE]
+            prefetch(successor, first + SOON)
+            prefetch(weight, first + SOON)
             follows = expected(first, last, successor, weight, ahead)
             value = reward[row] + gamma * follows
             if value > best and last > first:
                 best, chosen = value, a
+            row += ONE
         if chosen >= 0:
             out[s] = best
             action[s] = chosen
@@ -140,16 +169,21 @@ def best_rewards(
 ) -> Range:
     """Fill TV of V = 0 and its actions, as `backup` does, without a look at the successors."""
     least, greatest = np.inf, -np.inf
-    for s in range(begin, end):
+    row = np.uint64(begin * n_actions)
+    last = indptr[row]
+    for s in range(np.uint64(begin), np.uint64(end)):
         out[s] = 0.0
         action[s] = -1
         if closed[s]:
+            row += np.uint64(n_actions)
+            last = indptr[row]
             continue
         best, chosen = -np.inf, -1
         for a in range(n_actions):
-            row = s * n_actions + a
-            if reward[row] > best and indptr[row + 1] > indptr[row]:
+            first, last = last, indptr[row + ONE]
+            if reward[row] > best and last > first:
                 best, chosen = reward[row], a
+            row += ONE
         if chosen >= 0:
             out[s] = best
             action[s] = chosen
@@ -176,16 +210,15 @@ def backup_of_some(
 ) -> Range:
     """Fill TV as `backup` does, without hopeless rows; what lies further than `margin` below V(s) joins them."""
     least, greatest = np.inf, -np.inf
-    for s in range(begin, end):
+    for s in range(np.uint64(begin), np.uint64(end)):
         out[s] = 0.0
         if closed[s]:
             continue
         best, floor = -np.inf, ahead[s] - margin
-        for a in range(n_actions):
-            row = s * n_actions + a
+        for row in range(s * np.uint64(n_actions), (s + ONE) * np.uint64(n_actions)):
             if hopeless[row]:
                 continue
-            first, last = indptr[row], indptr[row + 1]
+            first, last = indptr[row], indptr[row + ONE]
             follows = expected(first, last, successor, weight, ahead)
             value = reward[row] + gamma * follows
             if value > best and last > first:
@@ -217,26 +250,30 @@ def decide(
 ) -> Range:
     """Fill TV and the first action within `tolerance` of the best, at closed states too; -1 where none is legal."""
     least, greatest = np.inf, -np.inf
-    for s in range(begin, end):
+    row = np.uint64(begin * n_actions)
+    last = indptr[row]
+    for s in range(np.uint64(begin), np.uint64(end)):
         best, chosen = -np.inf, -1
         earlier = -np.inf  # the best of the actions before the best one
         for a in range(n_actions):
-            row = s * n_actions + a
-            first, last = indptr[row], indptr[row + 1]
+            first, last = last, indptr[row + ONE]
+            prefetch(successor, first + SOON)
+            prefetch(weight, first + SOON)
             follows = expected(first, last, successor, weight, ahead)
             q = reward[row] + gamma * follows
             if q > best and last > first:
                 best, chosen, earlier = q, a, best
+            row += ONE
         value[s] = best if chosen >= 0 else 0.0
         policy[s] = chosen
         if chosen < 0:
             continue
         if earlier >= best - tolerance:
             for a in range(chosen):
-                row = s * n_actions + a
-                first, last = indptr[row], indptr[row + 1]
-                follows = expected(first, last, successor, weight, ahead)
-                if last > first and reward[row] + gamma * follows >= best - tolerance:
+                again = s * np.uint64(n_actions) + np.uint64(a)
+                follows = expected(indptr[again], indptr[again + ONE], successor, weight, ahead)
+                legal = indptr[again + ONE] > indptr[again]
+                if legal and reward[again] + gamma * follows >= best - tolerance:
                     policy[s] = a
                     break
         if not closed[s]:
@@ -266,20 +303,22 @@ def backup_in_place(
     The share of an action that leads back to the state itself is solved for instead of looked up.
     """
     least, greatest = np.inf, -np.inf
-    for k in range(end - begin):
-        s = begin + k if forward else end - 1 - k
+    lowest, beyond = np.uint64(begin), np.uint64(end)
+    for k in range(beyond - lowest):
+        s = lowest + k if forward else beyond - ONE - k
         if closed[s]:
             continue
         best, chosen = -np.inf, -1
+        row = s * np.uint64(n_actions)
+        last = indptr[row]
         for a in range(n_actions):
-            row = s * n_actions + a
-            first, last = indptr[row], indptr[row + 1]
+            first, last = last, indptr[row + ONE]
             follows, back = 0.0, 0.0
             for i in range(first, last):
-                there = successor[i]
+                there = np.uint64(successor[i])
                 if there == s:
                     back += weight[i]
-                elif begin <= there < end:
+                elif lowest <= there < beyond:
                     follows += weight[i] * ahead[there]
                 else:
                     follows += weight[i] * before[there]
@@ -288,6 +327,7 @@ def backup_in_place(
                 value /= 1.0 - gamma * back
             if value > best and last > first:
                 best, chosen = value, a
+            row += ONE
         if chosen >= 0:
             least = min(least, best - ahead[s])
             greatest = max(greatest, best - ahead[s])

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, bicgstab
 from rlsuite.models.aliases import FloatArray, PointerArray, SuccessorArray
 from rlsuite.planning.chain_kernels import follow_in_place
 from rlsuite.planning.operators import EPS
-from rlsuite.planning.policy_rows import PolicyRows
+from rlsuite.planning.policy_rows import PolicySteps
 
 Chain = tuple[PointerArray, SuccessorArray, FloatArray]
 
@@ -26,15 +26,13 @@ PATIENCE = 10
 """Sweeps without a smaller change than ever before after which there will be none."""
 
 
-def krylov_value(rows: PolicyRows, gamma: float, initial: FloatArray) -> FloatArray:
+def krylov_value(rows: PolicySteps, initial: FloatArray) -> FloatArray:
     """Return v = r_pi + gamma C_pi v, as nearly as double precision allows or the limits of the method do.
 
     Parameters
     ----------
-    rows : PolicyRows
-        The policy; closed states have an empty row.
-    gamma : float
-        Discount factor below 1.
+    rows : PolicySteps
+        The policy; closed states have an empty row. Its weights contain gamma, which is below 1.
     initial : ndarray (S,) float64
         Where to begin: the value of the policy before, say.
 
@@ -48,13 +46,13 @@ def krylov_value(rows: PolicyRows, gamma: float, initial: FloatArray) -> FloatAr
     matrix = csr_array((rows.weight, rows.successor.view(np.int32), rows.indptr.view(np.int64)), shape=(n, n))
 
     def residual(value: FloatArray) -> FloatArray:
-        return value - gamma * cast("FloatArray", matrix @ value)
+        return value - cast("FloatArray", matrix @ value)
 
     def swept(change: FloatArray) -> FloatArray:
         """Nearly the solution for the right hand side `change`: one sweep forwards from 0, one backwards."""
         value: FloatArray = np.zeros(n)
         for forward in (True, False):
-            _sweep(chain, gamma, change, value, forward)
+            _sweep(chain, change, value, forward)
         value[empty] = change[empty]
         return value
 
@@ -66,14 +64,14 @@ def krylov_value(rows: PolicyRows, gamma: float, initial: FloatArray) -> FloatAr
     solved, _ = solve(operator, reward, x0=initial, M=preconditioner, rtol=RELATIVE, atol=0.0, maxiter=LONGEST)
     value = cast("FloatArray", solved) if np.isfinite(solved).all() else initial.copy()
     value[empty] = 0.0
-    return _polished(chain, gamma, reward, value)
+    return _polished(chain, reward, value)
 
 
-def _polished(chain: Chain, gamma: float, reward: FloatArray, value: FloatArray) -> FloatArray:
+def _polished(chain: Chain, reward: FloatArray, value: FloatArray) -> FloatArray:
     """Sweep to and fro until the changes no longer fall, or are as small as numbers of this size allow."""
     smallest, best_sweep = np.inf, 0
     for sweep in range(MOST_SWEEPS):
-        change = _sweep(chain, gamma, reward, value, sweep % 2 == 0)
+        change = _sweep(chain, reward, value, sweep % 2 == 0)
         if change < smallest:
             smallest, best_sweep = change, sweep
         if change <= 2.0 * EPS * float(np.abs(value).max()) or sweep - best_sweep >= PATIENCE:
@@ -81,7 +79,7 @@ def _polished(chain: Chain, gamma: float, reward: FloatArray, value: FloatArray)
     return value
 
 
-def _sweep(chain: Chain, gamma: float, reward: FloatArray, value: FloatArray, forward: bool) -> float:
+def _sweep(chain: Chain, reward: FloatArray, value: FloatArray, forward: bool) -> float:
     indptr, successor, weight = chain
-    least, greatest = follow_in_place(0, value.size, forward, indptr, successor, weight, reward, gamma, value, value)
+    least, greatest = follow_in_place(0, value.size, forward, indptr, successor, weight, reward, value, value)
     return max(0.0, -least, greatest)

@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
-from rlsuite.planning.kernels import action_values, survey
+from rlsuite.planning.kernels import action_values, mean_rewards, survey
 from rlsuite.planning.threads import cut, on_blocks
 from rlsuite.planning.vectors import vector
 
@@ -92,20 +92,19 @@ class Lookahead:
         self.indptr: IndexArray = mdp.indptr
         self.successor: StateArray = mdp.next_state
         self.weight: FloatArray = mdp.probability
-        self.reward: FloatArray = vector(self.n_states * self.n_actions)
         self.closed: BoolArray = np.zeros(self.n_states, dtype=np.bool_)
         self.blocks = cut(self.n_states)
         any_closed = bool(mdp.terminated.any())
         if any_closed:
             self.closed[mdp.next_state[mdp.terminated]] = True
         pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
-        rows = (self.n_actions, *pointers, mdp.probability, mdp.reward, mdp.terminated)
-        found = on_blocks(survey, self.blocks, *rows, self.closed, any_closed, self.reward)
-        sizes, least, greatest, longest, mixed = zip(*found, strict=True)
+        rows = (self.n_actions, *pointers, mdp.probability, mdp.terminated)
+        found = on_blocks(survey, self.blocks, *rows, self.closed, any_closed)
+        least, greatest, longest, mixed = zip(*found, strict=True)
         if any(mixed):
             self.weight = np.where(mdp.terminated, 0.0, mdp.probability)
             self.closed[:] = False
-        self.reward_size = float(max(sizes))
+        self.reward, self.reward_size = _mean_rewards(mdp, self.blocks)
         self._terms = int(max(longest))
         slack = (self._terms + 2) * EPS
         self._row_sum = float(max(greatest)) * (1.0 + slack)
@@ -149,6 +148,15 @@ class Lookahead:
         largest = float(max(value.max(initial=0.0), -value.min(initial=0.0)))
         magnitude = self.reward_size + self.mdp.gamma * self._row_sum * largest
         return (self._terms + 4) * (0.5 * EPS * magnitude + TINY)
+
+
+def _mean_rewards(mdp: MDP, blocks: list[tuple[int, int]]) -> tuple[FloatArray, float]:
+    """Return r(s, a) as (S * A,), which a model that has it lends, and the largest mean |reward|."""
+    if mdp.reward_per_pair:
+        return mdp.reward, float(max(mdp.reward.max(), -mdp.reward.min()))
+    mean: FloatArray = vector(mdp.n_states * mdp.n_actions)
+    rows = (mdp.n_actions, mdp.indptr.view(np.uint64), mdp.probability, mdp.reward)
+    return mean, float(max(on_blocks(mean_rewards, blocks, *rows, mean)))
 
 
 def continuation_matrix(mdp: MDP) -> "Matrix":

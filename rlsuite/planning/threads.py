@@ -62,16 +62,18 @@ def cut(n_states: int) -> list[tuple[int, int]]:
     threads = n_threads()
     number = n_states // WORTH_A_THREAD
     if number > threads:
-        number = threads * min(4, number // threads)
+        number = threads * min(8, number // threads)
     return _blocks(n_states, number if threads > 1 else 1)
 
 
 def fixed_blocks(n_states: int) -> list[tuple[int, int]]:
     """Return blocks for sweeps in place, whose result does depend on the cuts: the same on every machine.
 
-    At most 8, because news cross the border of a block only once in a sweep.
+    At most 8, because news cross the border of a block only once in a sweep; and 1, 2, 4 or 8, because the cores of a
+    machine, whose number is such a one as a rule, are then done at the same time.
     """
-    return _blocks(n_states, min(8, n_states // (2 * WORTH_A_THREAD)))
+    worth = min(8, 2 * n_states // (3 * WORTH_A_THREAD))
+    return _blocks(n_states, 1 << max(0, worth.bit_length() - 1))
 
 
 def _blocks(n_states: int, number: int) -> list[tuple[int, int]]:

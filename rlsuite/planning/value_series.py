@@ -59,7 +59,7 @@ class ValueSeries:
     def add_term(self) -> float:
         """Add the next term; return how far apart the bounds on the value of the policy are then."""
         rows, lookahead = self._rows, self._lookahead
-        chain = (rows.indptr, rows.successor, rows.weight, lookahead.mdp.gamma)
+        chain = (rows.indptr, rows.successor, rows.weight)
         terms = on_blocks(propagate, lookahead.blocks, *chain, self._change, self._spare, self._total)
         self._change, self._spare = self._spare, self._change
         bounds = interval(lookahead, terms, 0.0)

@@ -35,7 +35,7 @@ def tabulate(model: MDP | POMDP) -> Table:
         indptr=mdp.indptr,
         next_state=mdp.next_state,
         probability=mdp.probability,
-        reward=mdp.reward,
+        reward=mdp.rows.reward,
         terminated=mdp.terminated,
         start=np.cumsum(mdp.start),
         reward_std=_read_only(np.zeros(0) if mdp.reward_std is None else mdp.reward_std),

@@ -49,6 +49,7 @@ class Dynamics:
         self._starts = RowSampler(np.array([0, self._start_states.size]), mdp.start[self._start_states])
         # Where illegal actions look things up; what they find is thrown away.
         self._some_pair = int(np.argmax(mdp.legal))
+        self._reward = mdp.rows.reward
         if isinstance(model, POMDP):
             self._emissions, self._emitted = _emission_rows(model.observation)
 
@@ -69,7 +70,7 @@ class Dynamics:
             pairs,
             mdp.next_state[entries].astype(np.int64),
             mdp.probability[entries],
-            mdp.reward[entries],
+            self._reward[entries],
             mdp.terminated[entries],
             illegal,
         )

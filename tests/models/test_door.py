@@ -44,7 +44,9 @@ BAD_ROWS = {
     "next_state has dtype float64; integers are needed": {"next_state": [0.0, 1.0, 1.0, 0.0]},
     "next_state has shape (2, 2), not (4,) (one entry per transition)": {"next_state": [[0, 1], [1, 0]]},
     "probability has shape (3,), not (4,) (one entry per transition)": {"probability": [1, 1, 1]},
-    "reward has shape (4, 1), not (4,) (one entry per transition)": {"reward": [[0]] * 4},
+    "reward has shape (4, 1), not (4,) or (2, 2) (one entry per transition, or one per pair (s, a))": {
+        "reward": [[0]] * 4
+    },
     "terminated has shape (2,), not (4,) (one entry per transition)": {"terminated": [False, True]},
     "terminated has dtype int64 and values other than 0 and 1; booleans are needed": {"terminated": [0, 1, 2, 0]},
     "probability has dtype <U1; numbers are needed": {"probability": list("1111")},

@@ -133,7 +133,7 @@ def test_pickled_objects_are_never_loaded(written):
         ({"kind": text("POMDP")}, r"holds a model of the kind POMDP, not MDP: read it with POMDP\.read"),
         ({"reward": None}, "is malformed: it has no reward"),
         ({"rewards": np.zeros(3)}, "is malformed: it has an unknown array 'rewards'"),
-        ({"reward": np.zeros(2)}, r"holds no valid model: reward has shape \(2,\), not \(3,\)"),
+        ({"reward": np.zeros(4)}, r"holds no valid model: reward has shape \(4,\), not \(3,\) or \(2,\)"),
         ({"probability": np.array([1, 0.5, 0.4])}, r"holds no valid model: transitions\[s=1, a=0\] sums to 0\.9"),
         ({"gamma": np.array(2.0)}, r"holds no valid model: gamma=2 is not in \[0, 1\]"),
         ({"gamma": np.array([0.9])}, r"gamma has shape \(1,\), not \(\)"),

@@ -56,13 +56,14 @@ def _lines(mdp: MDP) -> Iterator[str]:
     for k, ahead, p in zip(pair.tolist(), mdp.next_state.tolist(), mdp.probability.tolist(), strict=True):
         yield f"T: {heads[k]}{states[ahead]} {decimal(p)}"
     # One line for a pair whose transitions all pay the same.
-    first = mdp.reward[mdp.indptr[:-1]]
-    alike = np.logical_and.reduceat(mdp.reward == first[pair], mdp.indptr[:-1])
+    reward = mdp.rows.reward
+    first = reward[mdp.indptr[:-1]]
+    alike = np.logical_and.reduceat(reward == first[pair], mdp.indptr[:-1])
     for k in np.flatnonzero(alike & (first != 0.0)).tolist():
         yield f"R: {heads[k]}* {decimal(float(first[k]))}"
-    chosen = np.flatnonzero(~alike[pair] & (mdp.reward != 0.0))
+    chosen = np.flatnonzero(~alike[pair] & (reward != 0.0))
     for k, ahead, r in zip(
-        pair[chosen].tolist(), mdp.next_state[chosen].tolist(), mdp.reward[chosen].tolist(), strict=True
+        pair[chosen].tolist(), mdp.next_state[chosen].tolist(), reward[chosen].tolist(), strict=True
     ):
         yield f"R: {heads[k]}{states[ahead]} {decimal(r)}"
 

@@ -91,7 +91,8 @@ def _labels(starts: BoolArray, absorbing: BoolArray) -> str:
 
 
 def _rewards(mdp: MDP, pair: IndexArray, number: IndexArray) -> str:
-    paid = np.flatnonzero(mdp.reward)
+    reward = mdp.rows.reward
+    paid = np.flatnonzero(reward)
     lines = [f"{mdp.n_states} {np.count_nonzero(mdp.legal)} {paid.size}"]
     lines += [
         f"{s} {choice} {ahead} {r!r}"
@@ -99,7 +100,7 @@ def _rewards(mdp: MDP, pair: IndexArray, number: IndexArray) -> str:
             (pair[paid] // mdp.n_actions).tolist(),
             number[pair[paid]].tolist(),
             mdp.next_state[paid].tolist(),
-            mdp.reward[paid].tolist(),
+            reward[paid].tolist(),
             strict=True,
         )
     ]

@@ -7,7 +7,7 @@ import numpy as np
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.certificate import discounted, largest
-from rlsuite.planning.first_values import starting_value, typical_value
+from rlsuite.planning.first_values import typical_value
 from rlsuite.planning.kernels import best_rewards
 from rlsuite.planning.mdp.gauss_seidel import sweep_in_place
 from rlsuite.planning.mdp.modified_policy_iteration import follow_policies
@@ -111,7 +111,7 @@ def auto(
 
 def _probe(lookahead: Lookahead, series: ValueSeries) -> tuple[FloatArray, float]:
     """Return the value after the sweeps of the probe, and how far the bounds came together in the last half of them."""
-    value, nothing = vector(lookahead.n_states), starting_value(lookahead, None)
+    value, nothing = vector(lookahead.n_states), np.zeros(lookahead.n_states)
     action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
     n_actions, indptr, *_ = lookahead.rows
     arguments = (n_actions, indptr, lookahead.reward, lookahead.closed, value, action)

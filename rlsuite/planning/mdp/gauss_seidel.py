@@ -12,7 +12,7 @@ from rlsuite.planning.certificate import certified, discounted, interval, larges
 from rlsuite.planning.first_values import starting_value, typical_value
 from rlsuite.planning.kernels import backup, backup_in_place
 from rlsuite.planning.operators import Lookahead
-from rlsuite.planning.policy_rows import PolicyRows
+from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import fixed_blocks, on_blocks
 from rlsuite.planning.vectors import vector
@@ -94,7 +94,7 @@ def gauss_seidel(
 
 def sweep_in_place(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
     """Run the method from `value` (S,), 0 at closed states, which it overwrites."""
-    rows = PolicyRows(lookahead)
+    rows = PolicySteps(lookahead)
     blocks = fixed_blocks(lookahead.n_states)
     spare = vector(lookahead.n_states)
     action: StateArray = np.full(lookahead.n_states, -1, dtype=np.int32)
@@ -121,7 +121,7 @@ def sweep_in_place(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Sol
 
 
 def _follow(
-    rows: PolicyRows, blocks: list[tuple[int, int]], value: FloatArray, spare: FloatArray, enough: float, watch: Watch
+    rows: PolicySteps, blocks: list[tuple[int, int]], value: FloatArray, spare: FloatArray, enough: float, watch: Watch
 ) -> None:
     for sweep in range(DEEPEST):
         changes = rows.follow_in_place(blocks, sweep % 2 == 0, _copied(value, spare, blocks), value)

@@ -171,7 +171,6 @@ class Chain:
 
     def __init__(self, lookahead: Lookahead, weights: FloatArray) -> None:
         states, actions = lookahead.n_states, lookahead.n_actions
-        self._gamma = lookahead.mdp.gamma
         self._blocks = lookahead.blocks
         taken: IndexArray = np.flatnonzero(np.where(lookahead.closed[:, np.newaxis], 0.0, weights))
         chance = weights.reshape(-1)[taken]
@@ -179,7 +178,7 @@ class Chain:
         lengths = lookahead.indptr[taken + 1] - begin
         entry: IndexArray = np.repeat(begin - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
         self.successor: StateArray = lookahead.successor[entry]
-        self.weight: FloatArray = lookahead.weight[entry] * np.repeat(chance, lengths)
+        self.weight: FloatArray = lookahead.mdp.gamma * lookahead.weight[entry] * np.repeat(chance, lengths)
         row_lengths = np.bincount(taken // actions, lengths, minlength=states).astype(np.int64)
         self.indptr: IndexArray = np.concatenate([[0], np.cumsum(row_lengths)])
         earned = np.bincount(taken // actions, chance * lookahead.reward[taken], minlength=states)
@@ -188,23 +187,22 @@ class Chain:
         going_on: FloatArray = np.zeros(states)
         open_states: FloatArray = np.where(lookahead.closed, 0.0, 1.0)
         rows = (self.indptr, self.successor, self.weight, np.zeros(states))
-        on_blocks(follow, self._blocks, *rows, 1.0, open_states, going_on)
+        on_blocks(follow, self._blocks, *rows, open_states, going_on)
         # An entry of T_pi V is a sum of products of at most this many factors and summands, see `Lookahead.rounding`.
         self._terms = int(row_lengths.max(initial=0)) + actions
         slack = (self._terms + 4) * EPS
-        self._row_sum = float(going_on.max(initial=0.0)) * (1.0 + slack)
-        self.modulus = self._gamma * self._row_sum
-        self.least_modulus = self._gamma * float(going_on[self.filled].min(initial=1.0)) * (1.0 - slack)
+        self.modulus = float(going_on.max(initial=0.0)) * (1.0 + slack)
+        self.least_modulus = float(going_on[self.filled].min(initial=lookahead.mdp.gamma)) * (1.0 - slack)
         self._reward_size = lookahead.reward_size * float(weights.sum(axis=1).max()) * (1.0 + slack)
 
     def follow(self, ahead: FloatArray, out: FloatArray) -> list[Range]:
         """Fill T_pi V into `out`, 0 at states without a row, and return the changes of each block."""
         rows = (self.indptr, self.successor, self.weight, self.reward)
-        return on_blocks(follow, self._blocks, *rows, self._gamma, ahead, out)
+        return on_blocks(follow, self._blocks, *rows, ahead, out)
 
     def rounding(self, value: FloatArray) -> float:
         """Return a bound on the rounding error in every entry of T_pi V, as `Lookahead.rounding` does."""
-        magnitude = self._reward_size + self._gamma * self._row_sum * float(np.abs(value).max(initial=0.0))
+        magnitude = self._reward_size + self.modulus * float(np.abs(value).max(initial=0.0))
         return (self._terms + 8) * (0.5 * EPS * magnitude + TINY)
 
 

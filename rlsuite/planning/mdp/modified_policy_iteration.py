@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
-from rlsuite.planning.certificate import certified, discounted, interval, largest
+from rlsuite.planning.certificate import bounded, certified, discounted, interval, largest
 from rlsuite.planning.first_values import starting_value
 from rlsuite.planning.kernels import backup
 from rlsuite.planning.operators import Lookahead
@@ -102,9 +102,13 @@ def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries
     """Run the method from `value` (S,), 0 at closed states, which it overwrites; `series` evaluates the policies."""
     backed_up = vector(lookahead.n_states)
     action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
-    bound = np.inf
+    bound, settled = np.inf, False
     with watch:
         while watch.goes_on(bound):
+            if settled:
+                solution = bounded(lookahead, value, watch)
+                if solution.converged:
+                    return solution
             changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, backed_up, action)
             rounding = lookahead.rounding(value)
             bound = interval(lookahead, changes, rounding).width
@@ -121,4 +125,5 @@ def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries
                 if series.add_term() <= enough or series.exhausted or watch.hurries:
                     break
             series.settle(value)
+            settled = not another
     return certified(lookahead, value, watch)

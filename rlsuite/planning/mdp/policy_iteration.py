@@ -10,7 +10,7 @@ from rlsuite.planning.kernels import backup_in_place
 from rlsuite.planning.krylov import krylov_value
 from rlsuite.planning.mdp.evaluation import evaluate_actions
 from rlsuite.planning.operators import Lookahead, best, greedy
-from rlsuite.planning.policy_rows import PolicyRows
+from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
 
@@ -101,9 +101,9 @@ def policy_iteration(
 def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray) -> FloatArray:
     if lookahead.n_states <= DIRECT:
         return evaluate_actions(lookahead, policy)
-    rows = PolicyRows(lookahead)
+    rows = PolicySteps(lookahead)
     rows.take(np.where(lookahead.closed, -1, policy).astype(np.int32))
-    return krylov_value(rows, lookahead.mdp.gamma, lookahead.ahead(before))
+    return krylov_value(rows, lookahead.ahead(before))
 
 
 def _first_policy(lookahead: Lookahead) -> IndexArray:

@@ -14,7 +14,7 @@ from rlsuite.planning.certificate import largest
 from rlsuite.planning.kernels import backup_in_place
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.operators import Lookahead, best, greedy
-from rlsuite.planning.policy_rows import PolicyRows
+from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.threads import fixed_blocks, on_blocks
 from rlsuite.planning.watch import Watch
 
@@ -176,7 +176,7 @@ class Sweeps:
         self._action = action.copy()
         self._watch = watch
         self._blocks = fixed_blocks(model.n_states)
-        self._rows = PolicyRows(model)
+        self._rows = PolicySteps(model)
         self._spare: FloatArray = np.empty(model.n_states)
 
     def advance(self) -> float:
