@@ -103,10 +103,11 @@ def sweep_seconds(mdp: Any, rounds: int = 9) -> float:
     from rlsuite.planning import Lookahead
     from rlsuite.planning.kernels import backup
     from rlsuite.planning.threads import on_blocks
+    from rlsuite.planning.vectors import vector
 
     lookahead = Lookahead(mdp)
-    value = np.random.default_rng(0).random(mdp.n_states)
-    backed_up = np.empty_like(value)
+    value, backed_up = vector(mdp.n_states), vector(mdp.n_states)
+    value[:] = np.random.default_rng(0).random(mdp.n_states)
     action = np.empty(mdp.n_states, dtype=np.int32)
     arguments = (*lookahead.rows, lookahead.closed, value, backed_up, action)
     return median_seconds(lambda: on_blocks(backup, lookahead.blocks, *arguments), rounds)

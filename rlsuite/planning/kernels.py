@@ -132,12 +132,6 @@ def backup(
     row = np.uint64(begin * n_actions)
     last = indptr[row]
     for s in range(np.uint64(begin), np.uint64(end)):
-        out[s] = 0.0
-        action[s] = -1
-        if closed[s]:
-            row += np.uint64(n_actions)
-            last = indptr[row]
-            continue
         best, chosen = -np.inf, -1
         for a in range(n_actions):
             first, last = last, indptr[row + ONE]
@@ -148,11 +142,14 @@ def backup(
             if value > best and last > first:
                 best, chosen = value, a
             row += ONE
-        if chosen >= 0:
+        if chosen >= 0 and not closed[s]:
             out[s] = best
             action[s] = chosen
             least = min(least, best - ahead[s])
             greatest = max(greatest, best - ahead[s])
+        else:
+            out[s] = 0.0
+            action[s] = -1
     return least, greatest
 
 
