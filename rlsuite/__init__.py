@@ -19,16 +19,20 @@ __version__ = "0.1.0"
 
 _HOME = {
     "rlsuite.agents": (
-        "ActionValues Agent DeterministicQLearning QLearning SampleAverage Sarsa TabularAgent count load step_size"
+        "ActionValues Agent DeterministicQLearning Predictor QLearning SampleAverage Sarsa StateValues TD TabularAgent "
+        "count count_state follow load step_size value_step_size"
     ),
     "rlsuite.compilation": "compiled",
     "rlsuite.environment": "TabularEnv",
-    "rlsuite.exploration": "EpsilonGreedy Exploration Softmax choose greedy max_value uniform",
+    "rlsuite.exploration": (
+        "CountBonus EpsilonGreedy Exploration MaxBoltzmann RandomActions Softmax UpperConfidence argmax chances choose "
+        "greedy max_value uniform"
+    ),
     "rlsuite.finding": "find_env",
     "rlsuite.models": "MDP POMDP MarkovChain",
     "rlsuite.planning": "Solution evaluate_policy solve",
     "rlsuite.rendering": "GridLayout",
-    "rlsuite.schedules": "Exponential Inverse Linear Schedule",
+    "rlsuite.schedules": "Exponential Inverse Linear Polynomial Schedule",
     "rlsuite.training.results": "Record Results",
     "rlsuite.training.train": "train",
     "rlsuite.vector": "TabularVectorEnv",
@@ -46,21 +50,33 @@ if TYPE_CHECKING:
     from rlsuite import plotting as plotting
     from rlsuite import rendering as rendering
     from rlsuite import training as training
+    from rlsuite.agents import TD as TD
     from rlsuite.agents import ActionValues as ActionValues
     from rlsuite.agents import Agent as Agent
     from rlsuite.agents import DeterministicQLearning as DeterministicQLearning
+    from rlsuite.agents import Predictor as Predictor
     from rlsuite.agents import QLearning as QLearning
     from rlsuite.agents import SampleAverage as SampleAverage
     from rlsuite.agents import Sarsa as Sarsa
+    from rlsuite.agents import StateValues as StateValues
     from rlsuite.agents import TabularAgent as TabularAgent
     from rlsuite.agents import count as count
+    from rlsuite.agents import count_state as count_state
+    from rlsuite.agents import follow as follow
     from rlsuite.agents import load as load
     from rlsuite.agents import step_size as step_size
+    from rlsuite.agents import value_step_size as value_step_size
     from rlsuite.compilation import compiled as compiled
     from rlsuite.environment import TabularEnv as TabularEnv
+    from rlsuite.exploration import CountBonus as CountBonus
     from rlsuite.exploration import EpsilonGreedy as EpsilonGreedy
     from rlsuite.exploration import Exploration as Exploration
+    from rlsuite.exploration import MaxBoltzmann as MaxBoltzmann
+    from rlsuite.exploration import RandomActions as RandomActions
     from rlsuite.exploration import Softmax as Softmax
+    from rlsuite.exploration import UpperConfidence as UpperConfidence
+    from rlsuite.exploration import argmax as argmax
+    from rlsuite.exploration import chances as chances
     from rlsuite.exploration import choose as choose
     from rlsuite.exploration import greedy as greedy
     from rlsuite.exploration import max_value as max_value
@@ -76,6 +92,7 @@ if TYPE_CHECKING:
     from rlsuite.schedules import Exponential as Exponential
     from rlsuite.schedules import Inverse as Inverse
     from rlsuite.schedules import Linear as Linear
+    from rlsuite.schedules import Polynomial as Polynomial
     from rlsuite.schedules import Schedule as Schedule
     from rlsuite.training.results import Record as Record
     from rlsuite.training.results import Results as Results

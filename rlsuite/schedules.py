@@ -1,7 +1,7 @@
 """Numbers that change while an agent learns: step sizes, exploration rates, temperatures.
 
-A schedule is a description (`Linear`, `Exponential`, `Inverse`, or a plain number). An agent's memory holds its
-compiled form, a `Rate`; `rate_now` evaluates it inside a learning rule. Time is counted in one of three units:
+A schedule is a description (`Linear`, `Exponential`, `Inverse`, `Polynomial`, or a plain number). An agent's memory
+holds its compiled form, a `Rate`; `rate_now` evaluates it inside a learning rule. Time has one of three units:
 
 ========== =================================================================================
 steps      environment steps that the agent has learned from so far
@@ -65,9 +65,18 @@ def _inverse(start: float, end: float, speed: float, t: int) -> float:
     return end + (start - end) / (1.0 + t * speed)
 
 
+@compiled(in_place=True)
+def _polynomial(start: float, end: float, speed: float, t: int) -> float:
+    return start / (1.0 + t) ** speed
+
+
+UNUSED = Rate(_constant, 0.0, 0.0, 0.0, STEPS)
+"""Stands where a rule has no use for a parameter."""
+
+
 @dataclass(frozen=True)
 class Schedule:
-    """A number that changes with time; the base of `Linear`, `Exponential` and `Inverse`."""
+    """A number that changes with time; the base of `Linear`, `Exponential`, `Inverse` and `Polynomial`."""
 
     formula: ClassVar[Formula]
 
@@ -243,6 +252,55 @@ class Inverse(Schedule):
         return Rate(self.formula, float(self.start), float(self.end), 1.0 / self.scale, UNITS.index(self.per))
 
 
+@dataclass(frozen=True)
+class Polynomial(Schedule):
+    """Decay like a power of time: ``start / (1 + t) ** power``, towards 0.
+
+    As a step size ``Polynomial(1.0, power=0.77, per="visits")`` lets Q-learning converge at a polynomial rate, where
+    the power 1 can take exponentially long in 1 / (1 - gamma) (Even-Dar & Mansour 2003).
+
+    Parameters
+    ----------
+    start : float
+        First value.
+    power : float
+        In (0, 1]; convergence of a step size asks for more than 1/2.
+    per : {"steps", "episodes", "visits"}
+        The unit of time.
+
+    Raises
+    ------
+    ParameterError
+        If a number is not finite, ``power`` lies outside (0, 1], or the unit is unknown.
+
+    Examples
+    --------
+    >>> [Polynomial(1.0, power=0.5).at(t) for t in (0, 3, 99)]
+    [1.0, 0.5, 0.1]
+    """
+
+    start: float
+    power: float = 0.77
+    per: Unit = "steps"
+
+    formula = _polynomial
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if not 0.0 < self.power <= 1.0:
+            raise errors.ParameterError(f"Polynomial: power={self.power!r} lies outside (0, 1]")
+
+    @property
+    def rate(self) -> Rate:
+        """The compiled form, as it stands in an agent's memory."""
+        return Rate(self.formula, float(self.start), 0.0, float(self.power), UNITS.index(self.per))
+
+    @property
+    def extremes(self) -> dict[str, float]:
+        """Name and value of the parameter between which and 0 the schedule stays."""
+        return {"start": float(self.start)}
+
+
 def as_schedule(name: str, value: object, low: float, high: float) -> Schedule:
     """Accept a number or a schedule as the parameter ``name`` and check that it stays in [low, high]."""
     schedule = _accept(name, value)
@@ -263,7 +321,9 @@ def as_positive_schedule(name: str, value: object) -> Schedule:
 
 def _accept(name: str, value: object) -> Schedule:
     if isinstance(value, bool) or not isinstance(value, Real | Schedule):
-        raise errors.ParameterError(f"{name}={value!r} must be a number or a schedule (Linear, Exponential, Inverse)")
+        raise errors.ParameterError(
+            f"{name}={value!r} must be a number or a schedule (Linear, Exponential, Inverse, Polynomial)"
+        )
     return value if isinstance(value, Schedule) else Constant(float(value))
 
 

@@ -64,11 +64,11 @@ def test_units(per, expected):
         (lambda: as_schedule("epsilon", Linear(2.0, 0.0, over=3), 0, 1), "epsilon: start=2.0 lies outside [0, 1]"),
         (
             lambda: as_schedule("epsilon", "0.1", 0, 1),
-            "epsilon='0.1' must be a number or a schedule (Linear, Exponential, Inverse)",
+            "epsilon='0.1' must be a number or a schedule (Linear, Exponential, Inverse, Polynomial)",
         ),
         (
             lambda: as_schedule("epsilon", True, 0, 1),
-            "epsilon=True must be a number or a schedule (Linear, Exponential, Inverse)",
+            "epsilon=True must be a number or a schedule (Linear, Exponential, Inverse, Polynomial)",
         ),
     ],
 )

@@ -206,11 +206,12 @@ class Agent:
         return np.concatenate([np.zeros(0, dtype=EPISODE), *self._episodes])
 
     def __getattr__(self, name: str) -> Any:
-        """Learned arrays by name: ``visits_`` is the memory's field ``visits``."""
+        """Learned arrays by name: ``visits_`` is the field ``visits`` of the memory, or of its ``learned``."""
         if name.endswith("_") and not name.startswith("_"):
             memory = self.memory_
-            if name[:-1] in memory._fields:
-                return getattr(memory, name[:-1])
+            for known in (memory, getattr(memory, "learned", ())):
+                if name[:-1] in getattr(known, "_fields", ()):
+                    return getattr(known, name[:-1])
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -225,16 +226,17 @@ class Agent:
 
     def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], episodes: NDArray[np.void]) -> None:
         """Take over what `save` has written; part of `rlsuite.load`."""
+        from rlsuite.agents.storage import learned_arrays
+
         memory = self.remember(arrays["legal"], every_action if arrays["legal"].all() else listed_actions)
-        empty: dict[str, Any] = memory._asdict()
-        names = [name for name, value in empty.items() if isinstance(value, np.ndarray)]
-        for name in names:
-            wanted, stored = empty[name], arrays[name]
+        for name, wanted in learned_arrays(memory).items():
+            stored = arrays[name]
             if stored.shape != wanted.shape or stored.dtype != wanted.dtype:
                 raise ValueError(f"{name} is {stored.dtype} {stored.shape}, not {wanted.dtype} {wanted.shape}")
+            wanted[...] = stored
         if episodes.dtype != EPISODE:
             raise ValueError(f"episodes are {episodes.dtype}, not {EPISODE}")
-        self._memory = memory._replace(**{name: arrays[name] for name in names})
+        self._memory = memory
         self._episodes = [episodes]
         self.seed_ = int(header["seed"])
         self.first_observation_ = int(header["first_observation"])

@@ -9,6 +9,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
 from rlsuite.exploration import Exploration
@@ -31,7 +34,7 @@ def parameters(described: Agent | Exploration | Schedule) -> dict[str, Any]:
 
 
 def describe(value: Any) -> Any:
-    """Turn an agent, exploration or schedule into plain data; numbers and strings stay what they are.
+    """Turn an agent, exploration or schedule into plain data, arrays into lists; what is plain stays what it is.
 
     >>> from rlsuite.exploration import EpsilonGreedy
     >>> describe(EpsilonGreedy(0.1))
@@ -40,7 +43,7 @@ def describe(value: Any) -> Any:
     if isinstance(value, Agent | Exploration | Schedule):
         given = {key: describe(inner) for key, inner in parameters(value).items() if inner is not None}
         return {"name": type(value).__name__, **given}
-    return value
+    return cast("NDArray[Any]", value).tolist() if isinstance(value, np.ndarray) else value
 
 
 def build_agent(plain: Mapping[str, Any]) -> Agent:

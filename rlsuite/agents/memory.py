@@ -1,6 +1,6 @@
 """The memory that agents with a table of action values share, and what their rules do with it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ class ActionValues(NamedTuple):
     gamma: float
     learning_rate: Rate
     exploration: ExplorationRule
+    learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
+    scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
 
 
 @compiled(in_place=True)

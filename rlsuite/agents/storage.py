@@ -35,9 +35,18 @@ def save(agent: Agent, path: str | PathLike[str]) -> None:
         "first_action": agent.first_action_,
         "generator": agent.generator_.bit_generator.state,
     }
-    arrays: dict[str, Any] = {name: value for name, value in memory._asdict().items() if isinstance(value, np.ndarray)}
+    arrays = learned_arrays(memory)
     with replacing(path) as unfinished, unfinished.open("wb") as file:
         np.savez_compressed(file, header=np.array(json.dumps(header)), episodes=agent.episodes_, **arrays)
+
+
+def learned_arrays(memory: Any) -> dict[str, Any]:
+    """Return the arrays of a memory by name; those of its ``learned`` as "learned.NAME"."""
+    fields: dict[str, Any] = memory._asdict()
+    learned: Any = fields.get("learned", ())
+    if learned:
+        fields |= {f"learned.{name}": value for name, value in learned._asdict().items()}
+    return {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
 
 
 def load(path: str | PathLike[str]) -> Agent:

@@ -1,7 +1,7 @@
 """The base of all agents with a table of action values."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from rlsuite import errors
 from rlsuite.agents import memory
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.memory import ActionValues
+from rlsuite.checks import finite_number
 from rlsuite.exploration import EpsilonGreedy, Exploration, Legality
 from rlsuite.schedules import Schedule, as_schedule
 from rlsuite.training.kernels import Begin
@@ -24,7 +25,12 @@ class TabularAgent(Agent):
     gamma : float
         Discount per step, in [0, 1].
     exploration : Exploration
-        How actions are chosen while learning: `EpsilonGreedy` or `Softmax`.
+        How actions are chosen while learning; see `rlsuite.exploration`.
+    learning_rate : float or Schedule
+        Step size, in [0, 1].
+    initial_value : float
+        What every action is worth before it is tried. Higher than anything that can be had, it makes even a greedy
+        agent try everything (optimistic start, S&B2 section 2.6).
 
     Attributes
     ----------
@@ -57,6 +63,7 @@ class TabularAgent(Agent):
 
     exploration: Exploration = field(default_factory=lambda: EpsilonGreedy(0.1))
     learning_rate: float | Schedule = 0.1
+    initial_value: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,11 +73,21 @@ class TabularAgent(Agent):
                 f"exploration={exploration!r} must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)"
             )
         as_schedule("learning_rate", self.learning_rate, 0.0, 1.0)
+        self.initial_value = finite_number("initial_value", self.initial_value)
+
+    def tables(self, n_states: int, n_actions: int) -> Any:
+        """Make the memory's ``learned``: a NamedTuple of what a rule learns beside `q`; nothing here."""
+        return ()
+
+    def scratch(self, n_states: int, n_actions: int) -> Any:
+        """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
+        return ()
 
     def remember(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
-        """Make a table of zeros."""
+        """Make a table of initial values."""
+        n_states, n_actions = legal.shape
         return ActionValues(
-            q=np.zeros(legal.shape),
+            q=np.full(legal.shape, self.initial_value),
             visits=np.zeros(legal.shape, dtype=np.int64),
             legal=legal,
             legality=legality,
@@ -78,6 +95,8 @@ class TabularAgent(Agent):
             gamma=self.gamma,
             learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
             exploration=self.exploration.rule,
+            learned=self.tables(n_states, n_actions),
+            scratch=self.scratch(n_states, n_actions),
         )
 
     def policy(self) -> NDArray[np.float64]:

@@ -105,7 +105,7 @@ class MarkovChain:
         """
         from scipy.sparse import coo_array
 
-        weight = policy_weights(mdp, policy).reshape(-1)
+        weight = policy_weights(mdp.legal, policy).reshape(-1)
         pair = mdp.pairs()
         probability = weight[pair] * mdp.probability
         used = probability > 0.0

@@ -1,22 +1,17 @@
 """Policies as users give them, one action per state or probabilities, checked once."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.errors import ParameterError
-from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.validation import ROW_SUM_TOLERANCE
 
-if TYPE_CHECKING:
-    from rlsuite.models.mdp import MDP
 
-
-def policy_weights(mdp: MDP, policy: ArrayLike) -> FloatArray:
+def policy_weights(legal: BoolArray, policy: ArrayLike) -> FloatArray:
     """Return `policy` as probabilities (S, A), 0 at states without legal actions, after checking it.
+
+    `legal` (S, A) are the actions that exist.
 
     Raises
     ------
@@ -25,31 +20,32 @@ def policy_weights(mdp: MDP, policy: ArrayLike) -> FloatArray:
         names the state.
     """
     given = np.asarray(policy)
-    acting = np.flatnonzero(mdp.legal.any(axis=1))
-    if given.shape == (mdp.n_states,) and given.dtype.kind in "iu":
+    n_states, n_actions = legal.shape
+    acting = np.flatnonzero(legal.any(axis=1))
+    if given.shape == (n_states,) and given.dtype.kind in "iu":
         actions = given[acting]
-        outside = (actions < 0) | (actions >= mdp.n_actions)
+        outside = (actions < 0) | (actions >= n_actions)
         if outside.any():
             state = int(acting[np.argmax(outside)])
             raise ParameterError(
-                f"policy[{state}] is {given[state]}, which is no action; the actions are 0..{mdp.n_actions - 1}"
+                f"policy[{state}] is {given[state]}, which is no action; the actions are 0..{n_actions - 1}"
             )
-        weights = np.zeros((mdp.n_states, mdp.n_actions))
+        weights = np.zeros((n_states, n_actions))
         weights[acting, actions] = 1.0
-    elif given.shape == (mdp.n_states, mdp.n_actions) and given.dtype.kind in "biuf":
-        weights = np.zeros((mdp.n_states, mdp.n_actions))
+    elif given.shape == (n_states, n_actions) and given.dtype.kind in "biuf":
+        weights = np.zeros((n_states, n_actions))
         weights[acting] = given[acting]
         _check_distributions(weights, acting)
     else:
         raise ParameterError(
-            f"policy has shape {given.shape} and dtype {given.dtype}; allowed are ({mdp.n_states},) integers, one "
-            f"action per state, and ({mdp.n_states}, {mdp.n_actions}) probabilities"
+            f"policy has shape {given.shape} and dtype {given.dtype}; allowed are ({n_states},) integers, one "
+            f"action per state, and ({n_states}, {n_actions}) probabilities"
         )
-    wrong = (weights > 0.0) & ~mdp.legal
+    wrong = (weights > 0.0) & ~legal
     if wrong.any():
         state, action = (int(i) for i in np.argwhere(wrong)[0])
-        legal = np.flatnonzero(mdp.legal[state]).tolist()
-        raise ParameterError(f"the policy takes action {action} in state {state}, where only {legal} are legal")
+        allowed = np.flatnonzero(legal[state]).tolist()
+        raise ParameterError(f"the policy takes action {action} in state {state}, where only {allowed} are legal")
     return weights
 
 

@@ -209,6 +209,11 @@ def check_spaces(env: gymnasium.Env[Any, Any]) -> tuple[gymnasium.spaces.Discret
 def bad_action(env: gymnasium.Env[Any, Any], learner: Learner) -> errors.LearningError:
     """Describe an action that the agent's rule should not have chosen."""
     observation, action = (int(learner.books.place[i]) for i in (OBSERVATION, ACTION))
+    if action == kernels.NO_ROOM:
+        return errors.LearningError(
+            f"{_where(env, learner)} the episode is longer than the agent remembers; give the agent a larger "
+            "longest_episode=, or the environment a limit (max_episode_steps=)"
+        )
     legal = np.flatnonzero(learner.legal[observation]).tolist()
     return errors.LearningError(
         f"{_where(env, learner)} the agent chose action {action} in state {observation}, where {legal} are legal; "

@@ -53,6 +53,9 @@ OVER = -1  # yielded by `session` when an episode is over
 BAD_OBSERVATION, BAD_REWARD, BAD_ACTION = -2, -3, -4
 FINE = 0
 
+NO_ROOM = -2
+"""What a rule returns instead of an action when an episode has become longer than it can remember."""
+
 
 def new_books() -> Books:
     """Books of a run that has not started."""

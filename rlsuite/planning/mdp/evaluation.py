@@ -60,7 +60,7 @@ def evaluate_policy(mdp: MDP, policy: ArrayLike, *, horizon: int | None = None) 
     [0.0, 0.25, 0.5, 0.75, 0.0]
     """
     lookahead = Lookahead(mdp)
-    weights = policy_weights(mdp, policy)
+    weights = policy_weights(mdp.legal, policy)
     chain, reward = induced(lookahead, weights)
     if horizon is not None:
         steps = whole_number("horizon", horizon)

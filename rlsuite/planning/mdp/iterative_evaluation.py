@@ -120,7 +120,7 @@ def iterative_policy_evaluation(
     name = "iterative_policy_evaluation"
     watch = Watch(name, tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
     lookahead = discounted(mdp, name)
-    weights = policy_weights(mdp, policy)
+    weights = policy_weights(mdp.legal, policy)
     chain = Chain(lookahead, weights)
     value = starting_value(lookahead, initial)
     spare: FloatArray = np.empty(mdp.n_states)

@@ -57,7 +57,7 @@ def occupancy(mdp: MDP, policy: ArrayLike) -> FloatArray:
     [[4.0], [0.0]]
     """
     lookahead = Lookahead(mdp)
-    weights = policy_weights(mdp, policy)
+    weights = policy_weights(mdp.legal, policy)
     chain, _ = induced(lookahead, weights)
     visits = np.zeros(mdp.n_states)
     if mdp.gamma == 1.0:

@@ -1,0 +1,1 @@
+"""Agents that learn a model, and plan with it while they act."""

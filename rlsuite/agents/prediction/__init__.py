@@ -1,0 +1,1 @@
+"""Agents that evaluate a policy: Monte Carlo, and the temporal-difference family."""

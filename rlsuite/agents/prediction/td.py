@@ -1,0 +1,64 @@
+"""TD(0): the value of a state from the reward and the value of the next one (Sutton 1988)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow, value_step_size
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION
+from rlsuite.training.kernels import Step
+
+
+@compiled(in_place=True)
+def _step(
+    memory: StateValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """V(s) <- V(s) + alpha [r + gamma V(s') - V(s)]; an end is worth nothing."""
+    target = reward if terminated else reward + memory.gamma * memory.value[next_state]
+    memory.value[state] += value_step_size(memory, state) * (target - memory.value[state])
+    count_state(memory, state, terminated or truncated)
+    return NO_ACTION if terminated or truncated else follow(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class TD(Predictor):
+    """TD(0) prediction (S&B2 eq. 6.2).
+
+    Converges to the value of the policy with probability 1 for step sizes as of `QLearning`; with a constant one the
+    mean does (Sutton 1988, Dayan 1992).
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    policy_to_follow : array_like (n_states,) of int or (n_states, n_actions), optional
+        An action for each state, or probabilities; by default all legal actions are equally likely.
+    learning_rate : float or Schedule
+        Step size, in [0, 1].
+    initial_value : float
+        What every state is worth before it is visited.
+
+    Attributes
+    ----------
+    value_ : ndarray of float64, shape (n_states,)
+        Learned state values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> agent = rl.TD(gamma=1.0, learning_rate=0.05, initial_value=0.5)
+    >>> agent = agent.learn("rlsuite/RandomWalk-v0", episodes=100, seed=7)
+    >>> bool(abs(agent.value_[1:6] - [1/6, 2/6, 3/6, 4/6, 5/6]).max() < 0.15)
+    True
+    """
+
+    step: ClassVar[Step] = _step

@@ -1,0 +1,145 @@
+"""The base of all agents that evaluate a policy: they follow it, and learn what its states are worth."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.agents.agent import Agent
+from rlsuite.checks import finite_number
+from rlsuite.compilation import compiled
+from rlsuite.exploration import Legality
+from rlsuite.models.policies import policy_weights
+from rlsuite.schedules import EPISODES, STEPS, Rate, Schedule, as_schedule, rate_now
+from rlsuite.training.kernels import Begin
+
+
+class StateValues(NamedTuple):
+    """State values, and all that it takes to follow a policy and to improve them."""
+
+    value: NDArray[np.float64]  # (n_states,)
+    visits: NDArray[np.int64]  # (n_states,), how often each state was left
+    behaviour: NDArray[np.float64]  # (n_states, n_actions), running sums of the probabilities of the policy
+    legal: NDArray[np.bool_]  # (n_states, n_actions)
+    legality: Legality  # how `legal` is looked up
+    clock: NDArray[np.int64]  # (2,), [steps, episodes] learned from
+    gamma: float
+    learning_rate: Rate
+    learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
+    scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
+
+
+@compiled(in_place=True)
+def follow(memory: StateValues, state: int, rng: np.random.Generator) -> int:
+    """Draw an action of the policy."""
+    u = rng.random() * memory.behaviour[state, memory.behaviour.shape[1] - 1]
+    for action in range(memory.behaviour.shape[1]):
+        if u < memory.behaviour[state, action]:
+            return action
+    return memory.behaviour.shape[1] - 1
+
+
+@compiled(in_place=True)
+def begin_following(memory: StateValues, state: int, rng: np.random.Generator) -> int:
+    """Draw the first action of an episode; what predictors without a memory of the episode begin with."""
+    return follow(memory, state, rng)
+
+
+@compiled(in_place=True)
+def value_step_size(memory: StateValues, state: int) -> float:
+    """The learning rate now; a schedule per visits counts those of this state, before the present one."""
+    return rate_now(memory.learning_rate, memory.clock, memory.visits[state])
+
+
+@compiled(in_place=True)
+def count_state(memory: StateValues, state: int, over: bool) -> None:
+    """Count this step, and this episode if it is over; every rule calls it once a step."""
+    memory.visits[state] += 1
+    memory.clock[STEPS] += 1
+    if over:
+        memory.clock[EPISODES] += 1
+
+
+@dataclass(eq=False, kw_only=True)
+class Predictor(Agent):
+    """Base of the agents that evaluate a policy; derive from it with a `step` of your own.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    policy_to_follow : array_like (n_states,) of int or (n_states, n_actions), optional
+        An action for each state, or probabilities; by default all legal actions are equally likely.
+    learning_rate : float or Schedule
+        Step size, in [0, 1].
+    initial_value : float
+        What every state is worth before it is visited.
+
+    Attributes
+    ----------
+    value_ : ndarray of float64, shape (n_states,)
+        Learned state values.
+    visits_ : ndarray of int64, shape (n_states,)
+        How often each state was left.
+    """
+
+    begin: ClassVar[Begin] = begin_following
+
+    policy_to_follow: ArrayLike | None = None
+    learning_rate: float | Schedule = 0.1
+    initial_value: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_schedule("learning_rate", self.learning_rate, 0.0, 1.0)
+        self.initial_value = finite_number("initial_value", self.initial_value)
+
+    def tables(self, n_states: int) -> Any:
+        """Make the memory's ``learned``: a NamedTuple of what a rule learns beside `value`; nothing here."""
+        return ()
+
+    def scratch(self, n_states: int) -> Any:
+        """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
+        return ()
+
+    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> StateValues:
+        """Make a table of initial values, and lay the policy out.
+
+        Raises
+        ------
+        ParameterError
+            If `policy_to_follow` does not fit the environment.
+        """
+        n_states = len(legal)
+        return StateValues(
+            value=np.where(legal.any(axis=1), self.initial_value, 0.0),
+            visits=np.zeros(n_states, dtype=np.int64),
+            behaviour=np.cumsum(self._weights(legal), axis=1),
+            legal=legal,
+            legality=legality,
+            clock=np.zeros(2, dtype=np.int64),
+            gamma=self.gamma,
+            learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
+            learned=self.tables(n_states),
+            scratch=self.scratch(n_states),
+        )
+
+    def policy(self) -> NDArray[np.float64]:
+        """Policy that is evaluated, shape (n_states, n_actions): probabilities, 0 at ends."""
+        return np.diff(self.memory_.behaviour, axis=1, prepend=0.0)
+
+    def _weights(self, legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+        if self.policy_to_follow is None:
+            return legal / np.maximum(legal.sum(axis=1, keepdims=True), 1)
+        return policy_weights(legal, self.policy_to_follow)
+
+    @property
+    def value_(self) -> NDArray[np.float64]:
+        """Learned state values, shape (n_states,)."""
+        return self.memory_.value
+
+    @property
+    def visits_(self) -> NDArray[np.int64]:
+        """How often each state was left, shape (n_states,)."""
+        return self.memory_.visits

@@ -1,0 +1,108 @@
+"""Eligibility traces that cost what is eligible, not what there is (S&B2 sections 12.2 to 12.5).
+
+A trace says how much of the next error a state, or a pair of state and action, answers for. All but the latest have
+faded to nothing, so a list holds the entries that have not: the cost of a step grows with 1 / (1 - gamma lambda), and
+not with the number of states. The traces are indexed by the entry of a flat table: the state, or
+``state * n_actions + action``.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.compilation import Compiled, compiled
+
+FADED = 1e-16
+"""Traces below this share of a fresh one are dropped: they no longer change a sum of double precision."""
+
+Mark = Compiled[[float, float], float]
+
+
+class Traces(NamedTuple):
+    """The eligible entries of a table."""
+
+    trace: NDArray[np.float64]  # (n_entries,), 0 unless listed
+    listed: NDArray[np.int64]  # (n_entries,), the first n_listed[0] are the eligible entries, in no particular order
+    n_listed: NDArray[np.int64]  # (1,)
+
+
+def new_traces(n_entries: int) -> Traces:
+    """Make the traces of a table, none of them eligible."""
+    return Traces(np.zeros(n_entries), np.zeros(n_entries, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
+
+@compiled(in_place=True)
+def accumulating(trace: float, step_size: float) -> float:
+    """Return e + 1: each visit counts (S&B2 eq. 12.5)."""
+    return trace + 1.0
+
+
+@compiled(in_place=True)
+def replacing(trace: float, step_size: float) -> float:
+    """Return 1: the latest visit counts (Singh & Sutton 1996)."""
+    return 1.0
+
+
+@compiled(in_place=True)
+def dutch(trace: float, step_size: float) -> float:
+    """Return e + 1 - alpha e: what true online methods need (S&B2 eq. 12.11 for a table)."""
+    return trace + 1.0 - step_size * trace
+
+
+MARKS: dict[str, Mark] = {"accumulating": accumulating, "replacing": replacing, "dutch": dutch}
+"""What a visit does to a trace, by the name it has in a constructor."""
+
+
+@compiled(in_place=True)
+def mark(traces: Traces, entry: int, by: Mark, step_size: float) -> None:
+    """Visit an entry: its trace becomes ``by(trace, step_size)``."""
+    if traces.trace[entry] == 0.0:
+        traces.listed[traces.n_listed[0]] = entry
+        traces.n_listed[0] += 1
+    traces.trace[entry] = by(traces.trace[entry], step_size)
+
+
+@compiled(in_place=True)
+def learn_and_fade(traces: Traces, table: NDArray[np.float64], amount: float, decay: float) -> None:
+    """Add ``amount * trace`` to each eligible entry of a flat table, then multiply all traces by `decay`."""
+    k = 0
+    while k < traces.n_listed[0]:
+        entry = traces.listed[k]
+        table[entry] += amount * traces.trace[entry]
+        traces.trace[entry] *= decay
+        if abs(traces.trace[entry]) < FADED:
+            _drop(traces, k)
+        else:
+            k += 1
+
+
+@compiled(in_place=True)
+def forget(traces: Traces) -> None:
+    """Make every trace 0, as at the beginning of an episode."""
+    for k in range(traces.n_listed[0]):
+        traces.trace[traces.listed[k]] = 0.0
+    traces.n_listed[0] = 0
+
+
+@compiled(in_place=True)
+def _drop(traces: Traces, k: int) -> None:
+    """Take the k-th listed entry off the list; the last one takes its place."""
+    traces.trace[traces.listed[k]] = 0.0
+    traces.n_listed[0] -= 1
+    traces.listed[k] = traces.listed[traces.n_listed[0]]
+
+
+def check_marks(name: str, value: Any) -> str:
+    """Return `value` if it names a kind of trace.
+
+    Raises
+    ------
+    ParameterError
+        If it does not.
+    """
+    from rlsuite.errors import ParameterError, unknown
+
+    if not isinstance(value, str) or value not in MARKS:
+        raise ParameterError(f"{name}: " + unknown("kind of trace", str(value), MARKS))
+    return value

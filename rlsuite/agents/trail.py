@@ -1,0 +1,59 @@
+"""What happened since an episode began, for rules that look back on it: Monte Carlo, n steps, the lambda-return.
+
+A trail is written from the front while the episode lasts, and begun anew by the next one. Its arrays are as long as the
+longest episode that is expected; the system gives memory only to what is written. An episode that is longer ends
+learning with an error that says so (the rule returns `NO_ROOM` instead of an action): nothing is forgotten silently.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.compilation import compiled
+from rlsuite.training.kernels import NO_ROOM
+
+LONGEST = 1_000_000
+"""Steps of an episode that a rule remembers unless told otherwise."""
+
+
+class Trail(NamedTuple):
+    """The steps of the present episode: state, action, the reward that followed, and a number the rule has use for."""
+
+    state: NDArray[np.int64]  # (longest,)
+    action: NDArray[np.int64]  # (longest,)
+    reward: NDArray[np.float64]  # (longest,)
+    note: NDArray[np.float64]  # (longest,), how probable the action was, say
+    length: NDArray[np.int64]  # (1,)
+
+
+def new_trail(longest: int) -> Trail:
+    """Make an empty trail for episodes of up to so many steps."""
+    states, actions = (np.zeros(longest, dtype=np.int64) for _ in range(2))
+    return Trail(states, actions, np.zeros(longest), np.zeros(longest), np.zeros(1, dtype=np.int64))
+
+
+__all__ = ["LONGEST", "NO_ROOM", "Trail", "clear", "has_room", "new_trail", "remember"]
+
+
+@compiled(in_place=True)
+def clear(trail: Trail) -> None:
+    """Begin a new episode."""
+    trail.length[0] = 0
+
+
+@compiled(in_place=True)
+def has_room(trail: Trail) -> bool:
+    """Whether one more step can be remembered."""
+    return trail.length[0] < trail.state.size
+
+
+@compiled(in_place=True)
+def remember(trail: Trail, state: int, action: int, reward: float, note: float) -> None:
+    """Write down a step; there must be room for it."""
+    t = trail.length[0]
+    trail.state[t] = state
+    trail.action[t] = action
+    trail.reward[t] = reward
+    trail.note[t] = note
+    trail.length[0] = t + 1

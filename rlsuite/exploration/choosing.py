@@ -1,0 +1,197 @@
+"""What a learning rule asks of its memory: which actions there are, which is the best, which one to take.
+
+The functions work on any memory with the fields
+
+=========== ========================= ==========================================
+q           (n_states, n_actions)     action values, float64
+visits      (n_states, n_actions)     how often each pair was taken, int64
+legal       (n_states, n_actions)     the actions that exist, bool
+legality    function                  ``(legal, state, action) -> bool``: how to look it up
+clock       (2,)                      [steps, episodes] learned from, int64
+exploration `ExplorationRule`         how actions are chosen; only `choose` and `chances` need it
+=========== ========================= ==========================================
+
+Ties are broken at random, always, and illegal actions are never chosen.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.compilation import Compiled, compiled
+from rlsuite.schedules import VISITS, Rate, rate_now
+
+Legality = Compiled[[NDArray[np.bool_], int, int], bool]
+Select = Compiled[[Any, int, float, float, np.random.Generator], int]
+Spread = Compiled[[Any, int, float, float, NDArray[np.float64]], None]
+Score = Compiled[[Any, int, int, float], float]
+NO_ACTION = -1
+
+
+class ExplorationRule(NamedTuple):
+    """An exploration in compiled form.
+
+    ``select(memory, state, first, second, rng) -> action`` chooses; ``spread(memory, state, first, second, out)`` fills
+    in how probable each action is. Both are given the present values of the two parameters.
+    """
+
+    select: Select
+    spread: Spread
+    first: Rate
+    second: Rate
+
+
+@compiled(in_place=True)
+def every_action(legal: NDArray[np.bool_], state: int, action: int) -> bool:
+    """Legality where all actions exist everywhere: the question disappears from the compiled loop."""
+    return True
+
+
+@compiled(in_place=True)
+def listed_actions(legal: NDArray[np.bool_], state: int, action: int) -> bool:
+    """Legality where some actions do not exist."""
+    return legal[state, action]
+
+
+@compiled(in_place=True)
+def is_legal(memory: Any, state: int, action: int) -> bool:
+    """Whether an action exists in a state."""
+    return memory.legality(memory.legal, state, action)
+
+
+@compiled(in_place=True)
+def max_value(memory: Any, state: int) -> float:
+    """max_a Q(state, a) over the legal actions; 0 where there is none, as at an end."""
+    best = -np.inf
+    for action in range(memory.legal.shape[1]):
+        if memory.q[state, action] > best and is_legal(memory, state, action):
+            best = memory.q[state, action]
+    return best if best > -np.inf else 0.0
+
+
+@compiled(in_place=True)
+def own_value(memory: Any, state: int, action: int, parameter: float) -> float:
+    """Q(state, action): the score by which `greedy` chooses."""
+    return memory.q[state, action]
+
+
+@compiled(in_place=True)
+def argmax(score: Score, memory: Any, state: int, parameter: float, rng: np.random.Generator) -> int:
+    """argmax_a score(memory, state, a, parameter) over the legal actions, ties at random; -1 where none is legal.
+
+    A score may be infinite, but not NaN.
+    """
+    best = -np.inf
+    choice = NO_ACTION
+    ties = 0
+    for action in range(memory.legal.shape[1]):
+        if is_legal(memory, state, action):
+            value = score(memory, state, action, parameter)
+            if value > best or choice == NO_ACTION:
+                best = value
+                choice = action
+                ties = 1
+            elif value == best:
+                ties += 1
+    if ties > 1:
+        chosen = int(rng.random() * ties)
+        for action in range(choice, memory.legal.shape[1]):
+            if is_legal(memory, state, action) and score(memory, state, action, parameter) == best:
+                if chosen == 0:
+                    return action
+                chosen -= 1
+    return choice
+
+
+@compiled(in_place=True)
+def spread_over_best(score: Score, memory: Any, state: int, parameter: float, out: NDArray[np.float64]) -> None:
+    """Fill in the probabilities of `argmax`: equal ones for all that tie."""
+    best = -np.inf
+    ties = 0
+    for action in range(out.size):
+        if is_legal(memory, state, action):
+            value = score(memory, state, action, parameter)
+            if value > best or ties == 0:
+                best = value
+                ties = 1
+            elif value == best:
+                ties += 1
+    for action in range(out.size):
+        out[action] = 0.0
+        if is_legal(memory, state, action) and score(memory, state, action, parameter) == best:
+            out[action] = 1.0 / ties
+
+
+@compiled(in_place=True)
+def lean_to_best(memory: Any, state: int, share: float, out: NDArray[np.float64]) -> None:
+    """Mix the probabilities in `out` with those of `greedy`, which get this share."""
+    best = -np.inf
+    ties = 0
+    for action in range(out.size):
+        if is_legal(memory, state, action):
+            if memory.q[state, action] > best or ties == 0:
+                best = memory.q[state, action]
+                ties = 1
+            elif memory.q[state, action] == best:
+                ties += 1
+    for action in range(out.size):
+        out[action] *= 1.0 - share
+        if is_legal(memory, state, action) and memory.q[state, action] == best:
+            out[action] += share / ties
+
+
+@compiled(in_place=True)
+def greedy(memory: Any, state: int, rng: np.random.Generator) -> int:
+    """argmax_a Q(state, a) over the legal actions, ties broken at random; -1 where no action is legal."""
+    return argmax(own_value, memory, state, 0.0, rng)
+
+
+@compiled(in_place=True)
+def uniform(memory: Any, state: int, rng: np.random.Generator) -> int:
+    """Any legal action, each equally likely; -1 where no action is legal."""
+    n_legal = 0
+    for action in range(memory.legal.shape[1]):
+        n_legal += is_legal(memory, state, action)
+    chosen = int(rng.random() * n_legal)
+    for action in range(memory.legal.shape[1]):
+        if is_legal(memory, state, action):
+            if chosen == 0:
+                return action
+            chosen -= 1
+    return NO_ACTION
+
+
+@compiled(in_place=True)
+def _parameter_now(memory: Any, state: int, rate: Rate) -> float:
+    """The value of a parameter now; a schedule per visits counts those of the state."""
+    visits = 0
+    if rate.unit == VISITS:
+        for action in range(memory.visits.shape[1]):
+            visits += memory.visits[state, action]
+    return rate_now(rate, memory.clock, visits)
+
+
+@compiled(in_place=True)
+def choose(memory: Any, state: int, rng: np.random.Generator) -> int:
+    """Choose an action by the memory's exploration; its schedules are evaluated at the present time."""
+    rule = memory.exploration
+    first, second = _parameter_now(memory, state, rule.first), _parameter_now(memory, state, rule.second)
+    return rule.select(memory, state, first, second, rng)
+
+
+@compiled(in_place=True)
+def chances(memory: Any, state: int, out: NDArray[np.float64]) -> None:
+    """Fill in the probabilities with which `choose` would now take each action of a state: (n_actions,)."""
+    rule = memory.exploration
+    first, second = _parameter_now(memory, state, rule.first), _parameter_now(memory, state, rule.second)
+    rule.spread(memory, state, first, second, out)
+
+
+class Exploration:
+    """Base of all explorations: a description that compiles to an `ExplorationRule`."""
+
+    @property
+    def rule(self) -> ExplorationRule:
+        """The compiled form, as it stands in an agent's memory."""
+        raise NotImplementedError
