@@ -38,7 +38,7 @@ _HOME = {
     "rlsuite.vector": "TabularVectorEnv",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
-_SUBPACKAGES = ("errors", "experiments", "models", "planning", "plotting", "rendering", "training")
+_SUBPACKAGES = ("errors", "experiments", "models", "planning", "plotting", "rendering", "testing", "training")
 
 __all__ = [*sorted(_MODULE_OF), *_SUBPACKAGES]  # pyright: ignore[reportUnsupportedDunderAll] - computed from the table
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from rlsuite import planning as planning
     from rlsuite import plotting as plotting
     from rlsuite import rendering as rendering
+    from rlsuite import testing as testing
     from rlsuite import training as training
     from rlsuite.agents import TD as TD
     from rlsuite.agents import ActionValues as ActionValues

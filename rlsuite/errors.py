@@ -10,7 +10,8 @@
     |   `-- UntrustedTable    its transition table and its `step` disagree
     |-- FileError             a missing, malformed, truncated or foreign file
     |-- LearningError         a run that had to stop: NaN reward, impossible action ...
-    `-- NotLearned            an agent asked for what it has not learned yet
+    |-- NotLearned            an agent asked for what it has not learned yet
+    `-- ConformanceError      an agent that does not keep the contract          (also an AssertionError)
 
     RlsuiteWarning            (a UserWarning)
     |-- ConvergenceWarning    a result whose error bound exceeds the tolerance asked for
@@ -55,6 +56,10 @@ class LearningError(RlsuiteError):
 
 class NotLearned(RlsuiteError):
     """The agent was asked for something that only learning can give."""
+
+
+class ConformanceError(RlsuiteError, AssertionError):
+    """An agent breaks a promise that all agents make; see `rlsuite.testing`."""
 
 
 class RlsuiteWarning(UserWarning):

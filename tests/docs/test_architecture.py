@@ -25,6 +25,7 @@ FLOORS = (
     "planning",
     "training",
     "agents",
+    "testing",
     "experiments",
     "plotting",
     "cli",

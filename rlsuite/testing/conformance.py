@@ -1,0 +1,244 @@
+"""What every agent promises, as checks that any agent can be put through: ours, and yours.
+
+Each function ``check_...`` looks at one promise and raises `ConformanceError` if it is broken. `agent_checks` finds
+them, `check_agent` runs them all.
+"""
+
+import copy
+import pickle
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.agent import Agent
+from rlsuite.agents.description import build_agent, describe
+from rlsuite.agents.storage import learned_arrays, load
+from rlsuite.errors import ConformanceError, LearningError, RlsuiteError
+from rlsuite.schedules import EPISODES, STEPS
+from rlsuite.testing import problems
+from rlsuite.training.results import Record
+from rlsuite.training.train import train
+
+Check = Callable[[Agent], None]
+
+ENOUGH = 300
+"""Steps of a run: several episodes of every problem."""
+
+SEED = 11
+
+
+def agent_checks() -> dict[str, Check]:
+    """Return all checks by name, for a test runner that wants to show them one by one.
+
+    Examples
+    --------
+    >>> from rlsuite.testing import agent_checks
+    >>> "both_loops_give_the_same_bytes" in agent_checks()
+    True
+    """
+    here = vars(sys.modules[__name__])
+    return {
+        name.removeprefix("check_"): value
+        for name, value in here.items()
+        if name.startswith("check_") and value is not check_agent
+    }
+
+
+def check_agent(agent: Agent) -> None:
+    """Put an agent through all checks.
+
+    Parameters
+    ----------
+    agent : Agent
+        One that has not learned; it is copied, and stays as it is.
+
+    Raises
+    ------
+    ConformanceError
+        If a promise is broken: which one, on which problem, and what was found.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> from rlsuite.testing import check_agent
+    >>> check_agent(rl.Sarsa(exploration=rl.EpsilonGreedy(0.2)))
+    """
+    for check in agent_checks().values():
+        check(agent)
+
+
+# ------------------------------------------------------------------------------------------------------- the promises
+
+
+def check_plain_data_describes_it(agent: Agent) -> None:
+    """Saved files and TOML files hold agents as plain data."""
+    plain = describe(agent)
+    again = build_agent(plain)
+    _expect(type(again) is type(agent), agent, f"its description {plain} builds a {type(again).__name__}")
+    _expect(
+        describe(again) == plain, agent, f"its description is {plain}, and that of what it builds {describe(again)}"
+    )
+
+
+def check_both_loops_give_the_same_bytes(agent: Agent) -> None:
+    """The compiled loop repeats the stepwise loop bit for bit."""
+    for name in problems.environments():
+        compiled, stepwise = (_learned(agent, name, loop=loop) for loop in ("compiled", "stepwise"))
+        _expect_same(compiled, stepwise, f"{name}: the compiled and the stepwise loop differ")
+
+
+def check_the_same_seed_gives_the_same_bytes(agent: Agent) -> None:
+    """Nothing but the seed decides."""
+    for name in problems.environments():
+        _expect_same(_learned(agent, name), _learned(agent, name), f"{name}: two runs with the same seed differ")
+
+
+def check_two_halves_make_the_whole(agent: Agent) -> None:
+    """Learning can be interrupted at any step and go on."""
+    for name in problems.environments():
+        env = problems.environments()[name]
+        halves = copy.deepcopy(agent).learn(env, steps=ENOUGH // 3, seed=SEED).learn(env, steps=ENOUGH - ENOUGH // 3)
+        whole = _learned(agent, name)
+        _expect_same_arrays(halves, whole, f"{name}: learning in two parts and at once differ")
+        _expect(halves.episodes_.tobytes() == whole.episodes_.tobytes(), agent, f"{name}: the episodes differ")
+
+
+def check_every_step_is_counted_once(agent: Agent) -> None:
+    """Schedules need a clock that is right."""
+    for name in problems.environments():
+        learned = _learned(agent, name)
+        clock = getattr(learned.memory_, "clock", None)
+        if clock is None:  # an agent without schedules
+            return
+        counted = (int(clock[STEPS]), int(clock[EPISODES]))
+        true = (ENOUGH, len(learned.episodes_))
+        _expect(counted == true, agent, f"{name}: it counted {counted} steps and episodes; there were {true}")
+
+
+def check_what_is_learned_is_finite(agent: Agent) -> None:
+    """No table ever holds NaN; infinities only where they stand for what was never tried."""
+    for name in problems.environments():
+        for field, values in learned_arrays(_learned(agent, name).memory_).items():
+            broken = values.dtype.kind == "f" and bool(np.isnan(values).any())
+            _expect(not broken, agent, f"{name}: {field} holds NaN")
+
+
+def check_the_policy_is_one(agent: Agent) -> None:
+    """A policy is a distribution over legal actions, and acting follows it."""
+    for name, env in problems.environments().items():
+        learned = _learned(agent, name)
+        legal: NDArray[np.bool_] = learned.memory_.legal
+        policy = learned.policy()
+        _expect(policy.shape == legal.shape, agent, f"{name}: policy() has shape {policy.shape}, not {legal.shape}")
+        _expect(bool((policy >= 0.0).all()), agent, f"{name}: policy() has negative probabilities")
+        _expect(not policy[~legal].any(), agent, f"{name}: policy() takes illegal actions")
+        acting = legal.any(axis=1)
+        sums = policy[acting].sum(axis=1)
+        _expect(np.allclose(sums, 1.0, atol=1e-9), agent, f"{name}: rows of policy() sum to {sums.tolist()}, not 1")
+        for state in np.flatnonzero(acting).tolist():
+            action = learned.act(state + learned.first_observation_) - learned.first_action_
+            _expect(bool(legal[state, action]), agent, f"{name}: act({state}) is {action}, an illegal action")
+            _expect(policy[state, action] > 0.0, agent, f"{name}: act({state}) is {action}, not taken by policy()")
+        env.close()
+
+
+def check_a_file_keeps_it(agent: Agent) -> None:
+    """What was saved is what is loaded, and learns on."""
+    for name in problems.environments():
+        learned = _learned(agent, name)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "agent.npz"
+            learned.save(path)
+            twin = load(path)
+        _expect_same_arrays(learned, twin, f"{name}: the loaded agent is not the saved one")
+        _expect(describe(twin) == describe(learned), agent, f"{name}: the loaded agent has other parameters")
+        twin.learn(problems.environments()[name], steps=ENOUGH // 3, seed=SEED)
+
+
+def check_copies_are_independent(agent: Agent) -> None:
+    """Many seeds learn at once, on copies."""
+    for name in problems.environments():
+        learned = _learned(agent, name)
+        before = {field: values.tobytes() for field, values in learned_arrays(learned.memory_).items()}
+        for twin in (copy.deepcopy(learned), pickle.loads(pickle.dumps(learned))):
+            _expect_same_arrays(learned, twin, f"{name}: a copy is not equal")
+            twin.learn(problems.environments()[name], steps=ENOUGH // 3, seed=SEED + 1)
+        after = {field: values.tobytes() for field, values in learned_arrays(learned.memory_).items()}
+        _expect(before == after, agent, f"{name}: learning with a copy changed the original")
+
+
+def check_threads_do_not_change_a_number(agent: Agent) -> None:
+    """The number of workers is nobody's business."""
+    for name in problems.environments():
+        one, two = (
+            train(agent, problems.environments()[name], steps=ENOUGH, seeds=3, workers=workers, regret=False)
+            for workers in (1, 2)
+        )
+        for first, second in zip(one.records, two.records, strict=True):
+            same = first.cumulative_reward.tobytes() == second.cumulative_reward.tobytes()
+            _expect(same, agent, f"{name}: two workers give other rewards than one")
+
+
+def check_it_stays_as_it_is_given(agent: Agent) -> None:
+    """Constructor arguments are never changed by learning."""
+    for name in problems.environments():
+        learned = _learned(agent, name)
+        _expect(describe(learned) == describe(agent), agent, f"{name}: learning changed its parameters")
+
+
+def check_nonsense_is_refused(agent: Agent) -> None:
+    """A reward that is no number stops the run, before it can spoil what is learned."""
+    env = problems.NoReward()
+    learned = copy.deepcopy(agent)
+    try:
+        learned.learn(env, steps=ENOUGH, seed=SEED)
+    except LearningError:
+        pass
+    except RlsuiteError as error:
+        _expect(False, agent, f"a NaN reward raised {type(error).__name__}, not LearningError")
+    else:
+        _expect(False, agent, "a NaN reward was learned from")
+    for field, values in learned_arrays(learned.memory_).items():
+        broken = values.dtype.kind == "f" and bool(np.isnan(values).any())
+        _expect(not broken, agent, f"a NaN reward got into {field}")
+
+
+# -------------------------------------------------------------------------------------------------------------- tools
+
+
+def _learned(agent: Agent, name: str, **options: Any) -> Agent:
+    env = problems.environments()[name]
+    try:
+        return copy.deepcopy(agent).learn(env, steps=ENOUGH, seed=SEED, **options)
+    except RlsuiteError as error:
+        raise ConformanceError(f"{type(agent).__name__} cannot learn the problem {name!r}: {error}") from error
+
+
+def _expect(kept: bool, agent: Agent, found: str) -> None:
+    if not kept:
+        raise ConformanceError(f"{type(agent).__name__}: {found}")
+
+
+def _expect_same(one: Agent, other: Agent, what: str) -> None:
+    _expect_same_arrays(one, other, what)
+    for name, first, second in _fields(one.record_, other.record_):
+        _expect(first.tobytes() == second.tobytes(), one, f"{what}, in the record's {name}")
+
+
+def _expect_same_arrays(one: Agent, other: Agent, what: str) -> None:
+    first, second = learned_arrays(one.memory_), learned_arrays(other.memory_)
+    _expect(first.keys() == second.keys(), one, f"{what}: {sorted(first)} and {sorted(second)} are kept")
+    for name, values in first.items():
+        _expect(values.tobytes() == second[name].tobytes(), one, f"{what}, in {name}")
+
+
+def _fields(one: Record, other: Record) -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
+    fields: dict[str, Any] = vars(one)
+    for name, value in fields.items():
+        if isinstance(value, np.ndarray):
+            yield name, value, getattr(other, name)

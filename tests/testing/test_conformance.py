@@ -1,0 +1,144 @@
+"""Every agent there is passes the kit; agents that break a promise are found out."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import rlsuite as rl
+from rlsuite.agents.description import agent_classes
+from rlsuite.errors import ConformanceError
+from rlsuite.exploration import NO_ACTION
+from rlsuite.testing import agent_checks, check_agent
+
+OURS = sorted(name for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite."))
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_agent_of_ours_conforms(name):
+    check_agent(agent_classes()[name]())
+
+
+EXPLORATIONS = [
+    rl.EpsilonGreedy(rl.Linear(1.0, 0.1, over=20, per="visits")),
+    rl.Softmax(temperature=rl.Exponential(2.0, decay=0.9, end=0.1, per="episodes")),
+    rl.MaxBoltzmann(0.3, temperature=rl.Polynomial(5.0, power=0.6)),
+    rl.UpperConfidence(1.5),
+    rl.CountBonus(3.0),
+    rl.RandomActions(),
+]
+
+
+@pytest.mark.parametrize("exploration", EXPLORATIONS, ids=lambda one: type(one).__name__)
+def test_every_exploration_conforms(exploration):
+    check_agent(rl.QLearning(exploration=exploration, learning_rate=rl.Polynomial(1.0, per="visits"), initial_value=5))
+
+
+# ------------------------------------------------------------------------------------------ promises that are broken
+
+
+@rl.compiled
+def not_counting(memory, state, action, reward, next_state, terminated, truncated, rng):
+    memory.q[state, action] = reward
+    return rl.choose(memory, next_state, rng)
+
+
+@rl.compiled
+def learning_nan(memory, state, action, reward, next_state, terminated, truncated, rng):
+    memory.q[state, action] = np.inf - np.inf
+    rl.count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated else rl.uniform(memory, next_state, rng)
+
+
+@rl.compiled
+def breaking_the_law(memory, state, action, reward, next_state, terminated, truncated, rng):
+    rl.count(memory, state, action, terminated or truncated)
+    return 0
+
+
+@rl.compiled
+def asking_the_others(memory, state, action, reward, next_state, terminated, truncated, rng):
+    memory.learned.everybody[0] += 1.0
+    memory.q[state, action] = memory.learned.everybody[0]
+    rl.count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated or truncated else rl.choose(memory, next_state, rng)
+
+
+class NotCounting(rl.QLearning):
+    step = not_counting
+
+
+class LearningNaN(rl.QLearning):
+    step = learning_nan
+
+
+class BreakingTheLaw(rl.QLearning):
+    step = breaking_the_law
+
+
+EVERYBODY = rl.agents.memory.NamedTuple("Everybody", [("everybody", np.ndarray)])(np.zeros(1))
+
+
+class AskingTheOthers(rl.QLearning):
+    step = asking_the_others
+
+    def tables(self, n_states, n_actions):
+        return EVERYBODY
+
+
+class Negative(rl.QLearning):
+    def policy(self):
+        return -super().policy()
+
+
+class Unnormalised(rl.QLearning):
+    def policy(self):
+        return 2.0 * super().policy()
+
+
+class Misshapen(rl.QLearning):
+    def policy(self):
+        return super().policy()[:, :1]
+
+
+class Unruly(rl.QLearning):
+    def policy(self):
+        return np.full_like(super().policy(), 0.5)
+
+
+class Contrary(rl.QLearning):
+    def best_actions(self, state):
+        return np.flatnonzero(self.memory_.legal[state])
+
+
+@dataclasses.dataclass(eq=False, kw_only=True)
+class Forgetful(rl.QLearning):
+    def remember(self, legal, legality):
+        self.gamma = 0.5
+        return super().remember(legal, legality)
+
+
+BROKEN = {
+    NotCounting: ("every_step_is_counted_once", "counted 0|it counted"),
+    LearningNaN: ("what_is_learned_is_finite", "q holds NaN"),
+    BreakingTheLaw: ("both_loops_give_the_same_bytes", "cannot learn the problem 'corridor': .* chose action 0"),
+    AskingTheOthers: ("the_same_seed_gives_the_same_bytes", "two runs with the same seed differ, in q"),
+    Negative: ("the_policy_is_one", "negative probabilities"),
+    Unnormalised: ("the_policy_is_one", r"sum to \[2.0"),
+    Misshapen: ("the_policy_is_one", r"has shape \(5, 1\), not \(5, 2\)"),
+    Unruly: ("the_policy_is_one", "takes illegal actions"),
+    Contrary: ("the_policy_is_one", "not taken by policy"),
+    Forgetful: ("it_stays_as_it_is_given", "learning changed its parameters"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
+def test_a_broken_promise_is_found_out(kind):
+    check, message = BROKEN[kind]
+    with pytest.raises(ConformanceError, match=message):
+        agent_checks()[check](kind(exploration=rl.EpsilonGreedy(0.5)))
+
+
+def test_there_is_a_check_for_each_promise():
+    assert {check for check, _ in BROKEN.values()} < set(agent_checks())
+    assert len(agent_checks()) == 12
