@@ -15,10 +15,15 @@ from scipy.stats import chi2
 
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import (
+    CountBonus,
     EpsilonGreedy,
     ExplorationRule,
     Legality,
+    MaxBoltzmann,
+    RandomActions,
     Softmax,
+    UpperConfidence,
+    chances,
     choose,
     greedy,
     listed_actions,
@@ -114,6 +119,72 @@ def test_a_state_without_actions():
     assert max_value(memory, 0) == 0.0
 
 
+def test_max_boltzmann_draws_by_softmax_when_it_explores():
+    # weights 1 : e : e^2, a fifth of the time; 2 is greedy
+    drawn = np.exp([0.0, 1.0, 2.0]) / np.exp([0.0, 1.0, 2.0]).sum()
+    expected = 0.2 * drawn + 0.8 * np.array([0.0, 0.0, 1.0])
+    assert_frequencies(make_memory([0.0, 3.0, 6.0], MaxBoltzmann(0.2, temperature=3.0)), expected)
+
+
+def test_random_actions_do_not_look_at_values():
+    assert_frequencies(make_memory([0.0, 1e9, 3.0], RandomActions(), legal=[True, True, False]), [0.5, 0.5, 0.0])
+
+
+def with_visits(memory, visits):
+    memory.visits[0] = visits
+    return memory
+
+
+def test_upper_confidence_by_hand():
+    # N = 8 in all; Q + 2 sqrt(ln 8 / n): 1 + 2.884 / sqrt(6) = 2.177, 0 + 2.884 / sqrt(2) = 2.039
+    rng = np.random.default_rng(0)
+    memory = with_visits(make_memory([1.0, 0.0], UpperConfidence(2.0)), [6, 2])
+    assert choose(memory, 0, rng) == 0
+    # 1 + 2 sqrt(ln 9 / 7) = 2.121 against 0 + 2 sqrt(ln 9 / 2) = 2.096; and 1 + 2 sqrt(ln 10 / 8) = 2.073 against 2.146
+    assert choose(with_visits(memory, [7, 2]), 0, rng) == 0
+    assert choose(with_visits(memory, [8, 2]), 0, rng) == 1
+    assert choose(with_visits(make_memory([5.0, 0.0, 0.0], UpperConfidence(0.0)), [9, 9, 0]), 0, rng) == 2
+    untried = with_visits(make_memory([5.0, 0.0, 0.0], UpperConfidence(1.0)), [9, 0, 0])
+    assert_frequencies(untried, [0.0, 0.5, 0.5])
+
+
+def test_count_bonus_by_hand():
+    # Q + 4 / sqrt(1 + n): 1 + 4 / 2 = 3 against 0 + 4 / sqrt(2) = 2.83, then 1 + 4 / sqrt(5) = 2.79
+    memory = with_visits(make_memory([1.0, 0.0], CountBonus(4.0)), [3, 1])
+    rng = np.random.default_rng(0)
+    assert choose(memory, 0, rng) == 0
+    assert choose(with_visits(memory, [4, 1]), 0, rng) == 1
+
+
+EXPLORATIONS = [
+    EpsilonGreedy(0.3),
+    RandomActions(),
+    Softmax(temperature=2.0),
+    Softmax(base=3.0),
+    MaxBoltzmann(0.4, temperature=2.0),
+    UpperConfidence(1.0),
+    CountBonus(2.0),
+]
+
+
+@pytest.mark.parametrize("exploration", EXPLORATIONS, ids=str)
+@pytest.mark.parametrize("q", [[0.0, 1.0, 2.0, 1.5], [2.0, 2.0, 0.0, 2.0], [-3.0, -3.0, -3.0, -3.0]])
+def test_the_chances_are_those_of_the_choices(exploration, q):
+    memory = make_memory(q, exploration, legal=[True, True, False, True], visits=2)
+    out = np.full(4, np.nan)
+    chances(memory, 0, out)
+    assert out[2] == 0.0
+    assert out.sum() == pytest.approx(1.0, abs=1e-15)
+    assert_frequencies(memory, out)
+
+
+def test_chances_follow_the_schedule():
+    memory = make_memory([0.0, 1.0], EpsilonGreedy(Linear(1.0, 0.0, over=10)), clock=(5, 0))
+    out = np.zeros(2)
+    chances(memory, 0, out)
+    assert out.tolist() == [0.25, 0.75]
+
+
 finite = st.floats(-1e6, 1e6)
 
 
@@ -137,6 +208,10 @@ def test_greedy_and_max_value_agree_with_numpy(q, legal, seed):
             lambda: Softmax(temperature=1.0, base=2.0),
             "Softmax takes temperature= or base=, not both (temperature = 1 / ln base)",
         ),
+        (lambda: MaxBoltzmann(2.0), "epsilon=2.0 lies outside [0, 1]"),
+        (lambda: MaxBoltzmann(0.1, temperature=-1.0), "temperature=-1.0 must be greater than 0"),
+        (lambda: UpperConfidence(-1.0), "c=-1.0 lies outside [0, 1e+300]"),
+        (lambda: CountBonus(math.nan), "beta=nan lies outside [0, 1e+300]"),
         (lambda: Softmax(temperature=0.0), "temperature=0.0 must be greater than 0"),
         (lambda: Softmax(base=-1.0), "base=-1.0 must be greater than 0"),
         (lambda: Softmax(temperature=Linear(1.0, 0.0, over=9)), "temperature: end=0.0 must be greater than 0"),

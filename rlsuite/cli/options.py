@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rlsuite.agents import Agent
 
 SCHEDULE_HELP = "a number, or a schedule such as linear:1.0:0.1:5000, exponential:1.0:0.999, inverse:1.0:visits"
-EXPLORATION_FLAGS = ("epsilon", "temperature", "base")
+EXPLORATION_FLAGS = ("epsilon", "temperature", "base", "c", "beta")
 
 
 def add_agent_flags(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +23,8 @@ def add_agent_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--epsilon", metavar="VALUE", help="explore at random with this probability")
     group.add_argument("--temperature", metavar="VALUE", help="explore by softmax of Q / temperature")
     group.add_argument("--base", metavar="VALUE", help="explore by softmax with base**Q")
+    group.add_argument("--c", metavar="VALUE", help="explore by upper confidence bounds of this weight")
+    group.add_argument("--beta", metavar="VALUE", help="explore by a bonus for actions seldom taken")
     group.add_argument(
         "--agent", action="append", default=[], metavar="KEY=VALUE", help="any other keyword of the agent"
     )
@@ -143,18 +145,19 @@ def import_packages() -> None:
 
 
 def _exploration(chosen: argparse.Namespace) -> dict[str, Any]:
-    """The exploration that has the flag's parameter, in plain form."""
+    """The exploration that has the flags' parameters, and the fewest others, in plain form."""
     given = {flag: getattr(chosen, flag) for flag in EXPLORATION_FLAGS if getattr(chosen, flag) is not None}
     if not given:
         return {}
-    if len(given) > 1:
-        raise ParameterError(f"give one of {', '.join(f'--{flag}' for flag in given)}: each means another exploration")
     import dataclasses
 
     from rlsuite.experiments.lookup import kinds
     from rlsuite.exploration import Exploration
 
-    ((flag, text),) = given.items()
     known: dict[str, Any] = {**kinds(Exploration)}
-    name = next(name for name, kind in known.items() if flag in [field.name for field in dataclasses.fields(kind)])
-    return {"name": name, flag: schedule(f"--{flag}", text)}
+    parameters = {name: [field.name for field in dataclasses.fields(kind)] for name, kind in known.items()}
+    able = [name for name, names in parameters.items() if given.keys() <= set(names)]
+    if not able:
+        raise ParameterError(f"{', '.join(f'--{flag}' for flag in given)}: no exploration has all of these")
+    name = min(able, key=lambda one: len(parameters[one]))
+    return {"name": name, **{flag: schedule(f"--{flag}", text) for flag, text in given.items()}}

@@ -70,6 +70,9 @@ def test_mistakes_in_keywords(pair):
         (["--gamma", "0.9", "--learning-rate", "0.5"], rl.QLearning(gamma=0.9, learning_rate=0.5)),
         (["--epsilon", "0.3"], rl.QLearning(exploration=rl.EpsilonGreedy(0.3))),
         (["--temperature", "2"], rl.QLearning(exploration=rl.Softmax(temperature=2))),
+        (["--epsilon", "0.3", "--temperature", "2"], rl.QLearning(exploration=rl.MaxBoltzmann(0.3, temperature=2))),
+        (["--c", "1.5"], rl.QLearning(exploration=rl.UpperConfidence(1.5))),
+        (["--beta", "4"], rl.QLearning(exploration=rl.CountBonus(4))),
         (["--base", "linear:1:9:50"], rl.QLearning(exploration=rl.Softmax(base=rl.Linear(1, 9, over=50)))),
         (["--agent", "gamma=0.25"], rl.QLearning(gamma=0.25)),
     ],
@@ -89,7 +92,7 @@ def test_flags_are_keywords_of_agents(flags, agent):
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (["--epsilon", "0.1", "--base", "2"], "give one of --epsilon, --base: each means another exploration"),
+        (["--epsilon", "0.1", "--base", "2"], "--epsilon, --base: no exploration has all of these"),
         (["--epsilon", "1.5"], "epsilon=1.5 lies outside [0, 1]"),
         (["--gamma", "high"], "gamma='high' "),
         (["--agent", "gama=0.9"], "Sarsa: unknown parameter 'gama'; did you mean 'gamma'? (choices: "),
