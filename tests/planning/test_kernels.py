@@ -1,0 +1,193 @@
+"""The compiled sweeps against plain Python, state by state, on models with everything that a row can be."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlsuite.models import MDP
+from rlsuite.planning import Lookahead
+from rlsuite.planning.chain_kernels import follow_in_place, propagate
+from rlsuite.planning.kernels import backup, backup_in_place, backup_of_some, best_rewards, decide
+from rlsuite.planning.policy_rows import PolicyRows, PolicySteps
+
+GAMMA = 0.9
+
+
+@st.composite
+def models(draw):
+    """Up to 7 states and 3 actions: illegal actions, repeated successors, self-loops, ends, rewards by pair or not."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    states, actions = int(rng.integers(1, 8)), int(rng.integers(1, 4))
+    lengths = rng.integers(1, 5, size=(states, actions)) * (rng.random((states, actions)) < 0.7)
+    lengths[:, 0] = np.maximum(lengths[:, 0], 1)  # a legal action everywhere
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    n = int(indptr[-1])
+    weights = rng.integers(1, 6, size=n)
+    filled = lengths.ravel() > 0
+    total = np.zeros(lengths.size)
+    total[filled] = np.add.reduceat(weights, indptr[:-1][filled])
+    successor = rng.integers(states, size=n)
+    reward = rng.normal(size=lengths.shape) if rng.random() < 0.5 else rng.normal(size=n)
+    ended = rng.random(states) < 0.3
+    terminated = ended[successor] if rng.random() < 0.7 else rng.random(n) < 0.2
+    mdp = MDP.from_rows(
+        indptr,
+        successor,
+        weights / np.repeat(total, lengths.ravel()),
+        reward,
+        n_actions=actions,
+        gamma=GAMMA,
+        terminated=terminated,
+    )
+    return mdp, rng.normal(size=states)
+
+
+def q_by_hand(mdp, value):
+    """QV (S, A), minus infinity for illegal actions, from Gymnasium's table."""
+    q = np.full((mdp.n_states, mdp.n_actions), -np.inf)
+    for s in range(mdp.n_states):
+        for a in range(mdp.n_actions):
+            if mdp.P[s][a]:
+                q[s, a] = sum(p * (r + GAMMA * value[there] * (not end)) for p, there, r, end in mdp.P[s][a])
+    return q
+
+
+def blank(lookahead):
+    return np.full(lookahead.n_states, np.nan), np.full(lookahead.n_states, -7, dtype=np.int32)
+
+
+@given(models())
+def test_a_backup_is_the_maximum_over_legal_actions(problem):
+    mdp, value = problem
+    lookahead = Lookahead(mdp)
+    ahead = lookahead.ahead(value)
+    out, action = blank(lookahead)
+    least, greatest = backup(0, mdp.n_states, *lookahead.rows, lookahead.closed, ahead, out, action)
+    q = q_by_hand(mdp, value)
+    best = np.where(lookahead.closed, 0.0, q.max(axis=1))
+    assert out == pytest.approx(best, abs=1e-12)
+    assert action.tolist() == np.where(lookahead.closed, -1, q.argmax(axis=1)).tolist()
+    going = ~lookahead.closed
+    changes = (best - ahead)[going]
+    assert least == pytest.approx(changes.min(initial=np.inf), abs=1e-12)
+    assert greatest == pytest.approx(changes.max(initial=-np.inf), abs=1e-12)
+
+
+@given(models())
+def test_the_first_backup_of_nothing_looks_at_rewards_only(problem):
+    mdp, _ = problem
+    lookahead = Lookahead(mdp)
+    nothing = np.zeros(mdp.n_states)
+    fast, slow = blank(lookahead), blank(lookahead)
+    n_actions, indptr, *_ = lookahead.rows
+    changes = best_rewards(0, mdp.n_states, n_actions, indptr, lookahead.reward, lookahead.closed, *fast)
+    assert changes == backup(0, mdp.n_states, *lookahead.rows, lookahead.closed, nothing, *slow)
+    assert np.array_equal(fast[0], slow[0])
+    assert np.array_equal(fast[1], slow[1])
+
+
+@given(models(), st.floats(0.0, 2.0))
+def test_hopeless_actions_are_marked_and_not_looked_at_again(problem, margin):
+    mdp, value = problem
+    lookahead = Lookahead(mdp)
+    ahead = lookahead.ahead(value)
+    hopeless = np.zeros(mdp.n_states * mdp.n_actions, dtype=bool)
+    out, _ = blank(lookahead)
+    arguments = (*lookahead.rows, lookahead.closed, ahead, margin, hopeless)
+    backup_of_some(0, mdp.n_states, *arguments, out)
+    q = q_by_hand(mdp, value)
+    expected = (q < (ahead - margin)[:, None]) & ~lookahead.closed[:, None]
+    near = np.abs(q - (ahead - margin)[:, None]) < 1e-12
+    legal = mdp.legal & ~near
+    assert np.array_equal(hopeless.reshape(q.shape)[legal], expected[legal])
+    assert out == pytest.approx(np.where(lookahead.closed, 0.0, q.max(axis=1)), abs=1e-12)
+    again, _ = blank(lookahead)
+    backup_of_some(0, mdp.n_states, *arguments, again)
+    left = np.where(hopeless.reshape(q.shape), -np.inf, q).max(axis=1)
+    assert again == pytest.approx(np.where(lookahead.closed | np.isneginf(left), 0.0, left), abs=1e-12)
+
+
+@given(models(), st.floats(0.0, 1.0))
+def test_deciding_takes_the_first_action_that_is_good_enough(problem, tolerance):
+    mdp, value = problem
+    lookahead = Lookahead(mdp)
+    ahead = lookahead.ahead(value)
+    out, policy = np.full(mdp.n_states, np.nan), np.full(mdp.n_states, -7)
+    decide(0, mdp.n_states, *lookahead.rows, lookahead.closed, ahead, tolerance, out, policy)
+    q = q_by_hand(mdp, value)
+    best = q.max(axis=1)
+    assert out == pytest.approx(best, abs=1e-12)
+    clear = (np.abs(q - (best - tolerance)[:, None]) > 1e-12).all(axis=1) | (tolerance == 0.0)
+    first = (q >= (best - tolerance)[:, None]).argmax(axis=1)
+    assert policy[clear].tolist() == first[clear].tolist()
+
+
+def in_place_by_hand(mdp, closed, begin, end, forward, before, value, actions):
+    """One sweep of Gauss-Seidel with the self-loops solved for; `actions(q)` says which action counts."""
+    value = value.copy()
+    order = range(begin, end) if forward else reversed(range(begin, end))
+    for s in order:
+        if closed[s]:
+            continue
+        q = []
+        for a in range(mdp.n_actions):
+            rows = mdp.P[s][a]
+            back = sum(p for p, there, _, end_ in rows if there == s and not end_)
+            follows = sum(p * r for p, _, r, _ in rows)
+            for p, there, _, end_ in rows:
+                if there != s and not end_:
+                    inside = begin <= there < end
+                    follows += GAMMA * p * (value if inside else before)[there]
+            q.append(follows / (1.0 - GAMMA * back) if rows else -np.inf)
+        value[s] = q[actions(s, q)]
+    return value
+
+
+@given(models(), st.booleans(), st.data())
+def test_sweeps_in_place_use_the_newest_values_of_their_block(problem, forward, data):
+    mdp, value = problem
+    lookahead = Lookahead(mdp)
+    begin = data.draw(st.integers(0, mdp.n_states - 1))
+    end = data.draw(st.integers(begin + 1, mdp.n_states))
+    before = lookahead.ahead(value)
+    ahead, (_, action) = before.copy(), blank(lookahead)
+    backup_in_place(begin, end, forward, *lookahead.rows, lookahead.closed, before, ahead, action)
+    expected = in_place_by_hand(mdp, lookahead.closed, begin, end, forward, before, before, lambda s, q: np.argmax(q))
+    assert ahead == pytest.approx(expected, abs=1e-11)
+
+    policy = np.where(lookahead.closed, -1, mdp.legal.argmax(axis=1)).astype(np.int32)
+    steps = PolicySteps(lookahead)
+    assert steps.take(policy)
+    ahead = before.copy()
+    chain = (steps.indptr, steps.successor, steps.weight, steps.reward)
+    follow_in_place(begin, end, forward, *chain, before, ahead)
+    expected = in_place_by_hand(mdp, lookahead.closed, begin, end, forward, before, before, lambda s, q: policy[s])
+    assert ahead == pytest.approx(expected, abs=1e-11)
+
+
+@given(models(), st.integers(0, 2**32))
+def test_following_one_policy_after_another(problem, seed):
+    mdp, value = problem
+    lookahead = Lookahead(mdp)
+    ahead = lookahead.ahead(value)
+    rng = np.random.default_rng(seed)
+    steps, single = PolicySteps(lookahead), PolicyRows(lookahead, np.float32)
+    q = q_by_hand(mdp, value)
+    states = np.arange(mdp.n_states)
+    taken = None
+    for _ in range(4):
+        legal = np.array([rng.choice(np.flatnonzero(mdp.legal[s])) for s in states])
+        policy = np.where(lookahead.closed, -1, legal).astype(np.int32)
+        another = taken is None or not np.array_equal(policy, taken)
+        assert steps.take(policy) == single.take(policy) == another
+        taken = policy
+        out = np.full(mdp.n_states, np.nan)
+        steps.follow(ahead, out)
+        assert out == pytest.approx(np.where(lookahead.closed, 0.0, q[states, legal]), abs=1e-12)
+        change, spread, total = ahead.astype(np.float32), np.zeros(mdp.n_states, np.float32), np.zeros(mdp.n_states)
+        total = total.astype(np.float32)
+        propagate(0, mdp.n_states, single.indptr, single.successor, single.weight, change, spread, total)
+        mean = q[states, legal] - mdp.expected_reward()[states, legal]
+        assert spread == pytest.approx(np.where(lookahead.closed, 0.0, mean), abs=1e-5)
+        assert np.array_equal(total, spread)
