@@ -16,9 +16,9 @@ from rlsuite.experiments import Experiment, load_results
 from rlsuite.experiments.writing import writing
 
 LONG = """
-steps = 300_000
+steps = 800_000
 seeds = 6
-evaluate_every = 100_000
+evaluate_every = 400_000
 
 [[environments]]
 id = "rlsuite/GridGoal-v0"
