@@ -4,6 +4,10 @@ A trace says how much of the next error a state, or a pair of state and action, 
 faded to nothing, so a list holds the entries that have not: the cost of a step grows with 1 / (1 - gamma lambda), and
 not with the number of states. The traces are indexed by the entry of a flat table: the state, or
 ``state * n_actions + action``.
+
+A trace holds the step size of the moment of the visit: it is the ``alpha z`` of the book, where the step size is the
+same for all. So each visit moves its value towards its lambda-return by its own step size, as the forward view does
+(van Seijen et al. 2016), also where step sizes differ from entry to entry, as they do with a schedule per visits.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +18,7 @@ from numpy.typing import NDArray
 from rlsuite.compilation import Compiled, compiled
 
 FADED = 1e-16
-"""Traces below this share of a fresh one are dropped: they no longer change a sum of double precision."""
+"""Traces below this share of the largest fresh one, 1, are dropped: they hardly change a sum of double precision."""
 
 Mark = Compiled[[float, float], float]
 
@@ -34,20 +38,20 @@ def new_traces(n_entries: int) -> Traces:
 
 @compiled(in_place=True)
 def accumulating(trace: float, step_size: float) -> float:
-    """Return e + 1: each visit counts (S&B2 eq. 12.5)."""
-    return trace + 1.0
+    """Return e + alpha: each visit counts (S&B2 eq. 12.5)."""
+    return trace + step_size
 
 
 @compiled(in_place=True)
 def replacing(trace: float, step_size: float) -> float:
-    """Return 1: the latest visit counts (Singh & Sutton 1996)."""
-    return 1.0
+    """Return alpha: the latest visit counts (Singh & Sutton 1996)."""
+    return step_size
 
 
 @compiled(in_place=True)
 def dutch(trace: float, step_size: float) -> float:
-    """Return e + 1 - alpha e: what true online methods need (S&B2 eq. 12.11 for a table)."""
-    return trace + 1.0 - step_size * trace
+    """Return e + alpha (1 - e): a mean of the visits (S&B2 eq. 12.11 for a table, times alpha)."""
+    return trace + step_size * (1.0 - trace)
 
 
 MARKS: dict[str, Mark] = {"accumulating": accumulating, "replacing": replacing, "dutch": dutch}

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,7 +44,9 @@ def test_example_writes_where_it_is_told(tmp_path: Path) -> None:
 
 
 def test_examples_are_short_and_numbered() -> None:
-    assert [int(example.stem[:2]) for example in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
+    numbers = [example.stem[:3] for example in EXAMPLES]
+    assert all(re.fullmatch(r"\d\d_", number) for number in numbers)
+    assert len(set(numbers)) == len(numbers)
     for example in EXAMPLES:
         code = [line for line in example.read_text(encoding="utf-8").splitlines() if line.strip()]
         assert len(code) <= 40, example.name

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from rlsuite.agents.description import agent_classes
 from rlsuite.cli import main
 from rlsuite.experiments import Experiment
+from rlsuite.exploration import Exploration
 from rlsuite.models import MDP
 from rlsuite.planning import methods
 
@@ -39,6 +41,14 @@ def test_all_planning_methods_are_listed(root: Path) -> None:
     (section,) = re.findall(r"## Planning\n(.*?)\n## ", text, flags=re.DOTALL)
     listed = set(re.findall(r"`(\w+)`", section))
     assert methods(MDP).keys() <= listed
+
+
+def test_all_agents_and_explorations_are_listed(root: Path) -> None:
+    text = (root / "README.md").read_text(encoding="utf-8")
+    (section,) = re.findall(r"## Agents\n(.*?)\n## ", text, flags=re.DOTALL)
+    listed = set(re.findall(r"`(\w+)`", section))
+    ours = {name for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite.")}
+    assert ours | {kind.__name__ for kind in Exploration.__subclasses__()} <= listed
 
 
 def test_the_two_commands(blocks: Blocks) -> None:

@@ -1,0 +1,43 @@
+"""Temporal differences against Monte Carlo on the walk of five states (S&B2 Example 6.2, right).
+
+Learning from the value of the next state gets further than waiting for the end, at all step sizes of the book.
+Twenty-five runs, the book has a hundred. Run as ``python examples/10_random_walk.py [figure.png]``.
+"""
+
+import sys
+
+import gymnasium
+import numpy as np
+from matplotlib.figure import Figure
+
+import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite import plotting
+
+walk = gymnasium.make("rlsuite/RandomWalk-v0")
+true_value = np.arange(1, 6) / 6
+
+
+def error_after_each_episode(agent, seed):
+    """Root mean square error over the states."""
+    errors = []
+    for episode in range(100):
+        agent.learn(walk, episodes=1, seed=None if episode else seed)
+        errors.append(np.sqrt(np.mean((agent.value_[1:6] - true_value) ** 2)))
+    return errors
+
+
+ax = Figure(figsize=(8, 5), dpi=150, layout="constrained").subplots()
+families = {
+    "TD(0)": (rl.TD, "#0072b2", (0.05, 0.1, 0.15)),
+    "Monte Carlo": (rl.EveryVisitMonteCarlo, "#d55e00", (0.01, 0.02, 0.03, 0.04)),
+}
+for name, (kind, colour, rates) in families.items():
+    for rate, style in zip(rates, ("-", "--", "-.", ":"), strict=False):
+        agents = (kind(gamma=1.0, learning_rate=rate, initial_value=0.5) for _ in range(25))
+        errors = [error_after_each_episode(agent, seed) for seed, agent in enumerate(agents)]
+        ax.plot(range(1, 101), np.mean(errors, axis=0), style, color=colour, label=f"{name}, step size {rate}")
+ax.set(xlabel="episodes", ylabel="RMS error over the states, mean of 25 runs", ylim=(0, None))
+ax.set_title("Random walk of five states: TD(0) and constant-step-size Monte Carlo")
+ax.legend(fontsize="small")
+plotting.save(ax, (sys.argv[1:] or ["10_random_walk.png"])[0])

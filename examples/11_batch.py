@@ -1,0 +1,37 @@
+"""Batch learning on the walk of five states (S&B2 Fig 6.2): all experience is presented until nothing changes.
+
+Monte Carlo fits the returns it has seen best, and TD(0) those that it will see: it ends in the value of the most
+likely model. Fifty runs, the book has a hundred. Run as ``python examples/11_batch.py [figure.png]``.
+"""
+
+import sys
+
+import gymnasium
+import numpy as np
+from matplotlib.figure import Figure
+
+import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite import plotting
+
+walk = gymnasium.make("rlsuite/RandomWalk-v0")
+true_value = np.arange(1, 6) / 6
+
+
+def error_after_each_episode(agent, seed):
+    """Root mean square error over the states."""
+    errors = []
+    for episode in range(100):
+        agent.learn(walk, episodes=1, seed=None if episode else seed)
+        errors.append(np.sqrt(np.mean((agent.value_[1:6] - true_value) ** 2)))
+    return errors
+
+
+ax = Figure(figsize=(8, 5), dpi=150, layout="constrained").subplots()
+for kind, colour, style in ((rl.BatchMonteCarlo, "#d55e00", "--"), (rl.BatchTD, "#0072b2", "-")):
+    errors = [error_after_each_episode(kind(gamma=1.0, initial_value=0.5), seed) for seed in range(50)]
+    ax.plot(range(1, 101), np.mean(errors, axis=0), style, color=colour, label=kind.__name__)
+ax.set(xlabel="episodes", ylabel="RMS error over the states, mean of 50 runs", ylim=(0, 0.25))
+ax.set_title("Random walk of five states, batch learning")
+ax.legend()
+plotting.save(ax, (sys.argv[1:] or ["11_batch.png"])[0])

@@ -1,0 +1,184 @@
+"""Monte Carlo prediction: the value of a state is the mean of the returns that followed it (S&B2 section 5.1).
+
+The returns are computed backwards when an episode is over, and learned from in the order of time, so that with a
+constant step size the latest counts most.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.prediction.returns import Episode, Returns, begin_trail, go_on, learn_return, note_returns
+from rlsuite.agents.predictor import Predictor, StateValues, count_state
+from rlsuite.agents.trail import LONGEST, Trail, new_trail, remember
+from rlsuite.checks import whole_number
+from rlsuite.compilation import compiled
+from rlsuite.schedules import Inverse, Schedule
+from rlsuite.training.kernels import Begin, Step
+
+
+class EpisodeOfFirsts(NamedTuple):
+    """What is kept during an episode."""
+
+    trail: Trail
+    first: NDArray[np.int64]  # (n_states,), when each state of a finished episode was visited first
+
+
+@compiled(in_place=True)
+def _every_visit(
+    memory: StateValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t - V(s_t)] for each of its steps t."""
+    trail = memory.scratch.trail
+    remember(trail, state, action, reward, 0.0)
+    over = terminated or truncated
+    if over:
+        note_returns(trail, memory.gamma, 0.0 if terminated else memory.value[next_state])
+        for t in range(trail.length[0]):
+            learn_return(memory, trail.state[t], trail.note[t])
+    count_state(memory, state, over)
+    return go_on(memory, next_state, over, rng)
+
+
+@compiled(in_place=True)
+def _first_visit(
+    memory: StateValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t - V(s_t)] for each t at which s_t was new."""
+    trail, first = memory.scratch.trail, memory.scratch.first
+    remember(trail, state, action, reward, 0.0)
+    over = terminated or truncated
+    if over:
+        note_returns(trail, memory.gamma, 0.0 if terminated else memory.value[next_state])
+        for t in range(trail.length[0] - 1, -1, -1):
+            first[trail.state[t]] = t  # written last by the first visit
+        for t in range(trail.length[0]):
+            if first[trail.state[t]] == t:
+                learn_return(memory, trail.state[t], trail.note[t])
+    count_state(memory, state, over)
+    return go_on(memory, next_state, over, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class EveryVisitMonteCarlo(Predictor):
+    """Monte Carlo prediction from the returns of all visits (S&B2 section 5.1 and eq. 6.1).
+
+    By default the value is the mean of the returns of all visits to a state. Returns of one episode depend on each
+    other, so the mean of few episodes is biased; it converges to the value of the policy all the same (Singh & Sutton
+    1996). An episode that is cut off counts what the state it stopped in is thought to be worth.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    policy_to_follow : array_like (n_states,) of int or (n_states, n_actions), optional
+        An action for each state, or probabilities; by default all legal actions are equally likely.
+    learning_rate : float or Schedule
+        Step size, in [0, 1]; a schedule per visits counts the returns that the state has learned from.
+    initial_value : float
+        What every state is worth before it is visited.
+    longest_episode : int
+        Steps of an episode that can be remembered; a longer one is an error.
+
+    Attributes
+    ----------
+    value_ : ndarray of float64, shape (n_states,)
+        Learned state values.
+    returns_ : ndarray of int64, shape (n_states,)
+        How many returns each of them has learned from.
+
+    Examples
+    --------
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> agent = rl.EveryVisitMonteCarlo(gamma=1.0).learn("rlsuite/RandomWalk-v0", episodes=2_000, seed=7)
+    >>> bool(abs(agent.value_[1:6] - [1/6, 2/6, 3/6, 4/6, 5/6]).max() < 0.05)
+    True
+    """
+
+    begin: ClassVar[Begin] = begin_trail
+    step: ClassVar[Step] = _every_visit
+
+    learning_rate: float | Schedule = field(default_factory=lambda: Inverse(1.0, per="visits"))
+    longest_episode: int = LONGEST
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.longest_episode = whole_number("longest_episode", self.longest_episode)
+
+    def tables(self, n_states: int) -> Returns:
+        """Make the counts of the returns."""
+        return Returns(np.zeros(n_states, dtype=np.int64))
+
+    def scratch(self, n_states: int) -> Episode:
+        """Make an empty trail."""
+        return Episode(new_trail(self.longest_episode))
+
+
+@dataclass(eq=False, kw_only=True)
+class FirstVisitMonteCarlo(Predictor):
+    """Monte Carlo prediction from the return of each episode's first visit (S&B2 section 5.1).
+
+    By default the value is the mean of the returns of first visits. They are independent of each other, so it is
+    unbiased, and converges to the value of the policy with an error of the order of 1 / sqrt(episodes).
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    policy_to_follow : array_like (n_states,) of int or (n_states, n_actions), optional
+        An action for each state, or probabilities; by default all legal actions are equally likely.
+    learning_rate : float or Schedule
+        Step size, in [0, 1]; a schedule per visits counts the returns that the state has learned from.
+    initial_value : float
+        What every state is worth before it is visited.
+    longest_episode : int
+        Steps of an episode that can be remembered; a longer one is an error.
+
+    Attributes
+    ----------
+    value_ : ndarray of float64, shape (n_states,)
+        Learned state values.
+    returns_ : ndarray of int64, shape (n_states,)
+        How many returns each of them has learned from: one for each episode in which it was visited.
+
+    Examples
+    --------
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> agent = rl.FirstVisitMonteCarlo(gamma=1.0).learn("rlsuite/RandomWalk-v0", episodes=2_000, seed=7)
+    >>> bool(abs(agent.value_[1:6] - [1/6, 2/6, 3/6, 4/6, 5/6]).max() < 0.05)
+    True
+    """
+
+    begin: ClassVar[Begin] = begin_trail
+    step: ClassVar[Step] = _first_visit
+
+    learning_rate: float | Schedule = field(default_factory=lambda: Inverse(1.0, per="visits"))
+    longest_episode: int = LONGEST
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.longest_episode = whole_number("longest_episode", self.longest_episode)
+
+    def tables(self, n_states: int) -> Returns:
+        """Make the counts of the returns."""
+        return Returns(np.zeros(n_states, dtype=np.int64))
+
+    def scratch(self, n_states: int) -> EpisodeOfFirsts:
+        """Make an empty trail, and the times of first visits."""
+        return EpisodeOfFirsts(new_trail(self.longest_episode), np.zeros(n_states, dtype=np.int64))

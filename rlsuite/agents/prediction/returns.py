@@ -1,0 +1,60 @@
+"""What the predictors share that wait for a return before they learn: Monte Carlo, n steps, the lambda-return.
+
+The step is over when its return is known, and its state may have been left again since: so the returns of each state
+are counted on their own. A learning rate per visits counts them, which makes ``Inverse(1.0, per="visits")`` the mean.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.predictor import StateValues, follow
+from rlsuite.agents.trail import NO_ROOM, Trail, clear, has_room
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION
+from rlsuite.schedules import rate_now
+
+
+class Returns(NamedTuple):
+    """What is learned beside the values."""
+
+    returns: NDArray[np.int64]  # (n_states,), how many returns each state has learned from
+
+
+class Episode(NamedTuple):
+    """What is kept during an episode."""
+
+    trail: Trail
+
+
+@compiled(in_place=True)
+def learn_return(memory: StateValues, state: int, target: float) -> None:
+    """V(s) <- V(s) + alpha [G - V(s)]; a schedule per visits counts the returns of this state so far."""
+    returns = memory.learned.returns
+    memory.value[state] += rate_now(memory.learning_rate, memory.clock, returns[state]) * (target - memory.value[state])
+    returns[state] += 1
+
+
+@compiled(in_place=True)
+def begin_trail(memory: StateValues, state: int, rng: np.random.Generator) -> int:
+    """Forget the steps of the last episode, and draw the first action of this one."""
+    clear(memory.scratch.trail)
+    return follow(memory, state, rng)
+
+
+@compiled(in_place=True)
+def note_returns(trail: Trail, gamma: float, future: float) -> None:
+    """G_t = r_t+1 + gamma G_t+1, noted from the last step back to the first; `future` is what lies behind the last."""
+    total = future
+    for t in range(trail.length[0] - 1, -1, -1):
+        total = trail.reward[t] + gamma * total
+        trail.note[t] = total
+
+
+@compiled(in_place=True)
+def go_on(memory: StateValues, next_state: int, over: bool, rng: np.random.Generator) -> int:
+    """Draw the next action, if there is one and the trail has room for what it will bring."""
+    if over:
+        return NO_ACTION
+    return follow(memory, next_state, rng) if has_room(memory.scratch.trail) else NO_ROOM
