@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, SupportsIndex, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.environment import TabularEnv
 from rlsuite.errors import ParameterError
@@ -41,6 +41,49 @@ def bandit(values: Sequence[float], *, kind: str = "normal", std: float = 1.0, g
     """
     rules = rules_of(None, kind, values, std, 0.0)
     return _model(np.array(rules.values), rules, gamma)
+
+
+ORDERS = ("random", "in turn")
+
+
+def contextual_bandit(
+    means: ArrayLike, *, kind: str = "normal", std: float = 1.0, order: str = "random", gamma: float = 0.0
+) -> MDP:
+    """Build a bandit whose arms depend on the state, which no pull can influence.
+
+    ``order="in turn"`` makes many bandits played side by side of it: with one row of means for each, a run of
+    2,000 x 1,000 steps is one pull after another of 2,000 bandits, by an agent that keeps statistics for each state.
+
+    Parameters
+    ----------
+    means : array_like (S, A)
+        Mean reward of each arm in each state; in [0, 1] if ``kind="bernoulli"``.
+    kind : {"deterministic", "normal", "bernoulli"}
+        The reward is the mean; it is normal around it; it is 1 with the mean as its probability, and 0 otherwise.
+    std : float
+        Standard deviation of normal rewards.
+    order : {"random", "in turn"}
+        States follow one another at random, each as likely as any other; or 0, 1, ..., S - 1, and 0 again.
+    gamma : float
+        Discount of the model.
+
+    Raises
+    ------
+    ParameterError
+        If a keyword lies outside its allowed values.
+
+    Examples
+    --------
+    >>> contextual_bandit([[0.0, 1.0], [1.0, 0.0]]).expected_reward()
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    table = np.atleast_2d(np.asarray(means, dtype=np.float64))
+    if table.ndim != 2 or table.size == 0:
+        raise ParameterError(f"means have the shape {table.shape}, not (states, arms)")
+    rules = Rules(table.shape[1], kind, std, 0.0, tuple(table.ravel().tolist())).checked()
+    choice("order", order, ORDERS)
+    return _model(table, rules, gamma, order)
 
 
 class Rules(NamedTuple):
@@ -91,17 +134,24 @@ def rules_of(arms: int | None, kind: str, values: Sequence[float] | None, std: f
     return Rules(len(listed), kind, std, drift, listed).checked()
 
 
-def _model(means: NDArray[np.float64], rules: Rules, gamma: float) -> MDP:
-    arms = len(means)
+def _model(means: NDArray[np.float64], rules: Rules, gamma: float, order: str = "in turn") -> MDP:
+    states, arms = (int(size) for size in np.atleast_2d(means).shape)
+    pairs = states * arms
+    pair = np.arange(pairs)
+    if order == "random":
+        ahead, next_state = states, np.tile(np.arange(states), pairs)
+    else:
+        ahead, next_state = 1, (pair // arms + 1) % states
     return MDP.from_rows(
-        np.arange(arms + 1),
-        np.zeros(arms, dtype=np.int64),
-        np.ones(arms),
-        means,
+        ahead * np.arange(pairs + 1),
+        next_state,
+        np.full(pairs * ahead, 1.0 / ahead),
+        np.repeat(means.ravel(), ahead),
         n_actions=arms,
         gamma=gamma,
-        reward_std=np.full(arms, rules.std) if rules.kind == "normal" else None,
-        bernoulli=np.ones(arms, dtype=np.bool_) if rules.kind == "bernoulli" else None,
+        start=None if order == "random" else np.eye(1, states)[0],
+        reward_std=np.full(pairs, rules.std) if rules.kind == "normal" else None,
+        bernoulli=np.ones(pairs, dtype=np.bool_) if rules.kind == "bernoulli" else None,
         action_labels=[f"arm {arm}" for arm in range(arms)],
     )
 

@@ -46,6 +46,10 @@ class SampleAverage(TabularAgent):
     Every arm is pulled once before the first choice. In an environment with several states the means are kept for each
     state on its own, so it learns the immediate reward of a contextual bandit.
 
+    With ``exploration=UpperConfidence(c)`` it is the UCB of S&B2 eq. 2.10. The epsilon-greedy figures of that chapter
+    count an untried arm as 0 instead of pulling it first; ``QLearning(gamma=0, learning_rate=Inverse(1.0,
+    per="visits"))`` does.
+
     Parameters
     ----------
     gamma : float

@@ -1,0 +1,36 @@
+"""The ten-armed testbed (S&B2 Fig. 2.2): greedy and epsilon-greedy, 2,000 bandits played side by side.
+
+Each bandit is a state of its own, and an agent keeps its statistics for each state on its own: one run is the whole
+figure. Run as ``python examples/50_testbed.py [figure.png]``.
+"""
+
+import sys
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import rlsuite as rl
+from rlsuite import plotting
+from rlsuite_envs.bandits import contextual_bandit
+
+BANDITS, PULLS = 2_000, 1_000
+means = np.random.default_rng(0).standard_normal((BANDITS, 10))
+env = contextual_bandit(means, order="in turn").to_env()
+best = (np.arange(BANDITS), means.argmax(axis=1))
+figure = Figure(figsize=(7.5, 7), dpi=150, layout="constrained")
+reward, optimal = figure.subplots(2, 1, sharex=True)
+for epsilon, label in ((0.0, "greedy"), (0.01, "epsilon 0.01"), (0.1, "epsilon 0.1")):
+    sample_average = rl.Inverse(1.0, per="visits")
+    agent = rl.QLearning(gamma=0.0, learning_rate=sample_average, exploration=rl.EpsilonGreedy(epsilon))
+    sums, counts = [0.0], [0]
+    for pull in range(PULLS):
+        agent.learn(env, steps=BANDITS, checkpoint_every=BANDITS, seed=None if pull else 7)
+        sums.append(agent.record_.cumulative_reward[-1])
+        counts.append(agent.visits_[best].sum())
+    look = plotting.Palette(["greedy", "epsilon 0.01", "epsilon 0.1"])[label]
+    for axes, total, unit in ((reward, sums, 1), (optimal, counts, 100)):
+        axes.plot(range(1, PULLS + 1), unit * np.diff(total) / BANDITS, color=look.colour, label=label)
+reward.set(ylabel="average reward", title=f"Ten-armed testbed, mean over {BANDITS:,} bandits")
+optimal.set(ylabel="optimal pulls in percent", xlabel="pulls", ylim=(0, 100))
+reward.legend(frameon=False, loc="lower right")
+plotting.save(figure, (sys.argv[1:] or ["50_testbed.png"])[0])

@@ -1,0 +1,33 @@
+"""Arms that drift (S&B2 Exercise 2.5): who remembers everything falls behind whoever forgets.
+
+Ten equal arms walk at random by 0.05 a pull; 50 walks, the same ones for every agent (the book's steps are 0.01, its
+runs 10,000 pulls long). Run as ``python examples/56_drifting.py [figure.png]``.
+"""
+
+import sys
+
+import gymnasium
+import numpy as np
+from matplotlib.figure import Figure
+
+import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite import plotting
+
+arms = gymnasium.make("rlsuite/Bandit-v0", values=[0.0] * 10, drift=0.05, max_episode_steps=10_000)
+agents = {
+    "mean of all rewards": rl.QLearning(gamma=0.0, learning_rate=rl.Inverse(1.0, per="visits")),
+    "step size 0.1": rl.QLearning(gamma=0.0, learning_rate=0.1),
+    "sliding window UCB": rl.SlidingWindowUCB(window=150, c=2.0),
+    "discounted UCB": rl.DiscountedUCB(discount=0.99, c=1.0),
+    "UCB1": rl.UCB1(),
+}
+figure = Figure(figsize=(7.5, 4.5), dpi=150, layout="constrained")
+axes = figure.subplots()
+for label, agent in agents.items():
+    results = rl.train(agent, arms, steps=3_000, seeds=50, checkpoint_every=100)
+    rewards = np.diff(results.stacked("cumulative_reward"), prepend=0.0) / 100
+    axes.plot(results.time, rewards.mean(axis=0), color=plotting.Palette(agents)[label].colour, label=label)
+axes.set(xlabel="pulls", ylabel="average reward of 100 pulls", title="Drifting arms, mean over 50 walks")
+axes.legend(frameon=False, loc="upper left")
+plotting.save(figure, (sys.argv[1:] or ["56_drifting.png"])[0])

@@ -1,0 +1,108 @@
+"""What bandits have in common: statistics for each state on its own, and a rule of their own to choose by them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.tabular import TabularAgent
+from rlsuite.checks import finite_number
+from rlsuite.compilation import compiled
+from rlsuite.errors import ParameterError
+from rlsuite.exploration import EpsilonGreedy, Exploration, ExplorationRule, Legality, chances, is_legal
+from rlsuite.schedules import Schedule
+
+
+def not_negative(name: str, value: object) -> float:
+    """Return `value` as a finite float of at least 0.
+
+    Raises
+    ------
+    ParameterError
+        If `value` is no finite number, or below 0.
+    """
+    number = finite_number(name, value)
+    if number < 0.0:
+        raise ParameterError(f"{name}={number:g} is less than 0")
+    return number
+
+
+def positive(name: str, value: object) -> float:
+    """Return `value` as a finite float above 0.
+
+    Raises
+    ------
+    ParameterError
+        If `value` is no finite number, or not above 0.
+    """
+    number = finite_number(name, value)
+    if not number > 0.0:
+        raise ParameterError(f"{name}={number:g} is not above 0")
+    return number
+
+
+@compiled(in_place=True)
+def pulls(memory: Any, state: int) -> int:
+    """t: how often the arms of a state were pulled."""
+    total = 0
+    for arm in range(memory.visits.shape[1]):
+        total += memory.visits[state, arm]
+    return total
+
+
+@compiled(in_place=True)
+def n_arms(memory: Any, state: int) -> int:
+    """K: how many arms a state has."""
+    total = 0
+    for arm in range(memory.legal.shape[1]):
+        total += is_legal(memory, state, arm)
+    return total
+
+
+@compiled(in_place=True)
+def no_closed_form(memory: Any, state: int, first: float, second: float, out: NDArray[np.float64]) -> None:
+    """The chances of a choice that is drawn, not computed: unknown."""
+    for arm in range(out.size):
+        out[arm] = np.nan
+
+
+def choice_probabilities(memory: ActionValues) -> NDArray[np.float64]:
+    """How probable each arm is to be pulled next, in every state: (n_states, n_actions), 0 at ends."""
+    shares = np.zeros(memory.q.shape)
+    for state in np.flatnonzero(memory.legal.any(axis=1)):
+        chances(memory, int(state), shares[state])
+    return shares
+
+
+@dataclass(eq=False, kw_only=True)
+class Bandit(TabularAgent):
+    """Base of the bandits that choose by a rule of their own; derive from it with a `step` and a `rule`.
+
+    Parameters
+    ----------
+    gamma : float
+        Not used by bandits, which look no further than one reward; the discount of evaluations.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_arms)
+        Estimated mean reward of each arm.
+    visits_ : ndarray of int64, shape (n_states, n_arms)
+        How often each arm was pulled.
+    """
+
+    gamma: float = 0.0
+    # In the memory the rule of the class takes its place.
+    exploration: Exploration = field(init=False, repr=False, default_factory=lambda: EpsilonGreedy(0.0))
+    learning_rate: float | Schedule = field(init=False, repr=False, default=1.0)
+    initial_value: float = field(init=False, repr=False, default=0.0)
+
+    def rule(self) -> ExplorationRule:
+        """How arms are chosen, in compiled form."""
+        raise NotImplementedError
+
+    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
+        """Make a table of initial values, and put the rule of this class beside it."""
+        return super().remember(legal, legality)._replace(exploration=self.rule())

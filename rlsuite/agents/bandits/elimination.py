@@ -1,0 +1,217 @@
+"""First try, then decide: explore-then-commit, and successive elimination."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.bandits.bandit import n_arms, not_negative
+from rlsuite.agents.bandits.index_policy import IndexPolicy, Level
+from rlsuite.agents.memory import ActionValues, count
+from rlsuite.checks import finite_number, whole_number
+from rlsuite.compilation import compiled
+from rlsuite.errors import ParameterError
+from rlsuite.exploration import NO_ACTION, Score, choose, is_legal
+from rlsuite.training.kernels import Step
+
+
+@compiled(in_place=True)
+def _no_level(memory: ActionValues, state: int) -> float:
+    return 0.0
+
+
+class CommitTables(NamedTuple):
+    """How explore-then-commit chooses."""
+
+    score: Score
+    level: Level
+    m: int
+
+
+@compiled(in_place=True)
+def _commit_score(memory: ActionValues, state: int, arm: int, unused: float) -> float:
+    """An arm that has not had its m pulls comes first; then the mean of those pulls decides."""
+    return memory.q[state, arm] if memory.visits[state, arm] >= memory.learned.m else np.inf
+
+
+@compiled(in_place=True)
+def _commit_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q(a) <- Q(a) + (r - Q(a)) / N(a) for the first m rewards of an arm; what comes later changes nothing."""
+    count(memory, state, action, terminated or truncated)
+    if memory.visits[state, action] <= memory.learned.m:
+        memory.q[state, action] += (reward - memory.q[state, action]) / memory.visits[state, action]
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class ExploreThenCommit(IndexPolicy):
+    """Pull every arm m times, and then for ever the one with the largest mean (Lattimore & Szepesvari 2020, ch. 6).
+
+    The plainest way to split exploring from exploiting. Two normal arms of variance 1 whose means differ by d cost
+    m d + (T - 2 m) d Phi(-d sqrt(m / 2)) in T pulls: the best m depends on the difference, which nobody knows.
+
+    Parameters
+    ----------
+    gamma : float
+        Not used by the rule, which looks no further than one reward; the discount of evaluations.
+    m : int
+        Pulls of each arm before the choice is made.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_arms)
+        Mean of the first m rewards of each arm.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> from rlsuite_envs.bandits import bandit
+    >>> agent = rl.ExploreThenCommit(m=50).learn(bandit([0.0, 1.0]).to_env(), steps=1_000, seed=7)
+    >>> agent.visits_
+    array([[ 50, 950]])
+    """
+
+    m: int = 10
+
+    step: ClassVar[Step] = _commit_step
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.m = whole_number("m", self.m)
+
+    def tables(self, n_states: int, n_actions: int) -> CommitTables:
+        """Name the order in which arms are pulled."""
+        return CommitTables(_commit_score, _no_level, self.m)
+
+
+class EliminationTables(NamedTuple):
+    """How successive elimination chooses, and which arms are out."""
+
+    score: Score
+    level: Level
+    c: float
+    delta: float
+    eliminated: NDArray[np.bool_]  # (n_states, n_arms)
+
+
+@compiled(in_place=True)
+def _turn(memory: ActionValues, state: int, arm: int, unused: float) -> float:
+    """Arms that are not out take turns: the one with the fewest pulls is next."""
+    return -np.inf if memory.learned.eliminated[state, arm] else -float(memory.visits[state, arm])
+
+
+@compiled(in_place=True)
+def _end_of_round(memory: ActionValues, state: int, t: int) -> bool:
+    """Whether all arms that are not out have been pulled t times."""
+    for arm in range(memory.visits.shape[1]):
+        remains = is_legal(memory, state, arm) and not memory.learned.eliminated[state, arm]
+        if remains and memory.visits[state, arm] != t:
+            return False
+    return True
+
+
+@compiled(in_place=True)
+def _eliminate(memory: ActionValues, state: int, t: int) -> None:
+    """Put out all arms with Q(best) - Q(a) >= 2 width, width = c sqrt(ln(4 K t^2 / delta) / (2 t))."""
+    eliminated = memory.learned.eliminated
+    best = -np.inf
+    for arm in range(memory.visits.shape[1]):
+        if is_legal(memory, state, arm) and not eliminated[state, arm]:
+            best = max(best, memory.q[state, arm])
+    confidence = math.log(4.0 * n_arms(memory, state) / memory.learned.delta) + 2.0 * math.log(float(t))
+    width = memory.learned.c * math.sqrt(confidence / (2.0 * t))
+    for arm in range(memory.visits.shape[1]):
+        if is_legal(memory, state, arm) and best - memory.q[state, arm] >= 2.0 * width > 0.0:
+            eliminated[state, arm] = True
+
+
+@compiled(in_place=True)
+def _elimination_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q(a) <- Q(a) + (r - Q(a)) / N(a); after a round of t pulls of each remaining arm, eliminate."""
+    count(memory, state, action, terminated or truncated)
+    t = memory.visits[state, action]
+    memory.q[state, action] += (reward - memory.q[state, action]) / t
+    if _end_of_round(memory, state, t):
+        _eliminate(memory, state, t)
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class SuccessiveElimination(IndexPolicy):
+    """Pull all arms in turn, and drop those that cannot be the best (Even-Dar, Mannor & Mansour 2006, Algorithm 3).
+
+    With probability 1 - delta the best arm is never dropped, and an arm whose mean is d below it is dropped after
+    O(c^2 ln(K / (delta d)) / d^2) rounds. The width of the intervals after t rounds is c sqrt(ln(4 K t^2 / delta) /
+    (2 t)), Hoeffding's with its own constant, which is narrower than the paper's.
+
+    Parameters
+    ----------
+    gamma : float
+        Not used by the rule, which looks no further than one reward; the discount of evaluations.
+    delta : float
+        Probability with which the best arm may be lost, in (0, 1).
+    c : float
+        Weight of the width, in units of the reward, at least 0: the range of the rewards.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_arms)
+        Mean reward of each arm.
+    eliminated_ : ndarray of bool, shape (n_states, n_arms)
+        The arms that were dropped.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> from rlsuite_envs.bandits import bandit
+    >>> arms = bandit([0.2, 0.5, 0.8], kind="bernoulli").to_env()
+    >>> rl.SuccessiveElimination(delta=0.1).learn(arms, steps=2_000, seed=7).eliminated_
+    array([[ True,  True, False]])
+    """
+
+    delta: float = 0.05
+    c: float = 1.0
+
+    step: ClassVar[Step] = _elimination_step
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.delta = finite_number("delta", self.delta)
+        if not 0.0 < self.delta < 1.0:
+            raise ParameterError(f"delta={self.delta:g} is not between 0 and 1")
+        self.c = not_negative("c", self.c)
+
+    def tables(self, n_states: int, n_actions: int) -> EliminationTables:
+        """Name the order in which arms are pulled; none is out yet."""
+        out = np.zeros((n_states, n_actions), dtype=np.bool_)
+        return EliminationTables(_turn, _no_level, self.c, self.delta, out)

@@ -1,0 +1,64 @@
+"""Index policies: every arm has a number of its own, and the arm with the largest is pulled.
+
+An index is what an arm may be worth, optimistically: its mean reward, plus something for how little is known of it. It
+is infinite for an arm that was never pulled, so each is pulled once before any are compared. The index may depend on
+other arms through one number only, its level: how many pulls there were in all, say.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.bandits.bandit import Bandit
+from rlsuite.agents.memory import ActionValues, count
+from rlsuite.compilation import Compiled, compiled
+from rlsuite.exploration import NO_ACTION, ExplorationRule, Score, argmax, choose, spread_over_best
+from rlsuite.schedules import UNUSED
+
+Level = Compiled[[Any, int], float]
+
+
+class Index(NamedTuple):
+    """An index in compiled form, as it stands in the memory's ``learned``; others add tables to these fields."""
+
+    score: Score  # (memory, state, arm, level) -> index
+    level: Level  # (memory, state) -> what the indices of a state have in common
+    c: float
+
+
+@compiled(in_place=True)
+def _largest(memory: ActionValues, state: int, first: float, second: float, rng: np.random.Generator) -> int:
+    return argmax(memory.learned.score, memory, state, memory.learned.level(memory, state), rng)
+
+
+@compiled(in_place=True)
+def _largest_chances(memory: ActionValues, state: int, first: float, second: float, out: NDArray[np.float64]) -> None:
+    spread_over_best(memory.learned.score, memory, state, memory.learned.level(memory, state), out)
+
+
+@compiled(in_place=True)
+def average_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q(a) <- Q(a) + (r - Q(a)) / N(a): the mean of the rewards of the arm."""
+    count(memory, state, action, terminated or truncated)
+    memory.q[state, action] += (reward - memory.q[state, action]) / memory.visits[state, action]
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class IndexPolicy(Bandit):
+    """Base of the index policies: `tables` returns a NamedTuple with the fields ``score`` and ``level`` of `Index`."""
+
+    def rule(self) -> ExplorationRule:
+        """The arm with the largest index, ties at random."""
+        return ExplorationRule(_largest, _largest_chances, UNUSED, UNUSED)

@@ -1,0 +1,206 @@
+"""KL-UCB: the largest mean that the rewards of an arm do not contradict (Garivier & Cappe 2011).
+
+The index of an arm with mean reward p after n pulls is the largest q with n d(p, q) <= ln t + c ln ln t, where d is
+the divergence between the distributions with means p and q. For Bernoulli arms d(p, q) = p ln(p/q) + (1-p)
+ln((1-p)/(1-q)), which bounds the deviations of *any* rewards in [0, 1]; for normal arms the equation is solved by hand.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from rlsuite.agents.bandits.bandit import not_negative, pulls
+from rlsuite.agents.bandits.index_policy import IndexPolicy, Level, average_step
+from rlsuite.agents.memory import ActionValues
+from rlsuite.checks import finite_number
+from rlsuite.compilation import compiled
+from rlsuite.errors import ParameterError
+from rlsuite.exploration import Score
+from rlsuite.training.kernels import Step
+
+NEWTON_STEPS = 60
+"""Far more than are ever taken."""
+
+
+@compiled(in_place=True)
+def bernoulli_divergence(p: float, q: float) -> float:
+    """d(p, q) = p ln(p / q) + (1 - p) ln((1 - p) / (1 - q)) in nats, for p in [0, 1] and q in (0, 1)."""
+    divergence = 0.0
+    if p > 0.0:
+        divergence += p * math.log(p / q)
+    if p < 1.0:
+        divergence += (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
+    return divergence
+
+
+@compiled(in_place=True)
+def bernoulli_bound(p: float, level: float) -> float:
+    """The q >= p with d(p, q) = level, by Newton's method; 1 where even the largest number below 1 is too small.
+
+    Newton's method begins at a q that is too large. As d is convex and rises there, every step stays on that side and
+    comes closer; it ends when rounding makes it stand still.
+    """
+    if p >= 1.0 or level <= 0.0:
+        return min(p, 1.0)
+    if p <= 0.0:
+        return -math.expm1(-level)
+    # d(p, q) >= p ln p + (1 - p) ln((1 - p) / (1 - q)), and d(p, q) >= 2 (q - p)^2 (Pinsker)
+    q = 1.0 - (1.0 - p) * math.exp((p * math.log(p) - level) / (1.0 - p))
+    q = min(q, p + math.sqrt(0.5 * level))
+    if q >= 1.0:
+        return 1.0
+    for _ in range(NEWTON_STEPS):
+        newer = q - (bernoulli_divergence(p, q) - level) * q * (1.0 - q) / (q - p)
+        if not p < newer < q:
+            break
+        q = newer
+    return q
+
+
+@compiled(in_place=True)
+def _level(memory: ActionValues, state: int) -> float:
+    """Return ln t + c ln ln t; the second term counts from t = e on."""
+    log_t = math.log(max(pulls(memory, state), 1))
+    return log_t + memory.learned.c * math.log(max(log_t, 1.0))
+
+
+@compiled(in_place=True)
+def _bernoulli_index(memory: ActionValues, state: int, arm: int, level: float) -> float:
+    """Largest q with N(a) d(Q(a), q) <= level, where the rewards are scaled to [0, 1] and q is scaled back."""
+    n = memory.visits[state, arm]
+    if n == 0:
+        return np.inf
+    width = memory.learned.high - memory.learned.low
+    p = min(max((memory.q[state, arm] - memory.learned.low) / width, 0.0), 1.0)
+    return memory.learned.low + width * bernoulli_bound(p, level / n)
+
+
+class BoundedIndex(NamedTuple):
+    """The index of KL-UCB for rewards in [low, high]."""
+
+    score: Score
+    level: Level
+    c: float
+    low: float
+    high: float
+
+
+@dataclass(eq=False, kw_only=True)
+class KLUCB(IndexPolicy):
+    """KL-UCB for Bernoulli arms, and for any rewards in an interval (Garivier & Cappe 2011, Algorithm 1).
+
+    For Bernoulli arms the regret grows like C ln t with the least constant that is possible (Lai & Robbins 1985).
+    The index is never above that of `UCB1`, as Pinsker's inequality shows.
+
+    Parameters
+    ----------
+    gamma : float
+        Not used by the rule, which looks no further than one reward; the discount of evaluations.
+    c : float
+        Weight of ln ln t, at least 0: 3 in the paper's theorem, 0 in its experiments.
+    low, high : float
+        Ends of the interval in which all rewards lie; a mean outside counts as the end that is nearer.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_arms)
+        Mean reward of each arm.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values, or ``low`` is not below ``high``.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> from rlsuite_envs.bandits import bandit
+    >>> agent = rl.KLUCB().learn(bandit([0.2, 0.8], kind="bernoulli").to_env(), steps=2_000, seed=7)
+    >>> bool(agent.visits_[0, 1] > 1_950)
+    True
+    """
+
+    c: float = 0.0
+    low: float = 0.0
+    high: float = 1.0
+
+    step: ClassVar[Step] = average_step
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.c = not_negative("c", self.c)
+        self.low, self.high = finite_number("low", self.low), finite_number("high", self.high)
+        if not self.low < self.high:
+            raise ParameterError(f"low={self.low:g} is not below high={self.high:g}")
+
+    def tables(self, n_states: int, n_actions: int) -> BoundedIndex:
+        """Name the index."""
+        return BoundedIndex(_bernoulli_index, _level, self.c, self.low, self.high)
+
+
+class NormalIndex(NamedTuple):
+    """The index of KL-UCB for normal rewards."""
+
+    score: Score
+    level: Level
+    c: float
+    std: float
+
+
+@compiled(in_place=True)
+def _normal_index(memory: ActionValues, state: int, arm: int, level: float) -> float:
+    """Largest q with N(a) (q - Q(a))^2 / (2 sigma^2) <= level: Q(a) + sigma sqrt(2 level / N(a))."""
+    n = memory.visits[state, arm]
+    return memory.q[state, arm] + memory.learned.std * math.sqrt(2.0 * level / n) if n > 0 else np.inf
+
+
+@dataclass(eq=False, kw_only=True)
+class KLUCBNormal(IndexPolicy):
+    """KL-UCB for normal arms of known standard deviation (Garivier & Cappe 2011, with their Gaussian divergence).
+
+    The divergence of two normal distributions with one variance is (p - q)^2 / (2 std^2), and the index is the mean
+    plus std sqrt(2 (ln t + c ln ln t) / N(a)): that of `UCB1` with c = std, where the ln ln t is left out.
+
+    Parameters
+    ----------
+    gamma : float
+        Not used by the rule, which looks no further than one reward; the discount of evaluations.
+    c : float
+        Weight of ln ln t, at least 0.
+    std : float
+        Standard deviation of the rewards of every arm, at least 0.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_arms)
+        Mean reward of each arm.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> from rlsuite_envs.bandits import bandit
+    >>> agent = rl.KLUCBNormal(std=0.5).learn(bandit([0.0, 1.0], std=0.5).to_env(), steps=2_000, seed=7)
+    >>> bool(agent.visits_[0, 1] > 1_950)
+    True
+    """
+
+    c: float = 0.0
+    std: float = 1.0
+
+    step: ClassVar[Step] = average_step
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.c = not_negative("c", self.c)
+        self.std = not_negative("std", self.std)
+
+    def tables(self, n_states: int, n_actions: int) -> NormalIndex:
+        """Name the index."""
+        return NormalIndex(_normal_index, _level, self.c, self.std)

@@ -1,0 +1,222 @@
+"""Thompson sampling: draw a mean for every arm from what is believed of it, and pull the arm whose draw is largest.
+
+So every arm is pulled exactly as often as it is believed to be the best (Thompson 1933). The beliefs are conjugate:
+a reward changes two or four numbers per arm, and they stay in their family.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.bandits.bandit import Bandit, no_closed_form, positive
+from rlsuite.agents.memory import ActionValues, count
+from rlsuite.compilation import Compiled, compiled
+from rlsuite.exploration import NO_ACTION, ExplorationRule, choose, is_legal
+from rlsuite.schedules import UNUSED
+from rlsuite.training.kernels import Step
+
+Draw = Compiled[[Any, int, int, np.random.Generator], float]
+
+
+@compiled(in_place=True)
+def _largest_draw(memory: ActionValues, state: int, first: float, second: float, rng: np.random.Generator) -> int:
+    """argmax_a of one draw for each legal arm."""
+    best = -np.inf
+    choice = NO_ACTION
+    for arm in range(memory.legal.shape[1]):
+        if is_legal(memory, state, arm):
+            drawn = memory.learned.draw(memory, state, arm, rng)
+            if drawn > best or choice == NO_ACTION:
+                best = drawn
+                choice = arm
+    return choice
+
+
+@dataclass(eq=False, kw_only=True)
+class ThompsonSampling(Bandit):
+    """Base of the Thompson samplers: `tables` returns a NamedTuple with the field ``draw``."""
+
+    def rule(self) -> ExplorationRule:
+        """The arm with the largest draw."""
+        return ExplorationRule(_largest_draw, no_closed_form, UNUSED, UNUSED)
+
+
+class BetaTables(NamedTuple):
+    """A Beta distribution for the mean of every arm."""
+
+    draw: Draw
+    alpha: NDArray[np.float64]  # (n_states, n_arms)
+    beta: NDArray[np.float64]  # (n_states, n_arms)
+
+
+@compiled(in_place=True)
+def _beta_draw(memory: ActionValues, state: int, arm: int, rng: np.random.Generator) -> float:
+    alpha: float = memory.learned.alpha[state, arm]
+    beta: float = memory.learned.beta[state, arm]
+    return rng.beta(alpha, beta)
+
+
+@compiled(in_place=True)
+def _beta_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """alpha(a) <- alpha(a) + 1 after a success, beta(a) <- beta(a) + 1 after a failure."""
+    alpha, beta = memory.learned.alpha, memory.learned.beta
+    success = rng.random() < reward if 0.0 < reward < 1.0 else reward >= 1.0
+    if success:
+        alpha[state, action] += 1.0
+    else:
+        beta[state, action] += 1.0
+    memory.q[state, action] = alpha[state, action] / (alpha[state, action] + beta[state, action])
+    count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class ThompsonBernoulli(ThompsonSampling):
+    """Thompson sampling for Bernoulli arms with a Beta prior (Thompson 1933; Agrawal & Goyal 2012, Algorithms 1 and 2).
+
+    Its regret grows like C ln t with the least constant that is possible (Kaufmann, Korda & Munos 2012). A reward
+    between 0 and 1 is a success with itself as the probability, which keeps the guarantees for all rewards in [0, 1];
+    what lies outside counts as the end that is nearer.
+
+    Parameters
+    ----------
+    gamma : float
+        Not used by the rule, which looks no further than one reward; the discount of evaluations.
+    alpha, beta : float
+        Successes and failures that the prior is worth, greater than 0; 1 and 1 is the uniform prior.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_arms)
+        Posterior mean of each arm.
+    alpha_, beta_ : ndarray of float64, shape (n_states, n_arms)
+        The posterior: Beta(alpha, beta).
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> from rlsuite_envs.bandits import bandit
+    >>> agent = rl.ThompsonBernoulli().learn(bandit([0.2, 0.8], kind="bernoulli").to_env(), steps=2_000, seed=7)
+    >>> bool(agent.visits_[0, 1] > 1_950)
+    True
+    """
+
+    alpha: float = 1.0
+    beta: float = 1.0
+
+    step: ClassVar[Step] = _beta_step
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.alpha, self.beta = positive("alpha", self.alpha), positive("beta", self.beta)
+        self.initial_value = self.alpha / (self.alpha + self.beta)
+
+    def tables(self, n_states: int, n_actions: int) -> BetaTables:
+        """Make the prior of every arm."""
+        shape = (n_states, n_actions)
+        return BetaTables(_beta_draw, np.full(shape, self.alpha), np.full(shape, self.beta))
+
+
+class NormalTables(NamedTuple):
+    """A normal distribution for the mean of every arm; its mean stands in Q."""
+
+    draw: Draw
+    precision: NDArray[np.float64]  # (n_states, n_arms), 1 / variance of the mean
+    noise: float  # variance of a reward about the mean
+
+
+@compiled(in_place=True)
+def _normal_draw(memory: ActionValues, state: int, arm: int, rng: np.random.Generator) -> float:
+    mean: float = memory.q[state, arm]
+    return rng.normal(mean, 1.0 / math.sqrt(memory.learned.precision[state, arm]))
+
+
+@compiled(in_place=True)
+def _normal_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """lambda(a) <- lambda(a) + 1 / sigma^2; mu(a) <- mu(a) + (r - mu(a)) / (sigma^2 lambda(a))."""
+    memory.learned.precision[state, action] += 1.0 / memory.learned.noise
+    gain = 1.0 / (memory.learned.noise * memory.learned.precision[state, action])
+    memory.q[state, action] += gain * (reward - memory.q[state, action])
+    count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class ThompsonNormal(ThompsonSampling):
+    """Thompson sampling for normal arms of known variance, with a normal prior.
+
+    After n rewards with mean x the posterior of an arm is normal with precision 1 / prior_std^2 + n / std^2, and its
+    mean is that of `initial_value` and x, weighted by these two terms (Murphy 2007, section 2; lecture notes, section
+    on Gaussian posteriors, in the corrected form).
+
+    Parameters
+    ----------
+    gamma : float
+        Not used by the rule, which looks no further than one reward; the discount of evaluations.
+    initial_value : float
+        Mean of the prior.
+    prior_std : float
+        Standard deviation of the prior, greater than 0.
+    std : float
+        Standard deviation of the rewards of every arm, greater than 0.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_arms)
+        Posterior mean of each arm.
+    precision_ : ndarray of float64, shape (n_states, n_arms)
+        Posterior precision (one over the variance) of the mean of each arm.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> from rlsuite_envs.bandits import bandit
+    >>> agent = rl.ThompsonNormal().learn(bandit([0.0, 1.0]).to_env(), steps=2_000, seed=7)
+    >>> bool(agent.visits_[0, 1] > 1_900)
+    True
+    """
+
+    initial_value: float = 0.0
+    prior_std: float = 1.0
+    std: float = 1.0
+
+    step: ClassVar[Step] = _normal_step
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.prior_std, self.std = positive("prior_std", self.prior_std), positive("std", self.std)
+
+    def tables(self, n_states: int, n_actions: int) -> NormalTables:
+        """Make the prior of every arm."""
+        return NormalTables(_normal_draw, np.full((n_states, n_actions), self.prior_std**-2), self.std**2)

@@ -1,0 +1,115 @@
+"""Thompson sampling where neither the mean nor the variance of an arm is known."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.bandits.bandit import positive
+from rlsuite.agents.bandits.thompson import Draw, ThompsonSampling
+from rlsuite.agents.memory import ActionValues, count
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, choose
+from rlsuite.training.kernels import Step
+
+
+class NormalGammaTables(NamedTuple):
+    """A normal-gamma distribution for mean and precision of every arm; the mean of the means stands in Q."""
+
+    draw: Draw
+    kappa: NDArray[np.float64]  # (n_states, n_arms)
+    alpha: NDArray[np.float64]  # (n_states, n_arms)
+    beta: NDArray[np.float64]  # (n_states, n_arms)
+
+
+@compiled(in_place=True)
+def _draw(memory: ActionValues, state: int, arm: int, rng: np.random.Generator) -> float:
+    """Draw tau ~ Gamma(alpha, rate beta), then a mean ~ Normal(mu, 1 / (kappa tau))."""
+    mean: float = memory.q[state, arm]
+    shape: float = memory.learned.alpha[state, arm]
+    rate: float = memory.learned.beta[state, arm]
+    tau = rng.gamma(shape, 1.0 / rate)
+    # a precision that is too small to be a number still has a square root
+    return rng.normal(mean, 1.0 / math.sqrt(memory.learned.kappa[state, arm] * max(tau, 1e-300)))
+
+
+@compiled(in_place=True)
+def _step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """With d = r - mu: beta += kappa d^2 / (2 (kappa + 1)), mu += d / (kappa + 1), kappa += 1, alpha += 1/2."""
+    kappa = memory.learned.kappa[state, action]
+    distance = reward - memory.q[state, action]
+    memory.learned.beta[state, action] += 0.5 * kappa * distance * distance / (kappa + 1.0)
+    memory.learned.alpha[state, action] += 0.5
+    memory.learned.kappa[state, action] = kappa + 1.0
+    memory.q[state, action] += distance / (kappa + 1.0)
+    count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class ThompsonNormalGamma(ThompsonSampling):
+    """Thompson sampling for normal arms of unknown variance, with a normal-gamma prior.
+
+    The precision tau of an arm has a gamma distribution with shape alpha and rate beta; its mean, given tau, is normal
+    with precision kappa tau (Murphy 2007, section 3). So the means that are drawn have heavy tails until an arm is
+    known well.
+
+    Parameters
+    ----------
+    gamma : float
+        Not used by the rule, which looks no further than one reward; the discount of evaluations.
+    initial_value : float
+        Prior mean of the mean of every arm.
+    kappa : float
+        Number of rewards that the prior mean is worth, greater than 0.
+    alpha, beta : float
+        Shape and rate of the prior of the precision, greater than 0: 2 alpha rewards with the variance beta / alpha.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_arms)
+        Posterior mean of each arm.
+    kappa_, alpha_, beta_ : ndarray of float64, shape (n_states, n_arms)
+        The posterior's other parameters.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> from rlsuite_envs.bandits import bandit
+    >>> agent = rl.ThompsonNormalGamma().learn(bandit([0.0, 1.0], std=0.5).to_env(), steps=2_000, seed=7)
+    >>> bool(agent.visits_[0, 1] > 1_900)
+    True
+    """
+
+    initial_value: float = 0.0
+    kappa: float = 1.0
+    alpha: float = 1.0
+    beta: float = 1.0
+
+    step: ClassVar[Step] = _step
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.kappa = positive("kappa", self.kappa)
+        self.alpha, self.beta = positive("alpha", self.alpha), positive("beta", self.beta)
+
+    def tables(self, n_states: int, n_actions: int) -> NormalGammaTables:
+        """Make the prior of every arm."""
+        kappa, alpha, beta = (np.full((n_states, n_actions), prior) for prior in (self.kappa, self.alpha, self.beta))
+        return NormalGammaTables(_draw, kappa, alpha, beta)
