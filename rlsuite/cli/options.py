@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import dataclasses
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -120,14 +121,18 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
     from rlsuite.agents.description import build_agent
     from rlsuite.experiments.lookup import find_agent_class
 
-    plain: dict[str, Any] = {"name": find_agent_class(chosen.agent_name).__name__}
+    kind: Any = find_agent_class(chosen.agent_name)
+    plain: dict[str, Any] = {"name": kind.__name__}
     if chosen.gamma is not None:
         plain["gamma"] = literal(chosen.gamma)
     if chosen.learning_rate is not None:
         plain["learning_rate"] = schedule("--learning-rate", chosen.learning_rate)
-    exploration = _exploration(chosen)
-    if exploration:
-        plain["exploration"] = exploration
+    given = {flag: getattr(chosen, flag) for flag in EXPLORATION_FLAGS if getattr(chosen, flag) is not None}
+    # Some agents have such a parameter of their own: the epsilon of EXP3, the c of UCB1.
+    own = {field.name for field in dataclasses.fields(kind)} & given.keys()
+    plain |= {flag: schedule(f"--{flag}", given.pop(flag)) for flag in sorted(own)}
+    if given:
+        plain["exploration"] = _exploration(given)
     return build_agent({**plain, **keywords("--agent", chosen.agent)})
 
 
@@ -144,13 +149,8 @@ def import_packages() -> None:
             warnings.warn(f"the environments of {package} are missing: {error}", RlsuiteWarning, stacklevel=2)
 
 
-def _exploration(chosen: argparse.Namespace) -> dict[str, Any]:
-    """The exploration that has the flags' parameters, and the fewest others, in plain form."""
-    given = {flag: getattr(chosen, flag) for flag in EXPLORATION_FLAGS if getattr(chosen, flag) is not None}
-    if not given:
-        return {}
-    import dataclasses
-
+def _exploration(given: dict[str, str]) -> dict[str, Any]:
+    """The exploration that has these parameters, and the fewest others, in plain form."""
     from rlsuite.experiments.lookup import kinds
     from rlsuite.exploration import Exploration
 

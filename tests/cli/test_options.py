@@ -89,6 +89,18 @@ def test_flags_are_keywords_of_agents(flags, agent):
     assert repr(built) == repr(agent)
 
 
+def test_a_parameter_of_the_agent_goes_before_one_of_an_exploration():
+    import argparse
+
+    from rlsuite.cli import training
+    from rlsuite.cli.options import agent_of
+
+    parser = argparse.ArgumentParser()
+    training.add(parser.add_subparsers())
+    chosen = parser.parse_args(["train", "exp3", "rlsuite/Bandit-v0", "--epsilon", "0.25"])
+    assert repr(agent_of(chosen)) == repr(rl.EXP3(epsilon=0.25))
+
+
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
