@@ -1,0 +1,20 @@
+"""Walking along a cliff (S&B2 Example 6.6, with Expected Sarsa): whoever explores should keep off the edge.
+
+Q-learning learns the shortest way, along the edge, and now and then explores over it; Sarsa and Expected Sarsa learn
+what their policy is worth, and stay away. Run as ``python examples/20_cliff.py [figure.png]``.
+"""
+
+import sys
+
+import rlsuite as rl
+from rlsuite import plotting
+
+common = {"gamma": 1.0, "learning_rate": 0.5, "exploration": rl.EpsilonGreedy(0.1)}
+agents = (rl.Sarsa(**common), rl.QLearning(**common), rl.ExpectedSarsa(**common))
+results = [
+    rl.train(agent, "CliffWalking-v1", episodes=500, seeds=100, workers=2, checkpoint_every=500, regret=False)
+    for agent in agents
+]
+axes = plotting.episode_return(results, smooth=10)
+axes.set_ylim(-100, 0)
+plotting.save(axes, (sys.argv[1:] or ["20_cliff.png"])[0])

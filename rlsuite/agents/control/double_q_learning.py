@@ -1,0 +1,171 @@
+"""Double learning: one table chooses the best action, the other says what it is worth (van Hasselt 2010).
+
+The largest of several noisy estimates is too large on average, and Q-learning takes it for the truth. Two tables that
+learn from different samples err independently: what the first takes for the best, the second judges without favour.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.control.expected_sarsa import Probabilities
+from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.tabular import TabularAgent
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, argmax, chances, choose
+from rlsuite.schedules import rate_now
+from rlsuite.training.kernels import Step
+
+
+class TwoTables(NamedTuple):
+    """Two estimates of the same values; the memory's ``q`` is their mean, by which actions are chosen."""
+
+    tables: NDArray[np.float64]  # (2, n_states, n_actions)
+    updates: NDArray[np.int64]  # (2, n_states, n_actions), how often each entry has learned
+
+
+@compiled(in_place=True)
+def _value_in(memory: ActionValues, state: int, action: int, table: float) -> float:
+    """Q_i(state, action): the score by which one table chooses."""
+    return memory.learned.tables[int(table), state, action]
+
+
+@compiled(in_place=True)
+def _learn(memory: ActionValues, table: int, state: int, action: int, target: float) -> None:
+    """Q_i(x, a) <- Q_i(x, a) + alpha [target - Q_i(x, a)], and the mean of both tables after it."""
+    tables, updates = memory.learned.tables, memory.learned.updates
+    alpha = rate_now(memory.learning_rate, memory.clock, updates[table, state, action])
+    tables[table, state, action] += alpha * (target - tables[table, state, action])
+    updates[table, state, action] += 1
+    memory.q[state, action] = 0.5 * (tables[0, state, action] + tables[1, state, action])
+
+
+@compiled(in_place=True)
+def _double_q_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q_i(x, a) <- Q_i(x, a) + alpha [r + gamma Q_j(x', argmax_a' Q_i(x', a')) - Q_i(x, a)]; a coin names i and j."""
+    table = int(2.0 * rng.random())
+    target = reward
+    if not terminated:
+        best = argmax(_value_in, memory, next_state, float(table), rng)
+        target += memory.gamma * memory.learned.tables[1 - table, next_state, best]
+    _learn(memory, table, state, action, target)
+    count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@compiled(in_place=True)
+def _double_expected_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q_i(x, a) <- Q_i(x, a) + alpha [r + gamma sum_a' pi(a' | x') Q_j(x', a') - Q_i(x, a)]; a coin names i and j."""
+    table = int(2.0 * rng.random())
+    target = reward
+    if not terminated:
+        policy = memory.scratch.chances
+        chances(memory, next_state, policy)
+        for next_action in range(policy.size):
+            target += memory.gamma * policy[next_action] * memory.learned.tables[1 - table, next_state, next_action]
+    _learn(memory, table, state, action, target)
+    count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class DoubleQLearning(TabularAgent):
+    """Double Q-learning: Q-learning that does not overrate what it has been lucky with (S&B2 section 6.7).
+
+    Converges to Q* like `QLearning`, and under the same conditions (van Hasselt 2010, Theorem 1). Its estimates of a
+    maximum err to the low side rather than to the high one.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size, in [0, 1]; a schedule per visits counts the updates of the pair in the table that learns.
+    exploration : Exploration
+        How actions are chosen while learning, by the mean of both tables.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Mean of both tables.
+    tables_ : ndarray of float64, shape (2, n_states, n_actions)
+        Both tables.
+    updates_ : ndarray of int64, shape (2, n_states, n_actions)
+        How often each entry has learned.
+
+    Examples
+    --------
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> agent = rl.DoubleQLearning(gamma=1.0, learning_rate=0.1, exploration=rl.EpsilonGreedy(0.1))
+    >>> agent = agent.learn("rlsuite/MaximizationBias-v0", episodes=300, seed=7)
+    >>> agent.tables_.shape
+    (2, 3, 10)
+    """
+
+    step: ClassVar[Step] = _double_q_step
+
+    def tables(self, n_states: int, n_actions: int) -> Any:
+        """Make both tables."""
+        shape = (2, n_states, n_actions)
+        return TwoTables(np.full(shape, self.initial_value), np.zeros(shape, dtype=np.int64))
+
+
+@dataclass(eq=False, kw_only=True)
+class DoubleExpectedSarsa(DoubleQLearning):
+    """Double Expected Sarsa: each table learns what the followed policy is worth in the other (S&B2 Exercise 6.13).
+
+    The policy is that of the exploration on the mean of both tables. Where it is greedy, this is double Q-learning
+    with the best action of both tables in place of that of one.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size, in [0, 1]; a schedule per visits counts the updates of the pair in the table that learns.
+    exploration : Exploration
+        The policy that is followed and evaluated, on the mean of both tables.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Mean of both tables.
+    tables_ : ndarray of float64, shape (2, n_states, n_actions)
+        Both tables.
+    updates_ : ndarray of int64, shape (2, n_states, n_actions)
+        How often each entry has learned.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> agent = rl.DoubleExpectedSarsa(gamma=1.0, learning_rate=0.5, exploration=rl.EpsilonGreedy(0.1))
+    >>> agent = agent.learn("CliffWalking-v1", episodes=500, seed=7)
+    >>> bool(agent.episodes_["return"][-100:].mean() > -30)
+    True
+    """
+
+    step: ClassVar[Step] = _double_expected_step
+
+    def scratch(self, n_states: int, n_actions: int) -> Any:
+        """Make room for the probabilities of one state."""
+        return Probabilities(np.zeros(n_actions))

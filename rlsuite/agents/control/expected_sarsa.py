@@ -1,0 +1,87 @@
+"""Expected Sarsa: Sarsa without the luck of the next draw (van Seijen, van Hasselt, Whiteson & Wiering 2009)."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.tabular import TabularAgent
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, chances, choose
+from rlsuite.training.kernels import Step
+
+
+class Probabilities(NamedTuple):
+    """Room for the probabilities of the actions of one state."""
+
+    chances: NDArray[np.float64]  # (n_actions,)
+
+
+@compiled(in_place=True)
+def expected_value(memory: ActionValues, state: int, out: NDArray[np.float64]) -> float:
+    """Return sum_a pi(a | state) Q(state, a) for the policy that the agent follows; pi(. | state) is left in `out`."""
+    chances(memory, state, out)
+    value = 0.0
+    for action in range(out.size):
+        value += out[action] * memory.q[state, action]
+    return value
+
+
+@compiled(in_place=True)
+def _step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q(x, a) <- Q(x, a) + alpha [r + gamma sum_a' pi(a' | x') Q(x', a') - Q(x, a)]."""
+    target = reward
+    if not terminated:
+        target += memory.gamma * expected_value(memory, next_state, memory.scratch.chances)
+    memory.q[state, action] += step_size(memory, state, action) * (target - memory.q[state, action])
+    count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class ExpectedSarsa(TabularAgent):
+    """Expected Sarsa: learns the value of the policy that it follows, averaged over its next action (S&B2 eq. 6.9).
+
+    It moves in the direction in which `Sarsa` moves on average, with less variance, and so bears larger step sizes: in
+    a deterministic environment even 1. It converges where Sarsa does (van Seijen et al. 2009, Theorem 1). Where the
+    policy is greedy it is `QLearning`.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size, in [0, 1].
+    exploration : Exploration
+        The policy that is followed and evaluated.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned action values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> agent = rl.ExpectedSarsa(gamma=1.0, learning_rate=1.0, exploration=rl.EpsilonGreedy(0.1))
+    >>> agent = agent.learn("CliffWalking-v1", episodes=500, seed=7)
+    >>> bool(agent.episodes_["return"][-100:].mean() > -30)
+    True
+    """
+
+    step: ClassVar[Step] = _step
+
+    def scratch(self, n_states: int, n_actions: int) -> Any:
+        """Make room for the probabilities of one state."""
+        return Probabilities(np.zeros(n_actions))

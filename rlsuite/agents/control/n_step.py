@@ -1,0 +1,136 @@
+"""n-step Sarsa: between one step of experience and a whole episode (S&B2 section 7.2)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rlsuite.agents.control.expected_sarsa import expected_value
+from rlsuite.agents.control.window import NStepAgent, first_to_learn, last_to_learn, learn, note_step
+from rlsuite.agents.memory import ActionValues, count
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, choose
+from rlsuite.training.kernels import Step
+
+
+@compiled(in_place=True)
+def _return(memory: ActionValues, tau: int, t: int, future: float) -> float:
+    """G = R_tau+1 + gamma R_tau+2 + ... + gamma^(t-tau) R_t+1 + gamma^(t+1-tau) future."""
+    window = memory.scratch.window
+    total = future
+    for k in range(t, tau - 1, -1):
+        total = window.reward[k % window.n] + memory.gamma * total
+    return total
+
+
+@compiled(in_place=True)
+def _sarsa_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q(S_tau, A_tau) += alpha [R_tau+1 + ... + gamma^(n-1) R_t+1 + gamma^n Q(S_t+1, A_t+1) - Q(S_tau, A_tau)]."""
+    next_action = NO_ACTION if terminated else choose(memory, next_state, rng)
+    t = note_step(memory, state, action, reward)
+    window = memory.scratch.window
+    for tau in range(first_to_learn(window, t), last_to_learn(window, t, terminated or truncated) + 1):
+        future = 0.0 if terminated else memory.q[next_state, next_action]
+        learn(memory, tau, _return(memory, tau, t, future))
+    count(memory, state, action, terminated or truncated)
+    return next_action
+
+
+@compiled(in_place=True)
+def _expected_sarsa_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q(S_tau, A_tau) += alpha [R_tau+1 + ... + gamma^n sum_a pi(a | S_t+1) Q(S_t+1, a) - Q(S_tau, A_tau)]."""
+    over = terminated or truncated
+    t = note_step(memory, state, action, reward)
+    window = memory.scratch.window
+    for tau in range(first_to_learn(window, t), last_to_learn(window, t, over) + 1):
+        future = 0.0 if terminated else expected_value(memory, next_state, window.chances)
+        learn(memory, tau, _return(memory, tau, t, future))
+    count(memory, state, action, over)
+    return NO_ACTION if over else choose(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class NStepSarsa(NStepAgent):
+    """n-step Sarsa: n rewards, and then the value of the pair that is reached (S&B2 eq. 7.4 and 7.5).
+
+    With n = 1 it is `Sarsa`; with an n that no episode reaches, every-visit Monte Carlo control with a constant step
+    size. In between, news of a reward travels n steps at once. Each step costs time in proportion to n.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size, in [0, 1]; a schedule takes its value when the pair is visited, n steps before it learns.
+    exploration : Exploration
+        How actions are chosen while learning.
+    n : int
+        Steps after which a pair learns, at least 1.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned action values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> agent = rl.NStepSarsa(n=4, gamma=1.0, learning_rate=0.2, exploration=rl.EpsilonGreedy(0.1))
+    >>> agent = agent.learn("CliffWalking-v1", episodes=500, seed=7)
+    >>> bool(agent.episodes_["return"][-100:].mean() > -40)
+    True
+    """
+
+    step: ClassVar[Step] = _sarsa_step
+
+
+@dataclass(eq=False, kw_only=True)
+class NStepExpectedSarsa(NStepAgent):
+    """n-step Expected Sarsa: n rewards, and then the expected value of the state that is reached (S&B2 eq. 7.7).
+
+    With n = 1 it is `ExpectedSarsa`.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size, in [0, 1]; a schedule takes its value when the pair is visited, n steps before it learns.
+    exploration : Exploration
+        The policy that is followed and evaluated.
+    n : int
+        Steps after which a pair learns, at least 1.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned action values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> agent = rl.NStepExpectedSarsa(n=4, gamma=1.0, learning_rate=0.2, exploration=rl.EpsilonGreedy(0.1))
+    >>> agent = agent.learn("CliffWalking-v1", episodes=500, seed=7)
+    >>> bool(agent.episodes_["return"][-100:].mean() > -40)
+    True
+    """
+
+    step: ClassVar[Step] = _expected_sarsa_step

@@ -1,0 +1,155 @@
+"""Off-policy Monte Carlo control: learning about the greedy policy from episodes of another one (S&B2 section 5.7).
+
+A return that the behaviour has produced counts as often as the greedy policy would have produced it: its weight W is
+the product of the ratios pi(A | S) / b(A | S) behind the pair, and values are weighted means (weighted importance
+sampling, S&B2 eq. 5.7 and 5.8).
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.tabular import TabularAgent
+from rlsuite.agents.trail import LONGEST, NO_ROOM, Trail, clear, has_room, new_trail, remember
+from rlsuite.checks import whole_number
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, chances, choose, is_legal, max_value
+from rlsuite.schedules import Schedule
+from rlsuite.training.kernels import Begin, Step
+
+
+class Weights(NamedTuple):
+    """How much evidence each value rests on."""
+
+    weights: NDArray[np.float64]  # (n_states, n_actions), the book's C: sum of the weights of all returns
+
+
+class Episode(NamedTuple):
+    """The present episode; the trail's note is the probability with which the behaviour took the action."""
+
+    trail: Trail
+    chances: NDArray[np.float64]  # (n_actions,), room for the probabilities of one state
+    chance: NDArray[np.float64]  # (1,), probability of the action that was chosen last
+
+
+@compiled(in_place=True)
+def _choose_and_note(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+    """Choose by the behaviour b, and note b(A | S) now: b changes with what is learned."""
+    episode = memory.scratch
+    chances(memory, state, episode.chances)
+    action = choose(memory, state, rng)
+    episode.chance[0] = episode.chances[action]
+    return action
+
+
+@compiled(in_place=True)
+def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+    """Forget the last episode, and choose as in all other steps."""
+    clear(memory.scratch.trail)
+    return _choose_and_note(memory, state, rng)
+
+
+@compiled(in_place=True)
+def _is_greedy(memory: ActionValues, state: int, action: int) -> bool:
+    """Whether the target policy takes this action: it takes the first of the best ones."""
+    for other in range(memory.q.shape[1]):
+        if other != action and is_legal(memory, state, other):
+            ahead = memory.q[state, other] - memory.q[state, action]
+            if ahead > 0.0 or (ahead == 0.0 and other < action):
+                return False
+    return True
+
+
+@compiled(in_place=True)
+def _learn(memory: ActionValues, future: float) -> None:
+    """Go back as long as actions are greedy: C += W, Q += (W / C) (G - Q), W <- W / b(A | S)."""
+    trail = memory.scratch.trail
+    weights = memory.learned.weights
+    target = future
+    weight = 1.0
+    for t in range(trail.length[0] - 1, -1, -1):
+        state, action = trail.state[t], trail.action[t]
+        target = trail.reward[t] + memory.gamma * target
+        weights[state, action] += weight
+        memory.q[state, action] += weight / weights[state, action] * (target - memory.q[state, action])
+        # rounding may call an action impossible that a softmax has drawn all the same
+        if trail.note[t] == 0.0 or not _is_greedy(memory, state, action):
+            break
+        weight /= trail.note[t]
+
+
+@compiled(in_place=True)
+def _step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Remember the step and how probable it was; when the episode is over, learn from its greedy end."""
+    trail = memory.scratch.trail
+    if not has_room(trail):
+        return NO_ROOM
+    remember(trail, state, action, reward, memory.scratch.chance[0])
+    over = terminated or truncated
+    if over:
+        _learn(memory, 0.0 if terminated else max_value(memory, next_state))
+    count(memory, state, action, over)
+    return NO_ACTION if over else _choose_and_note(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class OffPolicyMonteCarlo(TabularAgent):
+    """Off-policy Monte Carlo control with weighted importance sampling (S&B2 p. 111).
+
+    Converges to Q* if the behaviour never ceases to try every action, but slowly: it learns from the end of an episode
+    alone, back to the last action that is not greedy. An episode that is merely cut off ends with the best value of
+    the state where it was cut.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    exploration : Exploration
+        The behaviour; it has to take every action now and then.
+    longest_episode : int
+        Steps of an episode that can be remembered; a longer one stops learning with an error.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned values of the greedy policy.
+    weights_ : ndarray of float64, shape (n_states, n_actions)
+        Sum of the weights of the returns that each value is the mean of.
+
+    Examples
+    --------
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> agent = rl.OffPolicyMonteCarlo(gamma=0.9, exploration=rl.RandomActions())
+    >>> agent.learn("rlsuite/GridGoal-v0", episodes=2_000, seed=7).q_.max(axis=1)
+    array([ 81.,  90., 100.,  90., 100.,   0.])
+    """
+
+    begin: ClassVar[Begin] = _begin
+    step: ClassVar[Step] = _step
+
+    learning_rate: float | Schedule = field(init=False, repr=False, default=1.0)
+    longest_episode: int = LONGEST
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.longest_episode = whole_number("longest_episode", self.longest_episode)
+
+    def tables(self, n_states: int, n_actions: int) -> Any:
+        """Make the sums of weights."""
+        return Weights(np.zeros((n_states, n_actions)))
+
+    def scratch(self, n_states: int, n_actions: int) -> Any:
+        """Make an empty trail."""
+        return Episode(new_trail(self.longest_episode), np.zeros(n_actions), np.zeros(1))

@@ -1,0 +1,40 @@
+"""The policies that a rule may learn about while the agent follows its exploration."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.compilation import Compiled, compiled
+from rlsuite.errors import ParameterError, unknown
+from rlsuite.exploration import chances, own_value, spread_over_best
+
+TargetPolicy = Compiled[[Any, int, NDArray[np.float64]], None]
+
+
+@compiled(in_place=True)
+def greedy_chances(memory: Any, state: int, out: NDArray[np.float64]) -> None:
+    """Fill in the probabilities of the greedy policy: equal ones for all best actions."""
+    spread_over_best(own_value, memory, state, 0.0, out)
+
+
+TARGET_POLICIES: dict[str, TargetPolicy] = {"greedy": greedy_chances, "behaviour": chances}
+"""By the name it has in a constructor: the policy that is best now, or the one that is followed."""
+
+
+def check_target_policy(name: str, value: Any) -> str:
+    """Return `value` if it names a target policy.
+
+    Raises
+    ------
+    ParameterError
+        If it does not.
+
+    Examples
+    --------
+    >>> check_target_policy("target_policy", "greedy")
+    'greedy'
+    """
+    if not isinstance(value, str) or value not in TARGET_POLICIES:
+        raise ParameterError(f"{name}: " + unknown("target policy", str(value), TARGET_POLICIES))
+    return value

@@ -1,0 +1,114 @@
+"""The last n steps of an episode, for the n-step methods of S&B2 chapter 7.
+
+The pair of time tau learns at time tau + n, from the n rewards that followed it and from what the table says of the
+state then; when an episode is over, all pairs that still wait learn from what there is. A step size belongs to the
+visit of the pair, so it is noted then: a schedule per visits gives the k-th visit of a pair the k-th value.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.memory import ActionValues, step_size
+from rlsuite.agents.tabular import TabularAgent
+from rlsuite.checks import whole_number
+from rlsuite.compilation import compiled
+from rlsuite.exploration import choose
+from rlsuite.training.kernels import Begin
+
+
+class Window(NamedTuple):
+    """A ring of n steps: time t of the episode is at entry t % n."""
+
+    state: NDArray[np.int64]  # (n,)
+    action: NDArray[np.int64]  # (n,)
+    reward: NDArray[np.float64]  # (n,), the reward that followed
+    step_size: NDArray[np.float64]  # (n,)
+    length: NDArray[np.int64]  # (1,), steps of the episode so far
+    n: int
+    chances: NDArray[np.float64]  # (n_actions,), room for the probabilities of one state
+
+
+def new_window(n: int, n_actions: int) -> Window:
+    """Make an empty window."""
+    states, actions = (np.zeros(n, dtype=np.int64) for _ in range(2))
+    return Window(states, actions, np.zeros(n), np.zeros(n), np.zeros(1, dtype=np.int64), n, np.zeros(n_actions))
+
+
+@compiled(in_place=True)
+def begin_window(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+    """Forget the last episode, and choose as in all other steps."""
+    memory.scratch.window.length[0] = 0
+    return choose(memory, state, rng)
+
+
+@compiled(in_place=True)
+def note_step(memory: ActionValues, state: int, action: int, reward: float) -> int:
+    """Write down a step and the step size of its pair; return its time t."""
+    window = memory.scratch.window
+    t = window.length[0]
+    entry = t % window.n
+    window.state[entry] = state
+    window.action[entry] = action
+    window.reward[entry] = reward
+    window.step_size[entry] = step_size(memory, state, action)
+    window.length[0] = t + 1
+    return t
+
+
+@compiled(in_place=True)
+def first_to_learn(window: Window, t: int) -> int:
+    """Time tau of the first pair that learns after step t: tau = t - n + 1, or 0 in the first n steps."""
+    return max(t - window.n + 1, 0)
+
+
+@compiled(in_place=True)
+def last_to_learn(window: Window, t: int, over: bool) -> int:
+    """Time of the last pair that learns after step t: tau alone, if there is one, or all that wait at the end."""
+    return t if over else t - window.n + 1
+
+
+@compiled(in_place=True)
+def learn(memory: ActionValues, tau: int, target: float) -> None:
+    """Q(S_tau, A_tau) <- Q(S_tau, A_tau) + alpha [G - Q(S_tau, A_tau)]."""
+    window = memory.scratch.window
+    entry = tau % window.n
+    state, action = window.state[entry], window.action[entry]
+    memory.q[state, action] += window.step_size[entry] * (target - memory.q[state, action])
+
+
+class Recent(NamedTuple):
+    """The scratch of a rule that needs the window alone."""
+
+    window: Window
+
+
+@dataclass(eq=False, kw_only=True)
+class NStepAgent(TabularAgent):
+    """Base of the n-step methods.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size, in [0, 1].
+    exploration : Exploration
+        How actions are chosen while learning.
+    n : int
+        Steps after which a pair learns, at least 1.
+    """
+
+    begin: ClassVar[Begin] = begin_window
+
+    n: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.n = whole_number("n", self.n)
+
+    def scratch(self, n_states: int, n_actions: int) -> Any:
+        """Make an empty window."""
+        return Recent(new_window(self.n, n_actions))
