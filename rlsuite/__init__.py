@@ -19,8 +19,15 @@ __version__ = "0.1.0"
 
 _HOME = {
     "rlsuite.agents": (
-        "ActionValues Agent DeterministicQLearning Predictor QLearning SampleAverage Sarsa StateValues TD TabularAgent "
-        "count count_state follow load step_size value_step_size"
+        "ActionValues ActorCritic ActorCriticLambda Agent BatchMonteCarlo BatchTD DelayedQLearning "
+        "DeterministicQLearning DifferentialSarsa DiscountedUCB DoubleExpectedSarsa DoubleQLearning DynaQ DynaQPlus "
+        "EXP3 EveryVisitMonteCarlo ExpectedSarsa ExploreThenCommit FirstVisitMonteCarlo GradientBandit KLUCB "
+        "KLUCBNormal LinUCB LinearThompson MOSS MonteCarloControl MonteCarloExploringStarts NStepExpectedSarsa "
+        "NStepQSigma NStepSarsa NStepTD NStepTreeBackup NaiveQLambda OffPolicyMonteCarlo OfflineLambdaReturn "
+        "PengQLambda PosteriorSampling Predictor PrioritizedSweeping QLearning RLearning RMax SampleAverage Sarsa "
+        "SarsaLambda SlidingWindowUCB SpeedyQLearning StateValues SuccessiveElimination TD TDLambda TabularAgent "
+        "ThompsonBernoulli ThompsonNormal ThompsonNormalGamma TrueOnlineSarsaLambda TrueOnlineTDLambda UCB1 UCBV "
+        "UCRL2 WatkinsQLambda count count_state follow load step_size value_step_size"
     ),
     "rlsuite.compilation": "compiled",
     "rlsuite.environment": "TabularEnv",
@@ -51,16 +58,67 @@ if TYPE_CHECKING:
     from rlsuite import rendering as rendering
     from rlsuite import testing as testing
     from rlsuite import training as training
+    from rlsuite.agents import EXP3 as EXP3
+    from rlsuite.agents import KLUCB as KLUCB
+    from rlsuite.agents import MOSS as MOSS
     from rlsuite.agents import TD as TD
+    from rlsuite.agents import UCB1 as UCB1
+    from rlsuite.agents import UCBV as UCBV
+    from rlsuite.agents import UCRL2 as UCRL2
     from rlsuite.agents import ActionValues as ActionValues
+    from rlsuite.agents import ActorCritic as ActorCritic
+    from rlsuite.agents import ActorCriticLambda as ActorCriticLambda
     from rlsuite.agents import Agent as Agent
+    from rlsuite.agents import BatchMonteCarlo as BatchMonteCarlo
+    from rlsuite.agents import BatchTD as BatchTD
+    from rlsuite.agents import DelayedQLearning as DelayedQLearning
     from rlsuite.agents import DeterministicQLearning as DeterministicQLearning
+    from rlsuite.agents import DifferentialSarsa as DifferentialSarsa
+    from rlsuite.agents import DiscountedUCB as DiscountedUCB
+    from rlsuite.agents import DoubleExpectedSarsa as DoubleExpectedSarsa
+    from rlsuite.agents import DoubleQLearning as DoubleQLearning
+    from rlsuite.agents import DynaQ as DynaQ
+    from rlsuite.agents import DynaQPlus as DynaQPlus
+    from rlsuite.agents import EveryVisitMonteCarlo as EveryVisitMonteCarlo
+    from rlsuite.agents import ExpectedSarsa as ExpectedSarsa
+    from rlsuite.agents import ExploreThenCommit as ExploreThenCommit
+    from rlsuite.agents import FirstVisitMonteCarlo as FirstVisitMonteCarlo
+    from rlsuite.agents import GradientBandit as GradientBandit
+    from rlsuite.agents import KLUCBNormal as KLUCBNormal
+    from rlsuite.agents import LinearThompson as LinearThompson
+    from rlsuite.agents import LinUCB as LinUCB
+    from rlsuite.agents import MonteCarloControl as MonteCarloControl
+    from rlsuite.agents import MonteCarloExploringStarts as MonteCarloExploringStarts
+    from rlsuite.agents import NaiveQLambda as NaiveQLambda
+    from rlsuite.agents import NStepExpectedSarsa as NStepExpectedSarsa
+    from rlsuite.agents import NStepQSigma as NStepQSigma
+    from rlsuite.agents import NStepSarsa as NStepSarsa
+    from rlsuite.agents import NStepTD as NStepTD
+    from rlsuite.agents import NStepTreeBackup as NStepTreeBackup
+    from rlsuite.agents import OfflineLambdaReturn as OfflineLambdaReturn
+    from rlsuite.agents import OffPolicyMonteCarlo as OffPolicyMonteCarlo
+    from rlsuite.agents import PengQLambda as PengQLambda
+    from rlsuite.agents import PosteriorSampling as PosteriorSampling
     from rlsuite.agents import Predictor as Predictor
+    from rlsuite.agents import PrioritizedSweeping as PrioritizedSweeping
     from rlsuite.agents import QLearning as QLearning
+    from rlsuite.agents import RLearning as RLearning
+    from rlsuite.agents import RMax as RMax
     from rlsuite.agents import SampleAverage as SampleAverage
     from rlsuite.agents import Sarsa as Sarsa
+    from rlsuite.agents import SarsaLambda as SarsaLambda
+    from rlsuite.agents import SlidingWindowUCB as SlidingWindowUCB
+    from rlsuite.agents import SpeedyQLearning as SpeedyQLearning
     from rlsuite.agents import StateValues as StateValues
+    from rlsuite.agents import SuccessiveElimination as SuccessiveElimination
     from rlsuite.agents import TabularAgent as TabularAgent
+    from rlsuite.agents import TDLambda as TDLambda
+    from rlsuite.agents import ThompsonBernoulli as ThompsonBernoulli
+    from rlsuite.agents import ThompsonNormal as ThompsonNormal
+    from rlsuite.agents import ThompsonNormalGamma as ThompsonNormalGamma
+    from rlsuite.agents import TrueOnlineSarsaLambda as TrueOnlineSarsaLambda
+    from rlsuite.agents import TrueOnlineTDLambda as TrueOnlineTDLambda
+    from rlsuite.agents import WatkinsQLambda as WatkinsQLambda
     from rlsuite.agents import count as count
     from rlsuite.agents import count_state as count_state
     from rlsuite.agents import follow as follow

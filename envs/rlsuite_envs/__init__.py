@@ -35,8 +35,13 @@ TIME_LIMITS = {
     "GridWorld-v0": 1_000,
     "CliffWalk-v0": 1_000,
     "WindyGrid-v0": 2_000,
-    # Practically none: the walk of 19 states takes 100 steps on average.
+    # Practically none: the walk of 19 states takes 100 steps on average, the first way through a maze a thousand.
     "RandomWalk-v0": 10_000,
+    "ChangingMaze-v0": 10_000,
+    # An episode has one or two steps ...
+    "MaximizationBias-v0": 10,
+    # ... or as many as it takes cards to have 21.
+    "Blackjack-v0": 100,
     # Endless tasks: as many steps as the papers count the reward of ...
     "Chain-v0": 1_000,
     "RiverSwim-v0": 5_000,

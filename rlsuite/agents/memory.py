@@ -38,7 +38,7 @@ def step_size(memory: ActionValues, state: int, action: int) -> float:
 
 
 @compiled(in_place=True)
-def count(memory: ActionValues, state: int, action: int, over: bool) -> None:
+def count(memory: Any, state: int, action: int, over: bool) -> None:
     """Count this step, and this episode if it is over; every rule calls it once a step."""
     memory.visits[state, action] += 1
     memory.clock[STEPS] += 1

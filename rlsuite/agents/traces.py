@@ -60,7 +60,10 @@ MARKS: dict[str, Mark] = {"accumulating": accumulating, "replacing": replacing, 
 
 @compiled(in_place=True)
 def mark(traces: Traces, entry: int, by: Mark, step_size: float) -> None:
-    """Visit an entry: its trace becomes ``by(trace, step_size)``."""
+    """Visit an entry: its trace becomes ``by(trace, step_size)``.
+
+    One that becomes 0 is not to be visited again before `learn_and_fade`, which takes it off the list.
+    """
     if traces.trace[entry] == 0.0:
         traces.listed[traces.n_listed[0]] = entry
         traces.n_listed[0] += 1

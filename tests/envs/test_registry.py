@@ -42,6 +42,10 @@ OTHER_VALUES = {
     "drift": 0.1,
     "accuracy": 0.7,
     "window": 2,
+    "changed": True,
+    "n_actions": 4,
+    "mean": 0.5,
+    "dealer_sticks_on": 16,
     "gamma": 0.5,
 }
 

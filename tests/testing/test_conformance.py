@@ -7,16 +7,37 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.agents.description import agent_classes
+from rlsuite.agents.storage import learned_arrays
 from rlsuite.errors import ConformanceError
 from rlsuite.exploration import NO_ACTION
 from rlsuite.testing import agent_checks, check_agent
 
+LOOPS = ("compiled", "stepwise")
 OURS = sorted(name for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite."))
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_agent_of_ours_conforms(name):
     check_agent(agent_classes()[name]())
+
+
+TABLES = ("CliffWalking-v1", "FrozenLake-v1", "Taxi-v4")
+TOO_LARGE = {("PosteriorSampling", "Taxi-v4")}
+"""Worlds of 500 x 6 x 501 probabilities are drawn and solved again and again: an hour, for nothing new."""
+
+
+@pytest.mark.parametrize(
+    ("name", "env"), [(name, env) for name in OURS for env in TABLES if (name, env) not in TOO_LARGE]
+)
+def test_both_loops_agree_on_the_tables_of_gymnasium(name, env):
+    compiled, stepwise = (agent_classes()[name]().learn(env, steps=400, seed=5, loop=loop) for loop in LOOPS)
+    assert (compiled.record_.loop, stepwise.record_.loop) == LOOPS
+    one, other = learned_arrays(compiled.memory_), learned_arrays(stepwise.memory_)
+    assert one.keys() == other.keys()
+    for field, values in one.items():
+        assert values.tobytes() == other[field].tobytes(), field
+    assert compiled.episodes_.tobytes() == stepwise.episodes_.tobytes()
+    assert compiled.record_.cumulative_reward.tobytes() == stepwise.record_.cumulative_reward.tobytes()
 
 
 EXPLORATIONS = [

@@ -1,0 +1,257 @@
+"""Actor and critic: a policy that is moved towards what turned out better than its critic expected.
+
+The actor has a preference h for each pair of state and action, and acts by their softmax pi; the critic has a value v
+for each state. The error of the critic, delta = r + gamma v(x') - v(x), says whether an action was better than the
+policy is on the average, and delta grad ln pi(a | x) is a sample of the direction in which the policy improves fastest
+(policy gradient theorem, S&B2 section 13.2). For a table the gradient is 1{b = a} - pi(b | x) with respect to h(x, b).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.agents.agent import Agent
+from rlsuite.agents.memory import count
+from rlsuite.checks import finite_number
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, Legality, is_legal
+from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule, rate_now
+from rlsuite.training.kernels import Begin, Step
+
+
+class ActorCriticMemory(NamedTuple):
+    """Preferences and values, and all that it takes to act by the ones and to improve both."""
+
+    preference: NDArray[np.float64]  # (n_states, n_actions)
+    value: NDArray[np.float64]  # (n_states,)
+    visits: NDArray[np.int64]  # (n_states, n_actions), how often each pair was taken
+    legal: NDArray[np.bool_]  # (n_states, n_actions)
+    legality: Legality  # how `legal` is looked up
+    clock: NDArray[np.int64]  # (2,), [steps, episodes] learned from
+    gamma: float
+    actor_rate: Rate
+    critic_rate: Rate
+    scratch: Any
+
+
+class Present(NamedTuple):
+    """What the rule keeps of the present episode."""
+
+    discount: NDArray[np.float64]  # (1,), gamma to the power of the steps so far
+    pi: NDArray[np.float64]  # (n_actions,), room for the probabilities of one state
+
+
+@compiled(in_place=True)
+def probabilities(memory: ActorCriticMemory, state: int, out: NDArray[np.float64]) -> None:
+    """pi(a | x) = exp h(x, a) / sum_b exp h(x, b) over the legal actions; 0 for the others (S&B2 eq. 13.2)."""
+    top = -np.inf
+    for action in range(out.size):
+        if is_legal(memory, state, action):
+            top = max(top, memory.preference[state, action])
+    total = 0.0
+    for action in range(out.size):
+        out[action] = 0.0
+        if is_legal(memory, state, action):
+            out[action] = math.exp(memory.preference[state, action] - top)
+            total += out[action]
+    for action in range(out.size):
+        out[action] /= total
+
+
+@compiled(in_place=True)
+def draw(memory: ActorCriticMemory, state: int, rng: np.random.Generator) -> int:
+    """Draw an action of the policy."""
+    pi = memory.scratch.pi
+    probabilities(memory, state, pi)
+    remaining = rng.random()
+    choice = NO_ACTION
+    for action in range(pi.size):
+        if pi[action] > 0.0:
+            choice = action
+            remaining -= pi[action]
+            if remaining < 0.0:
+                break
+    return choice
+
+
+@compiled(in_place=True)
+def actor_step_size(memory: ActorCriticMemory, state: int, action: int) -> float:
+    """Step size of the preferences now; a schedule per visits counts those of the pair."""
+    return rate_now(memory.actor_rate, memory.clock, memory.visits[state, action])
+
+
+@compiled(in_place=True)
+def critic_step_size(memory: ActorCriticMemory, state: int) -> float:
+    """Step size of the values now; a schedule per visits counts those of the state."""
+    visits = 0
+    if memory.critic_rate.unit == VISITS:
+        for action in range(memory.visits.shape[1]):
+            visits += memory.visits[state, action]
+    return rate_now(memory.critic_rate, memory.clock, visits)
+
+
+@compiled(in_place=True)
+def _begin(memory: ActorCriticMemory, state: int, rng: np.random.Generator) -> int:
+    """Begin to discount, and draw the first action."""
+    memory.scratch.discount[0] = 1.0
+    return draw(memory, state, rng)
+
+
+@compiled(in_place=True)
+def _step(
+    memory: Any,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Teach both: v(x) += alpha_w delta, and h(x, b) += alpha_h delta gamma^t (1{b = a} - pi(b | x)) for all b."""
+    discount, pi = memory.scratch
+    target = reward if terminated else reward + memory.gamma * memory.value[next_state]
+    error = target - memory.value[state]
+    probabilities(memory, state, pi)
+    push = actor_step_size(memory, state, action) * error
+    for other in range(pi.size):
+        memory.preference[state, other] += push * (discount[0] * ((other == action) - pi[other]))
+    memory.value[state] += critic_step_size(memory, state) * error
+    discount[0] *= memory.gamma
+    count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated or truncated else draw(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class ActorCriticAgent(Agent):
+    """Base of the agents with preferences and state values.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    actor_rate : float or Schedule
+        Step size of the preferences, at least 0.
+    critic_rate : float or Schedule
+        Step size of the values, in [0, 1].
+    initial_value : float
+        What every state is worth before it is visited.
+    """
+
+    actor_rate: float | Schedule = 0.1
+    critic_rate: float | Schedule = 0.1
+    initial_value: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_schedule("actor_rate", self.actor_rate, 0.0, math.inf)
+        as_schedule("critic_rate", self.critic_rate, 0.0, 1.0)
+        self.initial_value = finite_number("initial_value", self.initial_value)
+
+    def scratch(self, n_states: int, n_actions: int) -> Any:
+        """Make the memory's ``scratch``, which has at least the fields of `Present`."""
+        return Present(np.ones(1), np.zeros(n_actions))
+
+    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> ActorCriticMemory:
+        """Make equal preferences and initial values."""
+        return ActorCriticMemory(
+            preference=np.zeros(legal.shape),
+            value=np.where(legal.any(axis=1), self.initial_value, 0.0),
+            visits=np.zeros(legal.shape, dtype=np.int64),
+            legal=legal,
+            legality=legality,
+            clock=np.zeros(2, dtype=np.int64),
+            gamma=self.gamma,
+            actor_rate=as_schedule("actor_rate", self.actor_rate, 0.0, math.inf).rate,
+            critic_rate=as_schedule("critic_rate", self.critic_rate, 0.0, 1.0).rate,
+            scratch=self.scratch(*legal.shape),
+        )
+
+    def policy(self) -> NDArray[np.float64]:
+        """The softmax of the preferences, shape (n_states, n_actions): probabilities, 0 at ends."""
+        known: ActorCriticMemory = self.memory_
+        masked: NDArray[np.float64] = np.where(known.legal, known.preference, -np.inf)
+        highest: NDArray[np.float64] = masked.max(
+            axis=1, keepdims=True, initial=-np.finfo(np.float64).max
+        )  # finite at an end too
+        weights: NDArray[np.float64] = np.exp(masked - highest)
+        return weights / np.where(known.legal.any(axis=1, keepdims=True), weights.sum(axis=1, keepdims=True), 1.0)
+
+    def best_actions(self, state: int) -> NDArray[np.int64]:
+        """The most probable actions of one state (counted from 0), in ascending order; none at an end."""
+        known: ActorCriticMemory = self.memory_
+        legal = np.flatnonzero(known.legal[state])
+        preferences = known.preference[state, legal]
+        return legal[preferences == preferences.max(initial=-np.inf)]
+
+    def act(self, observation: int) -> int:
+        """Draw an action of the policy learned so far, which may need its chances: it is the best *random* policy.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If the observation is out of range.
+        """
+        policy = self.policy()
+        first = self.first_observation_
+        index = int(observation) - first
+        if not 0 <= index < len(policy):
+            raise errors.ParameterError(f"observation {observation!r} is not in {first}..{first + len(policy) - 1}")
+        if not policy[index].any():
+            raise errors.ParameterError(f"observation {observation!r} is an end: no action is legal there")
+        reached: NDArray[np.float64] = np.cumsum(policy[index])
+        return int((reached <= self.generator_.random() * reached[-1]).sum()) + self.first_action_
+
+
+@dataclass(eq=False, kw_only=True)
+class ActorCritic(ActorCriticAgent):
+    """One-step actor-critic with a softmax of preferences (S&B2 section 13.5, the boxed algorithm for a table).
+
+    Climbs the value of the start. With vanishing step sizes, that of the critic much the larger one, it converges to
+    where no small change of the policy helps (Konda & Tsitsiklis 2000). It explores because its policy is random, and
+    less and less: a large `actor_rate` may end that too early.
+
+    For episodes: the factor gamma^t of the book makes late steps count little, so that on a task without end, and
+    with gamma < 1, the actor comes to rest.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    actor_rate : float or Schedule
+        Step size of the preferences (the book's alpha theta), at least 0.
+    critic_rate : float or Schedule
+        Step size of the values (the book's alpha w), in [0, 1]; larger than that of the actor as a rule.
+    initial_value : float
+        What every state is worth before it is visited.
+
+    Attributes
+    ----------
+    preference_ : ndarray of float64, shape (n_states, n_actions)
+        Learned preferences; only their differences within a state count.
+    value_ : ndarray of float64, shape (n_states,)
+        Learned state values.
+    visits_ : ndarray of int64, shape (n_states, n_actions)
+        How often each pair was taken.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> agent = rl.ActorCritic(gamma=0.9, actor_rate=0.05).learn("rlsuite/GridGoal-v0", episodes=2_000, seed=7)
+    >>> bool(agent.value_[0] > 75), agent.policy()[2].round(1).tolist()
+    (True, [0.0, 0.0, 1.0, 0.0])
+    """
+
+    begin: ClassVar[Begin] = _begin
+    step: ClassVar[Step] = _step

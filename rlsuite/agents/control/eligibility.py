@@ -1,0 +1,74 @@
+"""What the agents with eligibility traces share: the traces of all pairs, and what an error does to them.
+
+An error says how much better or worse than expected a step was. Not the last pair of state and action alone answers
+for it, but all that led there, each in proportion to its trace; `credit` lets them learn, and fade.
+
+The traces hold step sizes (see `rlsuite.agents.traces`). With the step size of the pair just taken for all of them,
+what Peng's Q(lambda) tends to would depend on how often each pair is visited.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.tabular import TabularAgent
+from rlsuite.agents.traces import MARKS, Mark, Traces, check_marks, forget, learn_and_fade, mark, new_traces
+from rlsuite.checks import fraction
+from rlsuite.compilation import compiled
+from rlsuite.exploration import choose
+from rlsuite.training.kernels import Begin
+
+
+class Eligibility(NamedTuple):
+    """The traces of the present episode."""
+
+    traces: Traces  # of n_states * n_actions pairs, step sizes included
+    visit: Mark  # what a visit does to a trace
+    lambda_: float
+
+
+@compiled(in_place=True)
+def begin_eligible(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+    """Forget all traces, which may be those of an episode that was given up, and choose the first action."""
+    forget(memory.scratch.traces)
+    return choose(memory, state, rng)
+
+
+@compiled(in_place=True)
+def credit(memory: ActionValues, state: int, action: int, step_size: float, error: float) -> None:
+    """Visit (s, a); Q <- Q + delta e for all eligible pairs; e <- gamma lambda e."""
+    eligible = memory.scratch
+    mark(eligible.traces, state * memory.q.shape[1] + action, eligible.visit, step_size)
+    table = memory.q.reshape(memory.q.size)
+    learn_and_fade(eligible.traces, table, error, memory.gamma * eligible.lambda_)
+
+
+@dataclass(eq=False, kw_only=True)
+class EligibilityAgent(TabularAgent):
+    """Base of the agents with eligibility traces.
+
+    Parameters
+    ----------
+    lambda_ : float
+        How slowly the traces fade beside the discount, in [0, 1]: 0 is learning from one step, 1 from whole episodes.
+    traces : {"accumulating", "replacing", "dutch"}
+        What a visit does to a trace e: e + alpha, alpha, or (1 - alpha) e + alpha.
+    gamma, exploration, learning_rate, initial_value
+        As for `TabularAgent`.
+    """
+
+    begin: ClassVar[Begin] = begin_eligible
+
+    lambda_: float = 0.9
+    traces: str = "accumulating"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.lambda_ = fraction("lambda_", self.lambda_)
+        self.traces = check_marks("traces", self.traces)
+
+    def scratch(self, n_states: int, n_actions: int) -> Eligibility:
+        """Make the traces of all pairs, none of them eligible."""
+        return Eligibility(new_traces(n_states * n_actions), MARKS[self.traces], self.lambda_)

@@ -1,0 +1,208 @@
+"""Q(lambda): Q-learning whose errors reach back along the way that led to them; three answers to one question.
+
+Q-learning asks what the *best* way on is worth, but the way that was taken on holds exploring actions too. How far
+back may an error reach then? Watkins (1989): to the last action that was not greedy. Peng & Williams (1996): as far
+as it goes, and the errors are those of the state values, max Q, from one state to the next. The naive way: as far as
+it goes, and never mind.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from rlsuite.agents.control.eligibility import EligibilityAgent, credit
+from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.traces import forget, learn_and_fade, mark
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, choose, max_value
+from rlsuite.training.kernels import Step
+
+
+@compiled(in_place=True)
+def _naive_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q <- Q + delta e and e <- gamma lambda e, where delta = r + gamma max_a' Q(x', a') - Q(x, a)."""
+    target = reward if terminated else reward + memory.gamma * max_value(memory, next_state)
+    credit(memory, state, action, step_size(memory, state, action), target - memory.q[state, action])
+    count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@compiled(in_place=True)
+def _watkins_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Learn as the naive rule does; e <- 0 if the next action is not greedy."""
+    next_action = _naive_step(memory, state, action, reward, next_state, terminated, truncated, rng)
+    if next_action != NO_ACTION and memory.q[next_state, next_action] < max_value(memory, next_state):
+        forget(memory.scratch.traces)
+    return next_action
+
+
+@compiled(in_place=True)
+def _peng_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q <- Q + (r + gamma V(x') - V(x)) e and Q(x, a) <- Q(x, a) + alpha (r + gamma V(x') - Q(x, a)), V = max_a Q.
+
+    The first is for the pairs before this one, whose traces have faded since; the second is for this one, which is
+    eligible from then on.
+    """
+    target = reward if terminated else reward + memory.gamma * max_value(memory, next_state)
+    error_of_action = target - memory.q[state, action]
+    error_of_state = target - max_value(memory, state)
+    alpha = step_size(memory, state, action)
+    traces, visit, lambda_ = memory.scratch
+    decay = memory.gamma * lambda_
+    learn_and_fade(traces, memory.q.reshape(memory.q.size), error_of_state * decay, decay)
+    memory.q[state, action] += alpha * error_of_action
+    mark(traces, state * memory.q.shape[1] + action, visit, alpha)
+    count(memory, state, action, terminated or truncated)
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class WatkinsQLambda(EligibilityAgent):
+    """Watkins' Q(lambda): actions that are not greedy cut the traces (Watkins 1989; Sutton & Barto 1998, section 7.6).
+
+    Learns of the greedy policy only, whatever else is tried, and converges to Q* as `QLearning` does (Munos et al.
+    2016). The price: while much is explored, traces are short. With ``lambda_=0`` it is `QLearning`, to the last bit.
+    The cost of a step does not grow with the size of the table.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    exploration : Exploration
+        How actions are chosen while learning; see `rlsuite.exploration`.
+    learning_rate : float or Schedule
+        Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
+    lambda_ : float
+        How slowly the traces fade beside the discount, in [0, 1].
+    traces : {"accumulating", "replacing", "dutch"}
+        What a visit does to a trace e, which includes the step size: e + alpha, alpha, or (1 - alpha) e + alpha.
+    initial_value : float
+        What every action is worth before it is tried.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned action values.
+
+    Examples
+    --------
+    Three episodes of a deterministic grid tell the greedy way to the goal, where `QLearning` has told its end:
+
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> for kind in (rl.WatkinsQLambda, rl.QLearning):
+    ...     agent = kind(gamma=0.9, learning_rate=0.5, exploration=rl.EpsilonGreedy(0.2))
+    ...     print((agent.learn("rlsuite/GridGoal-v0", episodes=3, seed=7).q_.max(axis=1) > 0).sum())
+    5
+    3
+    """
+
+    step: ClassVar[Step] = _watkins_step
+
+
+@dataclass(eq=False, kw_only=True)
+class NaiveQLambda(EligibilityAgent):
+    """Naive Q(lambda): traces are never cut (Sutton & Barto 1998, section 7.6).
+
+    Errors reach back across exploring actions. At Q* all errors are 0 in the mean, whatever is tried, and the values
+    tend to Q* while lambda < (1 - gamma) / (2 gamma). With a larger one, and a behaviour far from greedy, they may
+    grow without bound (Harutyunyan et al. 2016). With ``lambda_=0`` it is `QLearning`, to the last bit.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    exploration : Exploration
+        How actions are chosen while learning; see `rlsuite.exploration`.
+    learning_rate : float or Schedule
+        Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
+    lambda_ : float
+        How slowly the traces fade beside the discount, in [0, 1].
+    traces : {"accumulating", "replacing", "dutch"}
+        What a visit does to a trace e, which includes the step size: e + alpha, alpha, or (1 - alpha) e + alpha.
+    initial_value : float
+        What every action is worth before it is tried.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned action values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> agent = rl.NaiveQLambda(gamma=0.9, learning_rate=0.5, exploration=rl.EpsilonGreedy(0.2))
+    >>> agent.learn("rlsuite/GridGoal-v0", episodes=200, seed=7).policy()[1].argmax() in (1, 2)
+    True
+    """
+
+    step: ClassVar[Step] = _naive_step
+
+
+@dataclass(eq=False, kw_only=True)
+class PengQLambda(EligibilityAgent):
+    """Peng's Q(lambda): the lambda-return of n-step returns that end in a maximum (Peng & Williams 1996).
+
+    This is the Q^lambda of the lecture notes (section 9.2.2): values move towards
+    ``r_t + gamma [(1 - lambda) max_a Q(x_t+1, a) + lambda Q^lambda(x_t+1, a_t+1)]``. These rewards are those of the
+    policy that is followed: while that explores at a constant rate, the values tend to something between Q of that
+    policy and Q*; they tend to Q* if it becomes greedy (Kozuno et al. 2021). With ``lambda_=0`` it is `QLearning`, to
+    the last bit.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    exploration : Exploration
+        How actions are chosen while learning; see `rlsuite.exploration`.
+    learning_rate : float or Schedule
+        Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
+    lambda_ : float
+        How slowly the traces fade beside the discount, in [0, 1].
+    initial_value : float
+        What every action is worth before it is tried.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned action values.
+
+    Examples
+    --------
+    The first episode that goes straight to the goal, with lambda = 1/2, beside 0, 0, 100 of one-step learning:
+
+    >>> import numpy as np, rlsuite as rl
+    >>> way = rl.MDP.from_successors([[1], [2], [3], [None]], [[0], [0], [100], [0]], gamma=0.9, start=0)
+    >>> rl.PengQLambda(gamma=0.9, learning_rate=1.0, lambda_=0.5).learn(way.to_env(), episodes=1, seed=7).q_.ravel()
+    array([ 20.25,  45.  , 100.  ,   0.  ])
+    """
+
+    traces: str = field(init=False, repr=False, default="accumulating")
+    step: ClassVar[Step] = _peng_step

@@ -1,0 +1,83 @@
+"""Sarsa(lambda): Sarsa whose errors reach back along the way that led to them (Rummery & Niranjan 1994)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rlsuite.agents.control.eligibility import EligibilityAgent, credit
+from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, choose
+from rlsuite.training.kernels import Step
+
+
+@compiled(in_place=True)
+def _step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q <- Q + delta e and e <- gamma lambda e, where delta = r + gamma Q(x', a') - Q(x, a).
+
+    An episode that is merely cut off has a future: its a' is chosen too, for the sake of its value.
+    """
+    next_action = NO_ACTION if terminated else choose(memory, next_state, rng)
+    target = reward if terminated else reward + memory.gamma * memory.q[next_state, next_action]
+    credit(memory, state, action, step_size(memory, state, action), target - memory.q[state, action])
+    count(memory, state, action, terminated or truncated)
+    return next_action
+
+
+@dataclass(eq=False, kw_only=True)
+class SarsaLambda(EligibilityAgent):
+    """Sarsa with eligibility traces (S&B2 section 12.7, for a table).
+
+    One reward changes the values of all pairs that led to it, the recent ones most: where rewards are rare this saves
+    most of the episodes that Sarsa needs. The cost of a step grows with 1 / (1 - gamma lambda), as that many pairs
+    are eligible, and not with the size of the table. With ``lambda_=0`` it is `Sarsa`, to the last bit.
+
+    A pair that is visited again while it is eligible may learn too much from accumulating traces: with many of such
+    visits and a large step size the values diverge. Replacing and dutch traces prevent that; `TrueOnlineSarsaLambda`
+    follows the lambda-return exactly.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    exploration : Exploration
+        How actions are chosen while learning; see `rlsuite.exploration`.
+    learning_rate : float or Schedule
+        Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
+    lambda_ : float
+        How slowly the traces fade beside the discount, in [0, 1].
+    traces : {"accumulating", "replacing", "dutch"}
+        What a visit does to a trace e, which includes the step size: e + alpha, alpha (Singh & Sutton 1996), or
+        (1 - alpha) e + alpha (S&B2 eq. 12.11).
+    initial_value : float
+        What every action is worth before it is tried.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned action values.
+
+    Examples
+    --------
+    Thirty episodes in the windy grid, where nothing is learned before the goal is found:
+
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> for lambda_ in (0.0, 0.9):
+    ...     agent = rl.SarsaLambda(gamma=1.0, learning_rate=0.1, lambda_=lambda_, traces="replacing")
+    ...     agent = agent.learn("rlsuite/WindyGrid-v0", episodes=30, seed=7)
+    ...     print("last episode under 100 steps:", bool(agent.episodes_["length"][-1] < 100))
+    last episode under 100 steps: False
+    last episode under 100 steps: True
+    """
+
+    step: ClassVar[Step] = _step

@@ -1,0 +1,112 @@
+"""True online Sarsa(lambda): the values that the lambda-return would give, at every moment (van Seijen & Sutton 2014).
+
+The forward view is this. Whenever a step is over, forget what the episode has taught so far, and go through it again
+from its beginning: each value moves towards the lambda-return of what is known by now. That is one pass per step; a
+dutch trace and two corrections give the same numbers for the price of Sarsa(lambda).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.tabular import TabularAgent
+from rlsuite.agents.traces import Traces, dutch, forget, learn_and_fade, mark, new_traces
+from rlsuite.checks import fraction
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, choose
+from rlsuite.training.kernels import Begin, Step
+
+
+class TrueOnline(NamedTuple):
+    """What the rule keeps of the present episode."""
+
+    traces: Traces  # of n_states * n_actions pairs, step sizes included
+    former: NDArray[np.float64]  # (1,), what the present pair was worth when the last error was computed
+    lambda_: float
+
+
+@compiled(in_place=True)
+def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+    """Forget all traces, and choose the first action."""
+    forget(memory.scratch.traces)
+    action = choose(memory, state, rng)
+    memory.scratch.former[0] = memory.q[state, action]
+    return action
+
+
+@compiled(in_place=True)
+def _step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q <- Q + (delta + c) e, then Q(x, a) <- Q(x, a) - alpha c, with the change c of Q(x, a) since it was chosen."""
+    next_action = NO_ACTION if terminated else choose(memory, next_state, rng)
+    ahead = 0.0 if terminated else memory.q[next_state, next_action]
+    alpha = step_size(memory, state, action)
+    traces, former, lambda_ = memory.scratch
+    error = reward + memory.gamma * ahead - memory.q[state, action]
+    change = memory.q[state, action] - former[0]
+    former[0] = ahead
+    mark(traces, state * memory.q.shape[1] + action, dutch, alpha)
+    learn_and_fade(traces, memory.q.reshape(memory.q.size), error + change, memory.gamma * lambda_)
+    memory.q[state, action] -= alpha * change
+    count(memory, state, action, terminated or truncated)
+    return next_action
+
+
+@dataclass(eq=False, kw_only=True)
+class TrueOnlineSarsaLambda(TabularAgent):
+    """True online Sarsa(lambda) (S&B2 section 12.7, the boxed algorithm for a table).
+
+    Its values are those of the online lambda-return algorithm (S&B2 section 12.4) after every step, for any step sizes.
+    With ``lambda_=0`` these are the values of `Sarsa`; with ``lambda_=1``, at the end of an episode, those of
+    every-visit Monte Carlo. Unlike accumulating traces it is stable for every step size up to 1.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    exploration : Exploration
+        How actions are chosen while learning; see `rlsuite.exploration`.
+    learning_rate : float or Schedule
+        Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
+    lambda_ : float
+        How slowly the traces fade beside the discount, in [0, 1].
+    initial_value : float
+        What every action is worth before it is tried.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned action values.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> agent = rl.TrueOnlineSarsaLambda(gamma=1.0, learning_rate=0.5, lambda_=0.8)
+    >>> agent = agent.learn("CliffWalking-v1", episodes=200, seed=7)
+    >>> bool(agent.episodes_["return"][-50:].mean() > -60)
+    True
+    """
+
+    begin: ClassVar[Begin] = _begin
+    step: ClassVar[Step] = _step
+
+    lambda_: float = 0.9
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.lambda_ = fraction("lambda_", self.lambda_)
+
+    def scratch(self, n_states: int, n_actions: int) -> TrueOnline:
+        """Make the traces of all pairs, none of them eligible."""
+        return TrueOnline(new_traces(n_states * n_actions), np.zeros(1), self.lambda_)

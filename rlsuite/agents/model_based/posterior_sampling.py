@@ -1,0 +1,278 @@
+"""Posterior sampling: draw a world from what is believed, and live in it as if it were the real one (Strens 2000).
+
+The belief about a pair is conjugate. Where it leads to: a Dirichlet distribution over the states and the end, whose
+parameters are prior weights plus counts. What it pays: a normal distribution of unknown mean and precision, with a
+normal-gamma belief about both. A draw is right with the probability with which it is believed to be, so every action
+is taken as often as it is believed to be the best one.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.model_based.counted import (
+    MOST_SWEEPS,
+    check_discount,
+    has_doubled,
+    iterate_values,
+    new_counts,
+    observe,
+)
+from rlsuite.agents.tabular import TabularAgent
+from rlsuite.checks import finite_number, positive_number, whole_number
+from rlsuite.compilation import Compiled, compiled
+from rlsuite.errors import ParameterError, unknown
+from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
+from rlsuite.schedules import Schedule
+from rlsuite.training.kernels import Begin, Step
+
+Redraw = Compiled[[ActionValues, int, int], bool]
+
+
+class Belief(NamedTuple):
+    """What was counted, and when the present world was drawn."""
+
+    outcomes: NDArray[np.int64]  # (n_pairs, n_states + 1)
+    successors: NDArray[np.int32]  # (n_pairs, n_states + 1)
+    n_successors: NDArray[np.int64]  # (n_pairs,)
+    mean_reward: NDArray[np.float64]  # (n_states, n_actions)
+    deviation: NDArray[np.float64]  # (n_states, n_actions), sum of squared deviations from the mean reward
+    planned_at: NDArray[np.int64]  # (n_states, n_actions), how often each pair had been taken when the world was drawn
+    iterations: NDArray[np.int64]  # (1,), sweeps of the last plan
+    error_bound: NDArray[np.float64]  # (1,), of its values
+
+
+class World(NamedTuple):
+    """The world that was drawn, the prior it is drawn from, and how to plan in it."""
+
+    chance: NDArray[np.float64]  # (n_pairs, n_states + 1), probabilities of the outcomes
+    reward: NDArray[np.float64]  # (n_states, n_actions), mean rewards
+    value: NDArray[np.float64]  # (n_states + 1,), of the best policy; that of an end, 0, comes last
+    weight: float  # prior weight of each outcome
+    mean: float  # the four parameters of the prior of the rewards
+    mean_weight: float
+    shape: float
+    rate: float
+    redraw: Redraw
+    tol: float
+    max_iterations: int
+
+
+@compiled(in_place=True)
+def _never(memory: ActionValues, state: int, action: int) -> bool:
+    """Keep the world for the whole episode."""
+    return False
+
+
+REDRAWS: dict[str, Redraw] = {"episode": _never, "doubling": has_doubled}
+"""Whether to draw a new world during an episode, before a pair is taken; by the name it has in a constructor."""
+
+
+@compiled(in_place=True)
+def draw_chances(memory: ActionValues, pair: int, rng: np.random.Generator) -> None:
+    """p(x' | x, a) ~ Dirichlet(weight + N(x, a, x')): independent gamma variables, divided by their sum."""
+    counts, world = memory.learned.outcomes[pair], memory.scratch
+    chance = world.chance[pair]
+    total = 0.0
+    for outcome in range(chance.size):
+        chance[outcome] = rng.gamma(world.weight + counts[outcome], 1.0)
+        total += chance[outcome]
+    if total == 0.0:  # tiny weights: all have underflowed, and in the limit one outcome takes it all
+        chance[int(rng.random() * chance.size)] = total = 1.0
+    for outcome in range(chance.size):
+        chance[outcome] /= total
+
+
+@compiled(in_place=True)
+def draw_reward(memory: ActionValues, state: int, action: int, rng: Any) -> float:
+    """Draw precision ~ Gamma(shape_n, rate_n), then the mean reward ~ Normal(mean_n, 1 / (weight_n precision)).
+
+    With n rewards of mean r and squared deviations D: weight_n = weight + n, mean_n = (weight mean + n r) / weight_n,
+    shape_n = shape + n / 2, rate_n = rate + D / 2 + weight n (r - mean)^2 / (2 weight_n).
+    """
+    model, prior = memory.learned, memory.scratch
+    n = memory.visits[state, action]
+    surprise = model.mean_reward[state, action] - prior.mean
+    weight = prior.mean_weight + n
+    mean = prior.mean + n * surprise / weight
+    shape = prior.shape + 0.5 * n
+    rate = prior.rate + 0.5 * model.deviation[state, action] + 0.5 * prior.mean_weight * n * surprise**2 / weight
+    precision = rng.gamma(shape, 1.0) / rate
+    return mean + rng.standard_normal() / math.sqrt(weight * precision)
+
+
+@compiled(in_place=True)
+def _backup(memory: ActionValues, state: int, action: int) -> float:
+    """R + gamma sum_x' p(x') V(x') in the world that was drawn."""
+    world = memory.scratch
+    pair = state * memory.q.shape[1] + action
+    future = 0.0
+    for outcome in range(world.value.size):
+        future += world.chance[pair, outcome] * world.value[outcome]
+    return world.reward[state, action] + memory.gamma * future
+
+
+@compiled(in_place=True)
+def _imagine(memory: ActionValues, rng: np.random.Generator) -> None:
+    """Draw a world and plan in it."""
+    model, world = memory.learned, memory.scratch
+    for state in range(memory.q.shape[0]):
+        for action in range(memory.q.shape[1]):
+            model.planned_at[state, action] = memory.visits[state, action]
+            if is_legal(memory, state, action):
+                draw_chances(memory, state * memory.q.shape[1] + action, rng)
+                world.reward[state, action] = draw_reward(memory, state, action, rng)
+    iterate_values(_backup, memory, world.value, world.tol, world.max_iterations, model.iterations, model.error_bound)
+
+
+@compiled(in_place=True)
+def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+    """Draw a world, and do what is best in it."""
+    _imagine(memory, rng)
+    return greedy(memory, state, rng)
+
+
+@compiled(in_place=True)
+def _step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Count the outcome, and do what is best in the present world; if it is time for another, draw it first."""
+    model = memory.learned
+    surprise = reward - model.mean_reward[state, action]
+    observe(memory, state, action, reward, next_state, terminated, memory.visits[state, action])
+    model.deviation[state, action] += surprise * (reward - model.mean_reward[state, action])
+    count(memory, state, action, terminated or truncated)
+    if terminated or truncated:
+        return NO_ACTION
+    next_action = greedy(memory, next_state, rng)
+    if memory.scratch.redraw(memory, next_state, next_action):
+        _imagine(memory, rng)
+        next_action = greedy(memory, next_state, rng)
+    return next_action
+
+
+@dataclass(eq=False, kw_only=True)
+class PosteriorSampling(TabularAgent):
+    """Posterior sampling for reinforcement learning, PSRL (Strens 2000; Osband, Russo & Van Roy 2013).
+
+    At the beginning of an episode a world is drawn from the posterior and solved by value iteration; its best policy is
+    followed. What is hardly known differs from draw to draw, so it is tried for as long as it may be the best; what is
+    known well does not, and exploration ends by itself. In tasks that go on for ever a new world is also drawn when the
+    count of a pair has doubled. The expected regret after T steps is of the order H S sqrt(A T) for episodes of H steps
+    (Osband, Russo & Van Roy 2013, Theorem 1) if the prior is right.
+
+    To draw a world costs S^2 A random numbers, and each sweep of its solution as many multiplications, since all states
+    are possible successors of all pairs: it is meant for up to a hundred states or two.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1), by which worlds are solved.
+    outcome_weight : float
+        Weight of the prior of where a pair leads, in steps: it is shared equally by all states and the end. Above 0.
+    reward_prior : sequence of 4 floats
+        Prior of the rewards of a pair: expected mean, weight of this expectation in steps, shape and rate of the gamma
+        distribution of the precision 1 / sigma^2; the last three above 0. The spread of the drawn mean rewards should
+        be of the size of the rewards: with (0, 1, 1, b), a pair that was never taken is believed to pay a Student
+        variable with 2 degrees of freedom and scale sqrt(b).
+    redraw : {"doubling", "episode"}
+        Whether a world is also drawn anew within an episode, when the next pair has been taken as often since the last
+        draw as before it; or at the beginning of episodes only.
+    tol : float
+        Largest error of the values of a plan, in units of Q, above 0.
+    max_iterations : int
+        Limit on the sweeps of one plan; if it is reached, `error_bound_` exceeds `tol`.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Values in the world that was drawn last.
+    visits_ : ndarray of int64, shape (n_states, n_actions)
+        How often each pair was taken.
+    outcomes_ : ndarray of int64, shape (n_states * n_actions, n_states + 1)
+        How often each pair led to each state, and (last column) to an end.
+    mean_reward_, deviation_ : ndarray of float64, shape (n_states, n_actions)
+        Mean of the rewards of each pair, and the sum of their squared deviations from it.
+    iterations_, error_bound_ : ndarray, shape (1,)
+        Sweeps of the last plan, and how far its values may be from those of the world that was drawn.
+
+    Examples
+    --------
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> agent = rl.PosteriorSampling(gamma=0.95, reward_prior=(0, 1, 1, 25))
+    >>> agent = agent.learn("rlsuite/Chain-v0", steps=5_000, seed=7)
+    >>> agent.policy()[:, 0]  # forward, away from the small reward
+    array([1., 1., 1., 1., 1.])
+    """
+
+    outcome_weight: float = 1.0
+    reward_prior: Sequence[float] = (0.0, 1.0, 1.0, 1.0)
+    redraw: str = "doubling"
+    tol: float = 1e-4
+    max_iterations: int = MOST_SWEEPS
+    exploration: Exploration = field(init=False, repr=False, default_factory=lambda: EpsilonGreedy(0.0))
+    learning_rate: float | Schedule = field(init=False, repr=False, default=1.0)
+    initial_value: float = field(init=False, repr=False, default=0.0)
+    begin: ClassVar[Begin] = _begin
+    step: ClassVar[Step] = _step
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_discount("PosteriorSampling", self.gamma)
+        self.outcome_weight = _positive("outcome_weight", self.outcome_weight)
+        self.reward_prior = _reward_prior(self.reward_prior)
+        if self.redraw not in REDRAWS:
+            raise ParameterError("redraw: " + unknown("moment", str(self.redraw), REDRAWS))
+        self.tol = positive_number("tol", self.tol)
+        self.max_iterations = whole_number("max_iterations", self.max_iterations, at_least=1)
+
+    def tables(self, n_states: int, n_actions: int) -> Belief:
+        """Count nothing yet."""
+        shape = (n_states, n_actions)
+        return Belief(
+            *new_counts("PosteriorSampling", n_states, n_actions, also=8),
+            deviation=np.zeros(shape),
+            planned_at=np.zeros(shape, dtype=np.int64),
+            iterations=np.zeros(1, dtype=np.int64),
+            error_bound=np.zeros(1),
+        )
+
+    def scratch(self, n_states: int, n_actions: int) -> World:
+        """Make room for a world."""
+        return World(
+            np.zeros((n_states * n_actions, n_states + 1)),
+            np.zeros((n_states, n_actions)),
+            np.zeros(n_states + 1),
+            self.outcome_weight / (n_states + 1),
+            *self.reward_prior,
+            redraw=REDRAWS[self.redraw],
+            tol=self.tol,
+            max_iterations=self.max_iterations,
+        )
+
+
+def _positive(name: str, value: object) -> float:
+    number = finite_number(name, value)
+    if number <= 0.0:
+        raise ParameterError(f"{name}={number:g} is not above 0")
+    return number
+
+
+def _reward_prior(value: object) -> list[float]:
+    given: list[Any] = list(cast("Sequence[Any]", value)) if isinstance(value, Sequence | np.ndarray) else []
+    if len(given) != 4 or isinstance(value, str):
+        raise ParameterError(f"reward_prior={value!r} is not four numbers: mean, its weight, shape and rate")
+    names = [f"reward_prior[{k}]" for k in range(4)]
+    return [finite_number(names[0], given[0]), *map(_positive, names[1:], given[1:])]

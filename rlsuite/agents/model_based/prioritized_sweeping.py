@@ -1,0 +1,279 @@
+"""Prioritized sweeping: learn again first where most has changed (Moore & Atkeson 1993; Peng & Williams 1993).
+
+The model is that of Dyna: the last reward and the next state of each pair. It can be asked forwards and backwards:
+every state has a linked list of the pairs that lead to it, laid out in arrays. As each pair leads to one state, it
+stands in one list at most: the lists of all states fit into one entry per pair, and can never run over. The queue is a
+binary heap in arrays, with the place of each pair in it, so that a priority can be raised where it stands; it holds
+each pair once at most, and has room for all.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.tabular import TabularAgent
+from rlsuite.checks import finite_number, whole_number
+from rlsuite.compilation import compiled
+from rlsuite.errors import ParameterError
+from rlsuite.exploration import NO_ACTION, choose, max_value
+from rlsuite.schedules import Schedule
+from rlsuite.training.kernels import Step
+
+NOWHERE = -1
+"""The next state of a step that ended the episode, the end of a list, and the place of a pair that does not wait."""
+
+
+class SweptModel(NamedTuple):
+    """What came last of each pair, what leads to each state, and what waits to be learned again.
+
+    Pairs are numbered ``state * n_actions + action``.
+    """
+
+    last_reward: NDArray[np.float64]  # (n_pairs,)
+    last_next: NDArray[np.int64]  # (n_pairs,), NOWHERE after an end or if never taken
+    first_before: NDArray[np.int64]  # (n_states,), the first pair that leads to the state, or NOWHERE
+    later: NDArray[np.int64]  # (n_pairs,), the next pair that leads to the same state, or NOWHERE
+    earlier: NDArray[np.int64]  # (n_pairs,), the previous one, or NOWHERE
+    heap: NDArray[np.int64]  # (n_pairs,), the first n_waiting[0] are the pairs that wait, the most urgent first
+    place: NDArray[np.int64]  # (n_pairs,), where in the heap the pair stands, or NOWHERE
+    priority: NDArray[np.float64]  # (n_pairs,), of the pairs that wait
+    n_waiting: NDArray[np.int64]  # (1,)
+    updates: NDArray[np.int64]  # (1,), how many values have been changed so far
+    n: int
+    theta: float
+
+
+# ------------------------------------------------------------------------------------------------------- the queue
+
+
+@compiled(in_place=True)
+def _precedes(model: SweptModel, one: int, other: int) -> bool:
+    """Whether a pair is more urgent than another; of two that are equally urgent, the one with the lower number."""
+    if model.priority[one] == model.priority[other]:
+        return one < other
+    return model.priority[one] > model.priority[other]
+
+
+@compiled(in_place=True)
+def _put(model: SweptModel, place: int, pair: int) -> None:
+    model.heap[place] = pair
+    model.place[pair] = place
+
+
+@compiled(in_place=True)
+def _rise(model: SweptModel, pair: int) -> None:
+    """Move a pair towards the front until what stands above it is more urgent."""
+    place = model.place[pair]
+    while place > 0:
+        above = int(model.heap[(place - 1) // 2])
+        if _precedes(model, above, pair):
+            break
+        _put(model, place, above)
+        place = (place - 1) // 2
+    _put(model, place, pair)
+
+
+@compiled(in_place=True)
+def _sink(model: SweptModel, pair: int) -> None:
+    """Move a pair towards the back until what stands below it is less urgent."""
+    place = model.place[pair]
+    while 2 * place + 1 < model.n_waiting[0]:
+        below = 2 * place + 1
+        if below + 1 < model.n_waiting[0] and _precedes(model, int(model.heap[below + 1]), int(model.heap[below])):
+            below += 1
+        if _precedes(model, pair, int(model.heap[below])):
+            break
+        _put(model, place, int(model.heap[below]))
+        place = below
+    _put(model, place, pair)
+
+
+@compiled(in_place=True)
+def _wait(model: SweptModel, pair: int, priority: float) -> None:
+    """Let a pair wait with this priority, or with the one it has if that is higher."""
+    if model.place[pair] == NOWHERE:
+        _put(model, model.n_waiting[0], pair)
+        model.n_waiting[0] += 1
+    elif priority <= model.priority[pair]:
+        return
+    model.priority[pair] = priority
+    _rise(model, pair)
+
+
+@compiled(in_place=True)
+def _most_urgent(model: SweptModel) -> int:
+    """Take the most urgent pair out of the queue, which is not empty."""
+    pair = int(model.heap[0])
+    model.place[pair] = NOWHERE
+    model.n_waiting[0] -= 1
+    if model.n_waiting[0] > 0:
+        last = int(model.heap[model.n_waiting[0]])
+        model.place[last] = 0
+        _sink(model, last)
+    return pair
+
+
+# ------------------------------------------------------------------------------------------------------- the model
+
+
+@compiled(in_place=True)
+def _remember(model: SweptModel, pair: int, reward: float, successor: int) -> None:
+    """Model(x, a) <- r, x'; the pair moves to the list of what leads to x'."""
+    model.last_reward[pair] = reward
+    before = model.last_next[pair]
+    if before == successor:
+        return
+    if before != NOWHERE:
+        earlier, later = model.earlier[pair], model.later[pair]
+        if earlier == NOWHERE:
+            model.first_before[before] = later
+        else:
+            model.later[earlier] = later
+        if later != NOWHERE:
+            model.earlier[later] = earlier
+    model.last_next[pair] = successor
+    model.earlier[pair] = model.later[pair] = NOWHERE
+    if successor != NOWHERE:
+        first = model.first_before[successor]
+        model.later[pair] = first
+        if first != NOWHERE:
+            model.earlier[first] = pair
+        model.first_before[successor] = pair
+
+
+@compiled(in_place=True)
+def _error(memory: ActionValues, pair: int) -> float:
+    """Return r + gamma max_a' Q(x', a') - Q(x, a) of a remembered pair."""
+    model = memory.learned
+    state, action = divmod(pair, memory.q.shape[1])
+    successor = model.last_next[pair]
+    future = 0.0 if successor == NOWHERE else memory.gamma * max_value(memory, successor)
+    return model.last_reward[pair] + future - memory.q[state, action]
+
+
+@compiled(in_place=True)
+def _consider(memory: ActionValues, pair: int) -> None:
+    """Let a pair wait if its error is larger than theta."""
+    priority = abs(_error(memory, pair))
+    if priority > memory.learned.theta:
+        _wait(memory.learned, pair, priority)
+
+
+@compiled(in_place=True)
+def _step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Remember the step, let its pair wait, and learn from the n most urgent pairs and on to what leads to them."""
+    model = memory.learned
+    n_actions = memory.q.shape[1]
+    _remember(model, state * n_actions + action, reward, NOWHERE if terminated else next_state)
+    count(memory, state, action, terminated or truncated)
+    _consider(memory, state * n_actions + action)
+    for _ in range(model.n):
+        if model.n_waiting[0] == 0:
+            break
+        pair = _most_urgent(model)
+        x, a = divmod(pair, n_actions)
+        memory.q[x, a] += step_size(memory, x, a) * _error(memory, pair)
+        model.updates[0] += 1
+        before = model.first_before[x]
+        while before != NOWHERE:
+            _consider(memory, before)
+            before = model.later[before]
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class PrioritizedSweeping(TabularAgent):
+    """Prioritized sweeping for a deterministic environment (S&B2 section 8.4).
+
+    A pair whose value is off by more than theta waits in a queue, the largest error first. Learning from it changes
+    what the pairs that lead to its state should be worth, and these wait in turn: news travel backwards from where they
+    are met, and nothing is replayed where there are none. A real step does not change a value itself, it only gives a
+    pair reason to wait.
+
+    Exact where the environment is deterministic: with a `learning_rate` of 1, once every pair has been taken and the
+    queue is empty, no value is off by more than theta, so none is farther than theta / (1 - gamma) from Q*. Where it is
+    random, the last outcome stands for all and the values never settle: use an agent that counts, as
+    `PosteriorSampling` does. The planner for known models is `rlsuite.planning.prioritized_sweeping`.
+
+    Parameters
+    ----------
+    n : int
+        Most pairs that are learned from after each real step, at least 1.
+    theta : float
+        Errors up to this one are let be, in units of Q, at least 0.
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size, in [0, 1]; 1 replaces a value by what the model says. Below 1, what is left of an error waits for the
+        next visit, or for news from the next state.
+    exploration : Exploration
+        How actions are chosen while learning.
+    initial_value : float
+        What every action is worth before it is tried.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Learned action values.
+    updates_ : ndarray of int64, shape (1,)
+        How many times a value has been changed.
+    n_waiting_ : ndarray of int64, shape (1,)
+        How many pairs wait in the queue.
+
+    Notes
+    -----
+    Memory is linear in the number of pairs: seven numbers each, beside the values and their counts.
+
+    Examples
+    --------
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> agent = rl.PrioritizedSweeping(n=5, gamma=0.9, exploration=rl.EpsilonGreedy(0.5))
+    >>> agent.learn("rlsuite/GridGoal-v0", steps=500, seed=7).q_.max(axis=1)
+    array([ 81.,  90., 100.,  90., 100.,   0.])
+    """
+
+    n: int = 5
+    theta: float = 1e-4
+    learning_rate: float | Schedule = 1.0
+    step: ClassVar[Step] = _step
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.n = whole_number("n", self.n, at_least=1)
+        self.theta = finite_number("theta", self.theta)
+        if self.theta < 0.0:
+            raise ParameterError(f"theta={self.theta:g} is less than 0")
+
+    def tables(self, n_states: int, n_actions: int) -> SweptModel:
+        """Make an empty model and an empty queue."""
+        n_pairs = n_states * n_actions
+
+        def nowhere(size: int) -> NDArray[np.int64]:
+            return np.full(size, NOWHERE, dtype=np.int64)
+
+        return SweptModel(
+            last_reward=np.zeros(n_pairs),
+            last_next=nowhere(n_pairs),
+            first_before=nowhere(n_states),
+            later=nowhere(n_pairs),
+            earlier=nowhere(n_pairs),
+            heap=nowhere(n_pairs),
+            place=nowhere(n_pairs),
+            priority=np.zeros(n_pairs),
+            n_waiting=np.zeros(1, dtype=np.int64),
+            updates=np.zeros(1, dtype=np.int64),
+            n=self.n,
+            theta=self.theta,
+        )

@@ -1,0 +1,190 @@
+"""R-max: what is not known well is believed to be paradise, until it is known well (Brafman & Tennenholtz 2002)."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.model_based.counted import (
+    MOST_SWEEPS,
+    check_discount,
+    iterate_values,
+    mean_value,
+    new_counts,
+    observe,
+)
+from rlsuite.agents.tabular import TabularAgent
+from rlsuite.checks import finite_number, positive_number, whole_number
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, Legality, greedy, is_legal
+from rlsuite.schedules import Schedule
+from rlsuite.training.kernels import Begin, Step
+
+
+class Paradise(NamedTuple):
+    """Counts of the first m outcomes of each pair, and the plan made with them."""
+
+    outcomes: NDArray[np.int64]  # (n_pairs, n_states + 1)
+    successors: NDArray[np.int32]  # (n_pairs, n_states + 1)
+    n_successors: NDArray[np.int64]  # (n_pairs,)
+    mean_reward: NDArray[np.float64]  # (n_states, n_actions)
+    value: NDArray[np.float64]  # (n_states + 1,), of the plan; that of an end, 0, comes last
+    largest_reward: NDArray[np.float64]  # (1,), r_max, or the largest reward there was if that is more
+    iterations: NDArray[np.int64]  # (1,), sweeps of the last plan
+    error_bound: NDArray[np.float64]  # (1,), of its values
+    m: int
+    tol: float
+    max_iterations: int
+
+
+@compiled(in_place=True)
+def _best_possible(memory: ActionValues) -> float:
+    """Return the value of paradise: r_max for ever; or 0, if that is more, for an end is worth as much."""
+    return max(memory.learned.largest_reward[0], 0.0) / (1.0 - memory.gamma)
+
+
+@compiled(in_place=True)
+def _backup(memory: ActionValues, state: int, action: int) -> float:
+    """R + gamma sum_x' p(x') V(x') as it was counted, of a pair that is known; of all others what is best possible."""
+    model = memory.learned
+    if memory.visits[state, action] < model.m:
+        return _best_possible(memory)
+    future = mean_value(model, state * memory.q.shape[1] + action, model.m, model.value)
+    return model.mean_reward[state, action] + memory.gamma * future
+
+
+@compiled(in_place=True)
+def _plan(memory: ActionValues) -> None:
+    model = memory.learned
+    iterate_values(_backup, memory, model.value, model.tol, model.max_iterations, model.iterations, model.error_bound)
+
+
+@compiled(in_place=True)
+def _hope(memory: ActionValues) -> None:
+    """Let all states be worth what is best possible: planning begins above the values that it looks for."""
+    for state in range(memory.q.shape[0]):
+        for action in range(memory.q.shape[1]):
+            if is_legal(memory, state, action):
+                memory.learned.value[state] = _best_possible(memory)
+
+
+@compiled(in_place=True)
+def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+    """Do what is best by the plan."""
+    return greedy(memory, state, rng)
+
+
+@compiled(in_place=True)
+def _step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Count the outcome unless its pair is known; plan anew when a pair becomes known; do what is best by the plan."""
+    model = memory.learned
+    tried = memory.visits[state, action]
+    if tried < model.m:
+        observe(memory, state, action, reward, next_state, terminated, tried)
+    count(memory, state, action, terminated or truncated)
+    surprised = reward > model.largest_reward[0]
+    if surprised:
+        model.largest_reward[0] = reward
+        _hope(memory)
+    if surprised or tried + 1 == model.m:
+        _plan(memory)
+    return NO_ACTION if terminated or truncated else greedy(memory, next_state, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class RMax(TabularAgent):
+    """R-max: explores on purpose, by planning for what might be (Brafman & Tennenholtz 2002; Kakade 2003).
+
+    A pair is known once it was taken m times; these m outcomes are its model from then on. A pair that is not known is
+    believed to be worth as much as the largest reward for ever. The agent does what is best under this belief, with no
+    random action ever: either it is right and earns much, or it comes to know a pair. It plans anew, by value iteration
+    from above, whenever a pair becomes known, so n_states n_actions times at most.
+
+    With probability 1 - delta it acts nearly optimally in all but polynomially many steps, if m is large enough: of the
+    order n_states / ((1 - gamma)^4 epsilon^2) for values to within epsilon / (1 - gamma) (Kakade 2003). Much smaller m
+    do in practice, and m = 1 is exact where nothing is random.
+
+    Parameters
+    ----------
+    m : int
+        How often a pair has to be taken to be known, at least 1.
+    r_max : float
+        Largest possible reward of a step. If a larger one occurs, it takes this one's place and all is hoped for anew;
+        but what was done until then was not optimistic. If it is negative, paradise is worth 0, like an end.
+    gamma : float
+        Discount per step, in [0, 1).
+    tol : float
+        Largest error of the values of a plan, in units of Q, above 0.
+    max_iterations : int
+        Limit on the sweeps of one plan; if it is reached, `error_bound_` exceeds `tol`.
+
+    Attributes
+    ----------
+    q_ : ndarray of float64, shape (n_states, n_actions)
+        Values of the last plan: an upper bound on the values as far as they are known, up to the errors of the model.
+    visits_ : ndarray of int64, shape (n_states, n_actions)
+        How often each pair was taken; known are those with m or more.
+    outcomes_ : ndarray of int64, shape (n_states * n_actions, n_states + 1)
+        How often each of the first m times of a pair led to each state, and (last column) to an end.
+    mean_reward_ : ndarray of float64, shape (n_states, n_actions)
+        Mean reward of the first m times.
+    iterations_, error_bound_ : ndarray, shape (1,)
+        Sweeps of the last plan, and how far its values may be from those of the model.
+
+    Examples
+    --------
+    >>> import rlsuite as rl, rlsuite_envs
+    >>> agent = rl.RMax(m=1, r_max=100.0, gamma=0.9).learn("rlsuite/GridGoal-v0", steps=100, seed=7)
+    >>> agent.q_.max(axis=1).round(3)
+    array([ 81.,  90., 100.,  90., 100.,   0.])
+    """
+
+    m: int = 10
+    r_max: float = 1.0
+    tol: float = 1e-4
+    max_iterations: int = MOST_SWEEPS
+    exploration: Exploration = field(init=False, repr=False, default_factory=lambda: EpsilonGreedy(0.0))
+    learning_rate: float | Schedule = field(init=False, repr=False, default=1.0)
+    initial_value: float = field(init=False, repr=False, default=0.0)
+    begin: ClassVar[Begin] = _begin
+    step: ClassVar[Step] = _step
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_discount("RMax", self.gamma)
+        self.m = whole_number("m", self.m, at_least=1)
+        self.r_max = finite_number("r_max", self.r_max)
+        self.tol = positive_number("tol", self.tol)
+        self.max_iterations = whole_number("max_iterations", self.max_iterations, at_least=1)
+        self.initial_value = max(self.r_max, 0.0) / (1.0 - self.gamma)
+
+    def tables(self, n_states: int, n_actions: int) -> Paradise:
+        """Count nothing yet."""
+        return Paradise(
+            *new_counts("RMax", n_states, n_actions),
+            value=np.zeros(n_states + 1),
+            largest_reward=np.array([self.r_max]),
+            iterations=np.zeros(1, dtype=np.int64),
+            error_bound=np.zeros(1),
+            m=self.m,
+            tol=self.tol,
+            max_iterations=self.max_iterations,
+        )
+
+    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
+        """Make a table of the best that is possible."""
+        memory = super().remember(legal, legality)
+        memory.q[~legal] = 0.0
+        memory.learned.value[:-1] = memory.q.max(axis=1)
+        return memory
