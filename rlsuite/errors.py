@@ -81,6 +81,12 @@ def unknown(what: str, name: object, choices: Iterable[str]) -> str:
     "unknown method 'value_iteraton'; did you mean 'value_iteration'? (choices: policy_iteration, value_iteration)"
     """
     listed = sorted(choices)
-    near = get_close_matches(str(name), listed, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    plain = {_plain(one): one for one in listed}
+    near = get_close_matches(_plain(str(name)), plain, n=1)
+    hint = f"; did you mean {plain[near[0]]!r}?" if near else ""
     return f"unknown {what} {name!r}{hint} (choices: {', '.join(listed)})"
+
+
+def _plain(name: str) -> str:
+    """Return a name without what people write differently: capitals, dashes and underscores."""
+    return name.casefold().replace("-", "").replace("_", "")

@@ -57,7 +57,7 @@ def build_agent(plain: Mapping[str, Any]) -> Agent:
     Examples
     --------
     >>> build_agent({"name": "QLearning", "gamma": 0.9, "exploration": {"name": "Softmax", "base": 2.0}})
-    QLearning(gamma=0.9, exploration=Softmax(temperature=None, base=2.0), learning_rate=0.1)
+    QLearning(gamma=0.9, exploration=Softmax(temperature=None, base=2.0), learning_rate=0.1, initial_value=0.0)
     """
     return _build("agent", agent_classes(), plain)
 

@@ -24,7 +24,7 @@ def kinds(base: type[Kind]) -> dict[str, type[Kind]]:
     """All classes that derive from ``base``, however indirectly, by name.
 
     >>> sorted(kinds(Exploration))
-    ['EpsilonGreedy', 'Softmax']
+    ['CountBonus', 'EpsilonGreedy', 'MaxBoltzmann', 'RandomActions', 'Softmax', 'UpperConfidence']
     """
     found: dict[str, type[Kind]] = {}
     for kind in base.__subclasses__():

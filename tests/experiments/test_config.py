@@ -57,7 +57,7 @@ BAD = {
     "unknown parameter": (
         HEAD + LAKE + LEARNER + LEARNER + 'label = "b"\ngama = 0.9\n',
         "agents[1].gama: unknown key of QLearning 'gama'; did you mean 'gamma'? "
-        "(choices: exploration, gamma, learning_rate)",
+        "(choices: exploration, gamma, initial_value, learning_rate)",
     ),
     "unknown parameter of an exploration": (
         HEAD + LAKE + LEARNER + 'exploration = { name = "EpsilonGreedy", epsilom = 0.1 }\n',
@@ -67,16 +67,16 @@ BAD = {
     "unknown exploration": (
         HEAD + LAKE + LEARNER + 'exploration = { name = "Epsilongreedy" }\n',
         "agents[0].exploration.name: unknown exploration 'Epsilongreedy'; did you mean 'EpsilonGreedy'? "
-        "(choices: EpsilonGreedy, Softmax)",
+        "(choices: CountBonus, EpsilonGreedy, MaxBoltzmann, RandomActions, Softmax, UpperConfidence)",
     ),
     "unknown schedule": (
         HEAD + LAKE + LEARNER + 'learning_rate = { name = "Linaer" }\n',
         "agents[0].learning_rate.name: unknown schedule 'Linaer'; did you mean 'Linear'? "
-        "(choices: Constant, Exponential, Inverse, Linear)",
+        "(choices: Constant, Exponential, Inverse, Linear, Polynomial)",
     ),
     "schedule without a name": (
         HEAD + LAKE + LEARNER + "learning_rate = { start = 1.0 }\n",
-        "agents[0]: schedule has no name; give name = one of Constant, Exponential, Inverse, Linear",
+        "agents[0]: schedule has no name; give name = one of Constant, Exponential, Inverse, Linear, Polynomial",
     ),
     "missing parameter": (
         HEAD + LAKE + LEARNER + 'learning_rate = { name = "Linear", start = 1.0 }\n',
