@@ -12,9 +12,15 @@ import numpy as np
 from rlsuite.checks import positive_number, whole_number
 from rlsuite.models.aliases import FloatArray, IndexArray
 
+MOST_RECORDS = 1 << 16
+"""Entries of a trace beyond which it becomes coarser."""
+
 
 class Trace(NamedTuple):
-    """How the error bound fell while a method worked; n entries, one for each time it was computed."""
+    """How the error bound fell while a method worked: n entries, one for each time it was computed.
+
+    Of very many only every second, fourth, eighth ... is kept, and the last.
+    """
 
     iterations: IndexArray
     """(n,) int64, iterations done until then"""
@@ -86,6 +92,8 @@ class Watch:
         self.stopped = ""
         self._interrupted = False
         self._record: list[tuple[int, float, float]] = []
+        self._latest: tuple[int, float, float] | None = None
+        self._noted, self._every = 0, 1
         self._bar: Any = None
         self._previous: Any = None
 
@@ -97,12 +105,21 @@ class Watch:
     @property
     def trace(self) -> Trace:
         """How the error bound fell."""
-        table = np.array(self._record, dtype=np.float64).reshape(-1, 3)
+        kept = self._record if self._latest is None else [*self._record, self._latest]
+        table = np.array(kept, dtype=np.float64).reshape(-1, 3)
         return Trace(table[:, 0].astype(np.int64), table[:, 1].copy(), table[:, 2].copy())
 
     def note(self, error_bound: float) -> None:
         """Record an error bound."""
-        self._record.append((self.iterations, self.seconds, error_bound))
+        # A run may take a billion iterations: of many records every second is dropped, and every second one is kept.
+        if len(self._record) == MOST_RECORDS:
+            del self._record[1::2]
+            self._every *= 2
+        self._latest = (self.iterations, self.seconds, error_bound)
+        if self._noted % self._every == 0:
+            self._record.append(self._latest)
+            self._latest = None
+        self._noted += 1
         if self._bar is not None:
             self._bar.set_postfix_str(f"error bound {error_bound:.3g}, wanted {self.tol:g}", refresh=False)
             self._bar.update(self.iterations - self._bar.n)

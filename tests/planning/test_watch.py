@@ -41,6 +41,22 @@ def test_limits_end_the_loop_and_say_why():
     assert (np.diff(watch.trace.seconds) >= 0).all()
 
 
+def test_a_long_trace_becomes_coarser_and_keeps_its_ends(monkeypatch):
+    monkeypatch.setattr("rlsuite.planning.watch.MOST_RECORDS", 8)
+    for number in range(1, 200):
+        watch = Watch("m", tol=1e-9)
+        for k in range(number):
+            watch.iterations = k
+            watch.note(1.0 / (k + 1))
+        trace = watch.trace
+        steps = np.diff(trace.iterations)
+        assert trace.iterations[[0, -1]].tolist() == [0, number - 1]
+        assert trace.error_bound.tolist() == [1.0 / (k + 1) for k in trace.iterations]
+        assert len(trace.iterations) <= 9
+        assert (steps[:-1] == steps[:1]).all()  # evenly spaced, but for the last one
+        assert number <= 8 or len(trace.iterations) >= 5
+
+
 def test_infinite_tolerance_still_asks_for_a_bound():
     watch = Watch("m", tol=np.inf)
     assert [watch.goes_on(bound) for bound in (np.inf, 1e9)] == [True, False]
