@@ -223,6 +223,9 @@ class MDP(WaysIn, WaysOut, OnDisk):
         for name in changes:
             if name not in names:
                 raise ParameterError(unknown("field", name, names))
+        if self.reward_per_pair and "indptr" in changes:
+            # As a table: flat, they would be taken for rewards of transitions if there are now as many of these.
+            changes.setdefault("reward", self.reward.reshape(-1, self.n_actions))
         return replace(self, **changes)
 
     # ------------------------------------------------------------------------------------------- properties

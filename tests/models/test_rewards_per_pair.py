@@ -126,3 +126,13 @@ def test_learning_is_the_same_to_the_last_bit(by_pair):
             agent = QLearning().learn(mdp.to_env(), steps=500, seed=3, loop=loop)
             learned.append(agent.q_.tobytes())
     assert len(set(learned)) == 1
+
+
+def test_they_stay_rewards_of_pairs_when_other_transitions_make_them_as_many_as_those():
+    four = MDP.from_rows(
+        [0, 2, 3, 4, 5], [0, 1, 1, 0, 0], [0.5, 0.5, 1, 1, 1], [[1, 2], [3, 4]], n_actions=2, gamma=0.5
+    )
+    changed = four.replace(
+        indptr=[0, 2, 3, 4, 4], next_state=[0, 1, 1, 0], probability=[0.5, 0.5, 1.0, 1.0], terminated=[0, 0, 0, 0]
+    )
+    assert changed.rows.reward.tolist() == [1, 1, 2, 3]
