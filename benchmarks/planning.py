@@ -9,18 +9,19 @@ Rules. Every (solver, case) has a process of its own, so that peak memory means 
 Each is told gamma and the tolerance 1e-6 and timed by itself, with nothing else running here, as the median of up to 7
 solutions where one takes little time. Compiling is not timed for anybody: everybody has first solved a small problem of
 the same kind. Nor is the building of a solver's own model; its memory counts. An answer counts only if it is right:
-ours is checked by its residual, computed here, and theirs against ours. A configuration that gives a wrong answer, is
-over the time limit, out of memory, or 5 times slower than the best of the same package is not tried on larger problems
-of the same kind. Peaks of memory are those of whole processes, and, as "beyond start", less what the process took after
-its imports and its first solution.
+ours is checked by its residual, computed here, and theirs against ours. A peer is ended when it has taken 6 times as
+long as we did, and a minute. A configuration that gives a wrong answer, is ended, is out of memory, or 5 times slower
+than the best of the same package is not tried on larger problems of the same kind; nor, where there are 100,000 states
+or more, is one that was 3 times slower than the fastest peer. Peaks of memory are those of whole processes, and, as
+"beyond start", less what the process took after its imports and its first solution.
 
-``--quick`` takes small problems and one configuration of each package: about a minute. All of it takes hours, most of
-them spent waiting for peers, and wants an idle machine with 24 GB; ``--limit`` shortens the waiting, and ``--family``
-and ``--up-to`` choose problems.
+``--quick`` takes small problems and one configuration of each package: about a minute. All of it takes an hour or two,
+spent waiting for peers, and wants an idle machine with 24 GB; ``--family`` and ``--up-to`` choose problems.
 """
 
 import argparse
 import json
+import math
 import os
 import platform
 import sys
@@ -56,6 +57,10 @@ SIZES = {
 QUICK_SIZES = {"garnet": (1_000, 10_000), "sides": (32,)}
 LARGEST_GRID = 3_162
 GIVE_UP = 5.0  # a configuration so many times slower than its package's best is not tried on larger problems
+LARGE = 100_000  # states, from which on
+GIVE_UP_LARGE = 3.0  # neither is one so many times slower than the fastest peer: no start-up can be to blame
+OUR_LIMIT = 600  # seconds
+PATIENCE = 6  # a peer that takes so many times as long as we do, and longer than the limit, is ended
 
 
 def say(text: str) -> None:
@@ -65,24 +70,32 @@ def say(text: str) -> None:
 
 def worth_trying(runs: Iterable[Run]) -> set[str]:
     """Return the solvers to try on the next larger problem, after these on the last one."""
+    runs = list(runs)
+    fastest = min((run.seconds for run in runs if run.done), default=0.0)
     kept: set[str] = set()
     for _, same in groupby(sorted(runs, key=lambda run: run.peer), key=lambda run: run.peer):
         done = [run for run in same if run.done]
         best = min((run.seconds for run in done), default=0.0)
-        kept.update(run.solver for run in done if run.seconds <= max(GIVE_UP * best, best + 0.05))
+        kept.update(
+            run.solver
+            for run in done
+            if run.seconds <= max(GIVE_UP * best, best + 0.05)
+            and (run.case.n_states < LARGE or run.seconds <= GIVE_UP_LARGE * fastest)
+        )
     return kept
 
 
 def compare(case: Case, folder: Path, peers: Iterable[str], limit: int) -> Comparison:
     """Measure rlsuite and peers on one case."""
 
-    def measured(solver: str, ours: Run | None) -> Run:
+    def measured(solver: str, limit: int, ours: Run | None = None) -> Run:
         run = solve(solver, case, folder, TOL, limit, ours)
         say(f"    {solver:<24}{run}")
         return run
 
-    ours = measured(OURS, None)
-    return Comparison(case, ours, [measured(peer, ours) for peer in peers], limit)
+    ours = measured(OURS, OUR_LIMIT)
+    patience = max(limit, math.ceil(PATIENCE * ours.seconds)) if ours.done else limit
+    return Comparison(case, ours, [measured(peer, patience, ours) for peer in peers], patience)
 
 
 def family_table(
@@ -131,10 +144,10 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small problems, one configuration of each package")
     parser.add_argument("--family", choices=SIZES, action="append", help="only this family; may be repeated")
     parser.add_argument("--up-to", type=int, metavar="S", help="only problems of at most so many states")
-    parser.add_argument("--limit", type=int, help="seconds that one solution may take (default 120, quick 5)")
+    parser.add_argument("--limit", type=int, help="seconds that any peer is given (default 60, quick 5)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep the results")
     options = parser.parse_args()
-    limit = options.limit or (5 if options.quick else 120)
+    limit = options.limit or (5 if options.quick else 60)
     solvers = QUICK if options.quick else tuple(SOLVERS)
     sizes = {
         family: [size for size in some if not options.up_to or Case(family, size, 0.0).n_states <= options.up_to]
@@ -156,7 +169,7 @@ def main() -> int:
                 comparisons.append(part)
                 found.extend(verdicts(part))
     if LARGEST_GRID in sizes.get("sides", ()):
-        found.append(own_grid(LARGEST_GRID, limit))
+        found.append(own_grid(LARGEST_GRID, OUR_LIMIT))
     print_peers(comparisons)
     print_growth(comparisons)
     missed = print_verdicts(found)

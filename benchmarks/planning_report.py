@@ -42,10 +42,7 @@ class Comparison(NamedTuple):
     @property
     def leanest(self) -> Run | None:
         """The peer of least memory, among those that found the answer or, if none did, were still at it at the end."""
-        for kind in (
-            [run for run in self.peers if run.done],
-            [run for run in self.peers if run.failure == TIME_OVER],
-        ):
+        for kind in ([run for run in self.peers if run.done], self.ended):
             if kind:
                 return min(kind, key=lambda run: run.gb)
         return None
@@ -57,15 +54,20 @@ class Comparison(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """How many times as fast as the fastest peer; a lower bound where none came to an end, nan if none started."""
-        if self.ours.failure or not self.peers:
+        """How many times as fast as the fastest peer; a lower bound where all were ended, nan if none could work."""
+        if self.ours.failure or not (self.fastest or self.ended):
             return math.nan
         return (self.fastest.seconds if self.fastest else self.limit) / self.ours.seconds
+
+    @property
+    def ended(self) -> list[Run]:
+        """The peers that were still at it when their time was over."""
+        return [run for run in self.peers if run.failure == TIME_OVER]
 
     def line(self) -> str:
         """The row of the table."""
         least, best, lean = ("" if self.fastest else ">"), self.fastest, self.leanest
-        theirs = f"{best.seconds:.4g} s" if best else f"> {self.limit} s" if self.peers else "-"
+        theirs = f"{best.seconds:.4g} s" if best else f"> {self.limit} s" if self.ended else "-"
         ours = "failed" if self.ours.failure else f"{self.ours.seconds:.4g} s"
         beyond = f"{1e3 * self.ours.gb_beyond_start:.0f} / {1e3 * self.leanest_beyond_start:.0f} MB"
         return (

@@ -57,6 +57,12 @@ def add(commands: Any) -> None:
     parser.add_argument("--max-iterations", type=whole_number, metavar="N", help="limit of iterative methods")
     parser.add_argument("--deadline", type=float, metavar="SECONDS", help="then stop with the best answer so far")
     parser.add_argument(
+        "--unreachable",
+        default="allow",
+        metavar="WHAT",
+        help="allow or error: what to do about states in which no episode can be (default allow)",
+    )
+    parser.add_argument(
         "--option", action="append", default=[], metavar="KEY=VALUE", help="any other keyword of the method"
     )
     parser.add_argument("--show", action="store_true", help="print values and policy, as a map where there is one")
@@ -86,7 +92,7 @@ def run(chosen: argparse.Namespace) -> int:
     solver: Any = planning.solve
     with warnings.catch_warnings():
         warnings.simplefilter("always", ConvergenceWarning)
-        solution = solver(model, method, tol=chosen.tol, **options)
+        solution = solver(model, method, tol=chosen.tol, unreachable=chosen.unreachable, **options)
     found = Found(model, solution, layout)
     if draw is not None:
         from rlsuite.plotting import save

@@ -21,6 +21,7 @@ from rlsuite.planning.operators import Lookahead, bellman, continuation_matrix, 
 from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.planning.pomdp.reachable_beliefs import reachable_beliefs
 from rlsuite.planning.pomdp.solution import BeliefSolution
+from rlsuite.planning.reachability import reachable_states
 from rlsuite.planning.solution import FiniteHorizonSolution, Solution
 from rlsuite.planning.solve import methods, solve
 
@@ -50,6 +51,7 @@ __all__ = [
     "prioritized_sweeping",
     "q_from_value",
     "reachable_beliefs",
+    "reachable_states",
     "relative_value_iteration",
     "solve",
     "stochastic_shortest_path",

@@ -9,13 +9,16 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import Parameter, signature
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning.pomdp.solution import BeliefSolution
+from rlsuite.planning.reachability import check_reachable
 from rlsuite.planning.solution import Solution
 
+Unreachable = Literal["allow", "error"]
+UNREACHABLE: tuple[Unreachable, ...] = ("allow", "error")
 PACKAGES: Mapping[type, str] = {MDP: "rlsuite.planning.mdp", POMDP: "rlsuite.planning.pomdp"}
 
 
@@ -59,6 +62,7 @@ def solve(
     horizon: int | None = ...,
     deadline: float | None = ...,
     progress: bool | None = ...,
+    unreachable: Unreachable = ...,
     **options: Any,
 ) -> Solution: ...
 @overload
@@ -72,6 +76,7 @@ def solve(
     horizon: int | None = ...,
     deadline: float | None = ...,
     progress: bool | None = ...,
+    unreachable: Unreachable = ...,
     **options: Any,
 ) -> BeliefSolution: ...
 def solve(
@@ -84,6 +89,7 @@ def solve(
     horizon: int | None = None,
     deadline: float | None = None,
     progress: bool | None = None,
+    unreachable: Unreachable = "allow",
     **options: Any,
 ) -> Solution | BeliefSolution:
     """Solve a model, and say how far the answer can be from the optimum.
@@ -107,6 +113,10 @@ def solve(
         Number of seconds after which a method returns the best answer that it has.
     progress : bool, optional
         Whether to show a progress bar on stderr.
+    unreachable : {"allow", "error"}
+        What to do about states in which no episode can ever be. By default they are solved like all others: Gymnasium's
+        Taxi and CliffWalking have some. In a model of your own they may be a slip; "error" then names them, before any
+        work is done. For a POMDP, the states that it hides are meant.
     **options
         What else the method accepts; see its own documentation.
 
@@ -121,7 +131,7 @@ def solve(
         If the method does not exist, belongs to another kind of model, or does not accept an option that was given; if
         an option has an impossible value; or if gamma is 1 and the method has no horizon.
     ModelError
-        If the rewards are so large that values overflow.
+        If the rewards are so large that values overflow; or if some state is unreachable, and that is an error.
 
     Warns
     -----
@@ -151,6 +161,10 @@ def solve(
     }
     given = {name: value for name, value in named.items() if value is not None} | options
     _check_options(model, method, function, given)
+    if unreachable not in UNREACHABLE:
+        raise ParameterError(unknown("unreachable", unreachable, UNREACHABLE))
+    if unreachable == "error":
+        check_reachable(model if isinstance(model, MDP) else model.mdp)
     if gamma is not None:
         model = model.replace(gamma=gamma)
     return function(model, **given)
