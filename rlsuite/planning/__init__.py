@@ -19,34 +19,53 @@ from rlsuite.planning.mdp.topological import topological
 from rlsuite.planning.mdp.value_iteration import value_iteration
 from rlsuite.planning.operators import Lookahead, bellman, continuation_matrix, greedy, q_from_value
 from rlsuite.planning.policy_value import PolicyEvaluator
+from rlsuite.planning.pomdp.belief_grid import GridSolution, belief_grid
+from rlsuite.planning.pomdp.discretised import GridMDP, discretised
+from rlsuite.planning.pomdp.enumeration import enumeration
+from rlsuite.planning.pomdp.incremental_pruning import incremental_pruning
+from rlsuite.planning.pomdp.policy_graph import PolicyGraph, policy_graph
 from rlsuite.planning.pomdp.reachable_beliefs import reachable_beliefs
-from rlsuite.planning.pomdp.solution import BeliefSolution
+from rlsuite.planning.pomdp.solution import BeliefPlan, BeliefSolution
+from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet
+from rlsuite.planning.pomdp.witness import witness
 from rlsuite.planning.reachability import reachable_states
 from rlsuite.planning.solution import FiniteHorizonSolution, Solution
 from rlsuite.planning.solve import methods, solve
 
 __all__ = [
+    "AlphaVectorSolution",
     "AverageRewardSolution",
+    "BeliefPlan",
     "BeliefSolution",
+    "BoundsTrace",
     "FiniteHorizonSolution",
+    "GridMDP",
+    "GridSolution",
     "Lookahead",
     "PolicyEvaluator",
+    "PolicyGraph",
     "PolicyValue",
     "Solution",
+    "VectorSet",
     "auto",
     "average_reward_policy_iteration",
     "backward_induction",
+    "belief_grid",
     "bellman",
     "continuation_matrix",
+    "discretised",
+    "enumeration",
     "evaluate_policy",
     "gain_and_bias",
     "gauss_seidel",
     "greedy",
+    "incremental_pruning",
     "iterative_policy_evaluation",
     "linear_programming",
     "methods",
     "modified_policy_iteration",
     "occupancy",
+    "policy_graph",
     "policy_iteration",
     "prioritized_sweeping",
     "q_from_value",
@@ -57,4 +76,5 @@ __all__ = [
     "stochastic_shortest_path",
     "topological",
     "value_iteration",
+    "witness",
 ]

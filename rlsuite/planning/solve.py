@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, POMDP
-from rlsuite.planning.pomdp.solution import BeliefSolution
+from rlsuite.planning.pomdp.solution import BeliefPlan
 from rlsuite.planning.reachability import check_reachable
 from rlsuite.planning.solution import Solution
 
@@ -78,7 +78,7 @@ def solve(
     progress: bool | None = ...,
     unreachable: Unreachable = ...,
     **options: Any,
-) -> BeliefSolution: ...
+) -> BeliefPlan: ...
 def solve(
     model: MDP | POMDP,
     method: str = "auto",
@@ -91,7 +91,7 @@ def solve(
     progress: bool | None = None,
     unreachable: Unreachable = "allow",
     **options: Any,
-) -> Solution | BeliefSolution:
+) -> Solution | BeliefPlan:
     """Solve a model, and say how far the answer can be from the optimum.
 
     Parameters
@@ -122,8 +122,9 @@ def solve(
 
     Returns
     -------
-    Solution or BeliefSolution
-        The former for an MDP, the latter for a POMDP.
+    Solution or BeliefPlan
+        The former for an MDP, the latter for a POMDP: `AlphaVectorSolution`, or another kind of plan that the method's
+        documentation names.
 
     Raises
     ------

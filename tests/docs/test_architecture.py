@@ -17,6 +17,7 @@ FLOORS = (
     "exploration",
     "finding",
     "models",
+    "inference",
     "rendering",
     "dynamics",
     "environment",
