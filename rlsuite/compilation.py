@@ -13,8 +13,9 @@ borders and would serve stale machine code after an edit.
 
 import functools
 import hashlib
+import sys
 import types as python_types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 import numba
@@ -114,7 +115,7 @@ class Compiled(Generic[Arguments, Result]):
         named.__module__ = source.__module__
         dispatcher: Any = numba.njit(named, **self._options)
         try:
-            dispatcher._cache = _cache(named)
+            dispatcher._cache = _SignatureCache(named)
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
@@ -122,25 +123,58 @@ class Compiled(Generic[Arguments, Result]):
         return dispatcher
 
 
-def _cache(function: python_types.FunctionType) -> Any:
-    """Numba's cache of a function, less what no other process could ever use."""
-    cache = _caching.FunctionCache(function)
-    save = cache.save_overload
+_FunctionCache: Any = _caching.FunctionCache
 
-    def save_lasting(signature: Any, data: Any) -> None:
+
+class _SignatureCache(_FunctionCache):
+    """Numba's cache of one function, with an index of its own for each signature.
+
+    Numba keeps one index for all signatures of a function. Then whoever looks one up opens all, and needs the modules
+    of every NamedTuple that any program has ever passed; and of two processes that write at once, one may put its
+    machine code under the other's name.
+    """
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Look the compiled form up; None if there is none."""
+        if not self._turn_to(signature):
+            return None
+        return _FunctionCache.load_overload(self, signature, target_context)
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        """Keep the compiled form, unless no other process could ever use it."""
+        if self._turn_to(signature):
+            _FunctionCache.save_overload(self, signature, data)
+
+    def _turn_to(self, signature: Any) -> bool:
+        """Turn to the index of a signature; whether there can be one."""
         arguments, _ = _sigutils.normalize_signature(signature)
-        if not any(_is_transient(argument) for argument in arguments):
-            save(signature, data)
+        classes = [named for argument in arguments for named in _named_tuples(argument)]
+        if not all(map(_can_be_found, classes)):
+            return False
+        # the name of a type says nothing about the module of its class, nor about the order of the fields
+        layout = [(named.__module__, named.__qualname__, named._fields) for named in classes]
+        digest = hashlib.sha256(repr((arguments, layout)).encode()).hexdigest()[:12]
+        self._cache_file = _caching.IndexDataCacheFile(
+            cache_path=self._cache_path,
+            filename_base=f"{self._impl.filename_base}-{digest}",
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
+        return True
 
-    cache.save_overload = save_lasting
-    return cache
+
+def _named_tuples(numba_type: Any) -> Iterator[Any]:
+    """The NamedTuple classes that a type is made of."""
+    if hasattr(numba_type, "instance_class"):
+        yield numba_type.instance_class
+    for inner in getattr(numba_type, "types", ()):
+        yield from _named_tuples(inner)
 
 
-def _is_transient(numba_type: Any) -> bool:
-    """Whether a type holds a NamedTuple of a script or a prompt, which is another class in each process."""
-    named = getattr(numba_type, "instance_class", None)
-    inner: tuple[Any, ...] = getattr(numba_type, "types", ())
-    return getattr(named, "__module__", None) == "__main__" or any(map(_is_transient, inner))
+def _can_be_found(named: Any) -> bool:
+    """Whether a class is what its name leads to in other processes too: not one of a script, a prompt or a function."""
+    if named.__module__ == "__main__":
+        return False
+    return getattr(sys.modules.get(named.__module__), named.__qualname__, None) is named
 
 
 def _lookup(name: str, fingerprint: str) -> "Compiled[..., Any]":
