@@ -11,10 +11,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite import errors
 from rlsuite.agents.bandits.bandit import choice_probabilities, pulls
 from rlsuite.agents.memory import ActionValues, count, step_size
 from rlsuite.agents.tabular import TabularAgent
+from rlsuite.checks import one_of
 from rlsuite.compilation import Compiled, compiled
 from rlsuite.exploration import NO_ACTION, Exploration, Softmax, chances, choose
 from rlsuite.schedules import Schedule
@@ -121,8 +121,7 @@ class GradientBandit(TabularAgent):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.baseline not in BASELINES:
-            raise errors.ParameterError(errors.unknown("baseline", self.baseline, BASELINES))
+        one_of("baseline", self.baseline, BASELINES)
 
     def tables(self, n_states: int, n_actions: int) -> GradientTables:
         """Make the mean reward of each state, and name the baseline."""
