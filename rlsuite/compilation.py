@@ -98,6 +98,17 @@ class Compiled(Generic[Arguments, Result]):
         """Run the compiled form."""
         return self.dispatcher(*args, **kwargs)
 
+    def for_types_of(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Callable[Arguments, Result]:
+        """Return the machine code for arguments like these, which does not ask for types again.
+
+        A call costs what it does; finding out what type a tuple of many arrays has costs a thousand times that of a
+        learned step. Only for whoever keeps the types: others would be read as if they were these.
+        """
+        assert not kwargs
+        signature = tuple(map(self.dispatcher.typeof_pyval, args))
+        self.dispatcher.compile(signature)
+        return cast("Callable[Arguments, Result]", self.dispatcher.overloads[signature].entry_point)
+
     def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
         """Copy and pickle by name: a function is not data."""
         return _lookup, self.numba_type.key
