@@ -68,7 +68,7 @@ def bernoulli_bound(p: float, entropy: float, level: float) -> float:
 def _level(memory: ActionValues, state: int) -> float:
     """Return ln t + c ln ln t; the second term counts from t = e on."""
     log_t = math.log(max(pulls(memory, state), 1))
-    return log_t + memory.learned.c * math.log(max(log_t, 1.0))
+    return log_t + memory.learned.c * math.log(max(log_t, 1.0)) if memory.learned.c > 0.0 else log_t
 
 
 @compiled(in_place=True)
@@ -242,7 +242,8 @@ class NormalIndex(NamedTuple):
 def _normal_index(memory: ActionValues, state: int, arm: int, level: float) -> float:
     """Largest q with N(a) (q - Q(a))^2 / (2 sigma^2) <= level: Q(a) + sigma sqrt(2 level / N(a))."""
     n = memory.visits[state, arm]
-    return memory.q[state, arm] + memory.learned.std * math.sqrt(2.0 * level / n) if n > 0 else np.inf
+    index = memory.q[state, arm] + memory.learned.std * math.sqrt(2.0 * level / n)
+    return index if n > 0 else np.inf
 
 
 @dataclass(eq=False, kw_only=True)
