@@ -229,6 +229,15 @@ def test_exp3():
     check_frequencies(draws)
 
 
+def test_what_was_committed_to_is_pulled_for_ever_even_if_others_are_as_good():
+    agent = rl.ExploreThenCommit(m=3).learn(bandit([1.0] * 4, kind="deterministic").to_env(), steps=1_000, seed=6)
+    assert sorted(agent.visits_[0].tolist()) == [3, 3, 3, 991]
+    assert agent.visits_[0, agent.committed_[0]] == 991
+    chances = np.empty(4)
+    rl.chances(agent.memory_, 0, chances)
+    assert chances.tolist() == (np.arange(4) == agent.committed_[0]).tolist()
+
+
 def test_exp3_neither_overflows_nor_loses_probability():
     """1e5 rounds of rewards of 1: the weights themselves would be beyond the largest number long before."""
     agent = rl.EXP3(epsilon=0.5).learn(bandit([1.0, 0.0, 1.0], kind="deterministic").to_env(), steps=100_000, seed=2)
