@@ -11,6 +11,8 @@ process. The content of the functions that it calls in turn is part of the key, 
 borders and would serve stale machine code after an edit.
 """
 
+import builtins
+import dis
 import functools
 import hashlib
 import sys
@@ -26,6 +28,7 @@ import numba.extending
 from numba.core import types
 
 from rlsuite import __version__
+from rlsuite.errors import ParameterError
 
 # numba's extension points carry no types
 _extending: Any = numba.extending
@@ -59,6 +62,7 @@ def compiled(function: Callable[..., Any] | None = None, *, in_place: bool = Fal
     ----------
     function : callable
         A module-level function.
+        What it calls must be defined above it.
     in_place : bool
         Promise that the function makes no new arrays. Then it is compiled without reference counting, and the arrays of
         a NamedTuple cost nothing to touch: the rules of rlsuite run two to three times faster for it. Breaking the
@@ -105,7 +109,7 @@ class Compiled(Generic[Arguments, Result]):
         learned step. Only for whoever keeps the types: others would be read as if they were these.
         """
         assert not kwargs
-        signature = tuple(map(self.dispatcher.typeof_pyval, args))
+        signature = tuple(self.dispatcher.typeof_pyval(value) for value in args)
         self.dispatcher.compile(signature)
         return cast("Callable[Arguments, Result]", self.dispatcher.overloads[signature].entry_point)
 
@@ -198,6 +202,12 @@ def _fingerprint(function: Callable[..., Any]) -> str:
     # the files of another version may hold types that have been renamed since, and could not even be opened
     digest = hashlib.sha256(f"{__version__} {__name__}".encode())
     _add_code(digest, source.__code__)
+    for name in _globals_of(source.__code__):
+        if name not in source.__globals__ and not hasattr(builtins, name) and name != source.__name__:
+            raise ParameterError(
+                f"{source.__qualname__} uses {name}, which is not defined yet: define it above, because what has been "
+                "compiled is kept under a name that its content is part of"
+            )
     cells = source.__closure__ or ()
     closure = dict(zip(source.__code__.co_freevars, (cell.cell_contents for cell in cells), strict=True))
     for name in sorted({*source.__code__.co_names, *closure}):
@@ -207,6 +217,16 @@ def _fingerprint(function: Callable[..., Any]) -> str:
         elif isinstance(value, bool | int | float | str):
             digest.update(f"{name}={value!r}".encode())
     return digest.hexdigest()[:12]
+
+
+def _globals_of(code: python_types.CodeType) -> Iterator[str]:
+    """Names that code looks up in its module."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL":
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, python_types.CodeType):
+            yield from _globals_of(constant)
 
 
 def _add_code(digest: Any, code: python_types.CodeType) -> None:

@@ -12,6 +12,7 @@ import pytest
 from numba.core.errors import NumbaError
 
 from rlsuite.compilation import compiled
+from rlsuite.errors import ParameterError
 
 
 @compiled(in_place=True)
@@ -56,6 +57,15 @@ def test_a_function_that_allocates_can_be_called_from_one_that_does_not():
 def test_breaking_the_promise_of_in_place_is_an_error_at_compile_time():
     with pytest.raises(NumbaError):
         allocating_in_place(1.0)
+
+
+def test_what_a_function_calls_must_be_there_already():
+    """Its content is part of the name under which the caller is cached: otherwise an edit would not be noticed."""
+    with pytest.raises(ParameterError, match="early uses nowhere, which is not defined yet: define it above"):
+
+        @compiled
+        def early(x):
+            return nowhere(x)  # noqa: F821
 
 
 def test_repr_names_the_function():

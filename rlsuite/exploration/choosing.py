@@ -78,18 +78,6 @@ def own_value(memory: Any, state: int, action: int, parameter: float) -> float:
 
 
 @compiled(in_place=True)
-def argmax(score: Score, memory: Any, state: int, parameter: float, rng: np.random.Generator) -> int:
-    """argmax_a score(memory, state, a, parameter) over the legal actions, ties at random; -1 where none is legal.
-
-    A score may be infinite, but not NaN.
-    """
-    # all scores before any comparison: the processor computes several of them at once
-    for action in range(memory.legal.shape[1]):
-        memory.scores[action] = score(memory, state, action, parameter)
-    return _largest(memory.scores, memory, state, rng)
-
-
-@compiled(in_place=True)
 def _largest(values: NDArray[np.float64], memory: Any, state: int, rng: np.random.Generator) -> int:
     """The legal action with the largest of the values, ties at random; -1 where none is legal."""
     best = -np.inf
@@ -112,6 +100,18 @@ def _largest(values: NDArray[np.float64], memory: Any, state: int, rng: np.rando
                     return action
                 chosen -= 1
     return choice
+
+
+@compiled(in_place=True)
+def argmax(score: Score, memory: Any, state: int, parameter: float, rng: np.random.Generator) -> int:
+    """argmax_a score(memory, state, a, parameter) over the legal actions, ties at random; -1 where none is legal.
+
+    A score may be infinite, but not NaN.
+    """
+    # all scores before any comparison: the processor computes several of them at once
+    for action in range(memory.legal.shape[1]):
+        memory.scores[action] = score(memory, state, action, parameter)
+    return _largest(memory.scores, memory, state, rng)
 
 
 @compiled(in_place=True)
