@@ -1,10 +1,13 @@
 """How fast rlsuite learns, beside what it is measured against: ``python benchmarks/learning.py``.
 
-Prints a table of ratios with their targets; ends with status 1 if one is missed. Takes about three minutes, and wants
-a machine with two idle cores for the comparison of one and two threads. Every figure is the median of several rounds
-in which the two sides are run in turn (see measuring.py); times are processor time of one thread unless said otherwise.
+Prints a table of ratios with their targets; ends with status 1 if one is missed. Takes about eight minutes, and wants
+a machine with two idle cores for the comparisons of two threads. Every figure is the median of several rounds in which
+the sides are run in turn (see measuring.py); times are processor time of one thread unless said otherwise. On first use
+MushroomRL and rlberry are installed (see peers.py), which is some gigabytes. ``--only WORD`` runs the parts whose
+headings contain the word.
 """
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -18,6 +21,7 @@ from typing import Any
 import by_hand
 import gymnasium
 import in_python
+import learning_peers
 import numpy as np
 from gymnasium.utils import seeding
 from measuring import ROUNDS, Line, Target, in_turn, print_heading, print_line, rate, seconds, speed_up_of_the_machine
@@ -168,13 +172,24 @@ PARTS = {
     "Stepwise Q-learning against bare steps": partial(for_all_cases, stepwise),
     "Vector environment": many_copies,
     "Large grid": big_grid,
+    "Sarsa(lambda) against numba loops written for the one case": partial(
+        for_all_cases, learning_peers.traces_against_hand
+    ),
+    "Sarsa(lambda) against MushroomRL and plain Python": partial(for_all_cases, learning_peers.traces_against_others),
+    "Q-learning from many seeds on two cores": learning_peers.many_seeds,
 }
 
 
 def main() -> int:
     """Run all parts; status 1 if a target is missed."""
+    parser = argparse.ArgumentParser(description="How fast rlsuite learns, beside what it is measured against.")
+    parser.add_argument("--only", metavar="WORD", default="", help="run the parts whose headings contain it")
+    word = parser.parse_args().only.lower()
+    chosen = {heading: part for heading, part in PARTS.items() if word in heading.lower()}
+    if not chosen:
+        parser.error(f"no part is about {word!r}; there are: {', '.join(PARTS)}")
     missed = 0
-    for heading, part in PARTS.items():
+    for heading, part in chosen.items():
         print_heading(heading)
         for line in part():
             print_line(line)

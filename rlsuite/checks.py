@@ -2,11 +2,12 @@
 
 import math
 import os
+from collections.abc import Iterable
 from numbers import Integral, Real
 
 import numpy as np
 
-from rlsuite.errors import ParameterError
+from rlsuite.errors import ParameterError, unknown
 
 
 def whole_number(name: str, value: object, at_least: int = 1) -> int:
@@ -77,6 +78,25 @@ def positive_number(name: str, value: object) -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not float(value) > 0.0:
         raise ParameterError(f"{name}={value!r} is not a positive number")
     return float(value)
+
+
+def one_of(name: str, value: object, choices: Iterable[str]) -> str:
+    """Return `value`, which is one of a few words.
+
+    Raises
+    ------
+    ParameterError
+        If it is not; the message names the nearest of them, and all.
+
+    Examples
+    --------
+    >>> one_of("loop", "auto", ("auto", "compiled"))
+    'auto'
+    """
+    known = tuple(choices)
+    if not isinstance(value, str) or value not in known:
+        raise ParameterError(unknown(name, value, known))
+    return value
 
 
 def fits_in_memory(what: str, n_bytes: int) -> None:

@@ -11,10 +11,13 @@ process. The content of the functions that it calls in turn is part of the key, 
 borders and would serve stale machine code after an edit.
 """
 
+import builtins
+import dis
 import functools
 import hashlib
+import sys
 import types as python_types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 import numba
@@ -25,6 +28,7 @@ import numba.extending
 from numba.core import types
 
 from rlsuite import __version__
+from rlsuite.errors import ParameterError
 
 # numba's extension points carry no types
 _extending: Any = numba.extending
@@ -58,6 +62,7 @@ def compiled(function: Callable[..., Any] | None = None, *, in_place: bool = Fal
     ----------
     function : callable
         A module-level function.
+        What it calls must be defined above it.
     in_place : bool
         Promise that the function makes no new arrays. Then it is compiled without reference counting, and the arrays of
         a NamedTuple cost nothing to touch: the rules of rlsuite run two to three times faster for it. Breaking the
@@ -97,6 +102,17 @@ class Compiled(Generic[Arguments, Result]):
         """Run the compiled form."""
         return self.dispatcher(*args, **kwargs)
 
+    def for_types_of(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Callable[Arguments, Result]:
+        """Return the machine code for arguments like these, which does not ask for types again.
+
+        A call costs what it does; finding out what type a tuple of many arrays has costs a thousand times that of a
+        learned step. Only for whoever keeps the types: others would be read as if they were these.
+        """
+        assert not kwargs
+        signature = tuple(self.dispatcher.typeof_pyval(value) for value in args)
+        self.dispatcher.compile(signature)
+        return cast("Callable[Arguments, Result]", self.dispatcher.overloads[signature].entry_point)
+
     def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
         """Copy and pickle by name: a function is not data."""
         return _lookup, self.numba_type.key
@@ -114,7 +130,7 @@ class Compiled(Generic[Arguments, Result]):
         named.__module__ = source.__module__
         dispatcher: Any = numba.njit(named, **self._options)
         try:
-            dispatcher._cache = _cache(named)
+            dispatcher._cache = _SignatureCache(named)
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
@@ -122,25 +138,58 @@ class Compiled(Generic[Arguments, Result]):
         return dispatcher
 
 
-def _cache(function: python_types.FunctionType) -> Any:
-    """Numba's cache of a function, less what no other process could ever use."""
-    cache = _caching.FunctionCache(function)
-    save = cache.save_overload
+_FunctionCache: Any = _caching.FunctionCache
 
-    def save_lasting(signature: Any, data: Any) -> None:
+
+class _SignatureCache(_FunctionCache):
+    """Numba's cache of one function, with an index of its own for each signature.
+
+    Numba keeps one index for all signatures of a function. Then whoever looks one up opens all, and needs the modules
+    of every NamedTuple that any program has ever passed; and of two processes that write at once, one may put its
+    machine code under the other's name.
+    """
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Look the compiled form up; None if there is none."""
+        if not self._turn_to(signature):
+            return None
+        return _FunctionCache.load_overload(self, signature, target_context)
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        """Keep the compiled form, unless no other process could ever use it."""
+        if self._turn_to(signature):
+            _FunctionCache.save_overload(self, signature, data)
+
+    def _turn_to(self, signature: Any) -> bool:
+        """Turn to the index of a signature; whether there can be one."""
         arguments, _ = _sigutils.normalize_signature(signature)
-        if not any(_is_transient(argument) for argument in arguments):
-            save(signature, data)
+        classes = [named for argument in arguments for named in _named_tuples(argument)]
+        if not all(map(_can_be_found, classes)):
+            return False
+        # the name of a type says nothing about the module of its class, nor about the order of the fields
+        layout = [(named.__module__, named.__qualname__, named._fields) for named in classes]
+        digest = hashlib.sha256(repr((arguments, layout)).encode()).hexdigest()[:12]
+        self._cache_file = _caching.IndexDataCacheFile(
+            cache_path=self._cache_path,
+            filename_base=f"{self._impl.filename_base}-{digest}",
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
+        return True
 
-    cache.save_overload = save_lasting
-    return cache
+
+def _named_tuples(numba_type: Any) -> Iterator[Any]:
+    """The NamedTuple classes that a type is made of."""
+    if hasattr(numba_type, "instance_class"):
+        yield numba_type.instance_class
+    for inner in getattr(numba_type, "types", ()):
+        yield from _named_tuples(inner)
 
 
-def _is_transient(numba_type: Any) -> bool:
-    """Whether a type holds a NamedTuple of a script or a prompt, which is another class in each process."""
-    named = getattr(numba_type, "instance_class", None)
-    inner: tuple[Any, ...] = getattr(numba_type, "types", ())
-    return getattr(named, "__module__", None) == "__main__" or any(map(_is_transient, inner))
+def _can_be_found(named: Any) -> bool:
+    """Whether a class is what its name leads to in other processes too: not one of a script, a prompt or a function."""
+    if named.__module__ == "__main__":
+        return False
+    return getattr(sys.modules.get(named.__module__), named.__qualname__, None) is named
 
 
 def _lookup(name: str, fingerprint: str) -> "Compiled[..., Any]":
@@ -153,6 +202,12 @@ def _fingerprint(function: Callable[..., Any]) -> str:
     # the files of another version may hold types that have been renamed since, and could not even be opened
     digest = hashlib.sha256(f"{__version__} {__name__}".encode())
     _add_code(digest, source.__code__)
+    for name in _globals_of(source.__code__):
+        if name not in source.__globals__ and not hasattr(builtins, name) and name != source.__name__:
+            raise ParameterError(
+                f"{source.__qualname__} uses {name}, which is not defined yet: define it above, because what has been "
+                "compiled is kept under a name that its content is part of"
+            )
     cells = source.__closure__ or ()
     closure = dict(zip(source.__code__.co_freevars, (cell.cell_contents for cell in cells), strict=True))
     for name in sorted({*source.__code__.co_names, *closure}):
@@ -162,6 +217,16 @@ def _fingerprint(function: Callable[..., Any]) -> str:
         elif isinstance(value, bool | int | float | str):
             digest.update(f"{name}={value!r}".encode())
     return digest.hexdigest()[:12]
+
+
+def _globals_of(code: python_types.CodeType) -> Iterator[str]:
+    """Names that code looks up in its module."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL":
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, python_types.CodeType):
+            yield from _globals_of(constant)
 
 
 def _add_code(digest: Any, code: python_types.CodeType) -> None:

@@ -305,8 +305,9 @@ def as_schedule(name: str, value: object, low: float, high: float) -> Schedule:
     """Accept a number or a schedule as the parameter ``name`` and check that it stays in [low, high]."""
     schedule = _accept(name, value)
     for bound, number in schedule.extremes.items():
-        if not low <= number <= high:
-            raise errors.ParameterError(f"{_label(name, bound)}{number!r} lies outside [{low:g}, {high:g}]")
+        if not low <= number <= high or math.isinf(number):
+            allowed = f"[{low:g}, {high:g}{']' if high < math.inf else ')'}"
+            raise errors.ParameterError(f"{_label(name, bound)}{number!r} lies outside {allowed}")
     return schedule
 
 

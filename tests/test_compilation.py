@@ -12,6 +12,7 @@ import pytest
 from numba.core.errors import NumbaError
 
 from rlsuite.compilation import compiled
+from rlsuite.errors import ParameterError
 
 
 @compiled(in_place=True)
@@ -56,6 +57,15 @@ def test_a_function_that_allocates_can_be_called_from_one_that_does_not():
 def test_breaking_the_promise_of_in_place_is_an_error_at_compile_time():
     with pytest.raises(NumbaError):
         allocating_in_place(1.0)
+
+
+def test_what_a_function_calls_must_be_there_already():
+    """Its content is part of the name under which the caller is cached: otherwise an edit would not be noticed."""
+    with pytest.raises(ParameterError, match="early uses nowhere, which is not defined yet: define it above"):
+
+        @compiled
+        def early(x):
+            return nowhere(x)  # noqa: F821
 
 
 def test_repr_names_the_function():
@@ -107,3 +117,58 @@ def test_an_edit_in_a_function_that_is_called_reaches_the_loop(tmp_path):
     assert run_rules(tmp_path)[0] == 2
     (tmp_path / "constants.py").write_text("CONSTANT = 10\n")
     assert run_rules(tmp_path)[0] == 11
+
+
+LIBRARY = """
+from rlsuite.compilation import compiled
+
+@compiled(in_place=True)
+def loop(memory):
+    return memory[0] + memory[-1]
+"""
+OWN = """
+import sys
+from typing import NamedTuple
+import library
+
+class Memory(NamedTuple):
+    {fields}
+
+print(library.loop(Memory(*{values})), sum(library.loop.dispatcher.stats.cache_hits.values()))
+"""
+
+
+def run_in(folder: Path, program: str, cache: Path) -> list[str]:
+    """Run a program in a folder, beside the library that a third folder holds."""
+    path = os.pathsep.join([str(folder), str(cache.parent)])
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_what_one_program_caches_does_not_concern_another(tmp_path):
+    """A user's own memory in a loop of ours; another program knows neither the class nor its module."""
+    (tmp_path / "library.py").write_text(LIBRARY)
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    for folder in (mine, other):
+        folder.mkdir()
+    (mine / "own.py").write_text(OWN.format(fields="a: int\n    b: int", values=(1, 2)))
+    assert run_in(mine, "import own", tmp_path / "cache") == ["3", "0"]
+    assert run_in(mine, "import own", tmp_path / "cache") == ["3", "1"]
+    assert run_in(other, "import library; print(library.loop((5, 6)))", tmp_path / "cache") == ["11"]
+
+
+def test_a_class_of_the_same_name_with_other_fields_is_another_class(tmp_path):
+    (tmp_path / "library.py").write_text(LIBRARY.replace("memory[0] + memory[-1]", "memory.a - memory.b"))
+    for fields, expected in (("a: int\n    b: int", "-1"), ("b: int\n    a: int", "1")):
+        (tmp_path / "own.py").write_text(OWN.format(fields=fields, values=(1, 2)))
+        assert run_in(tmp_path, "import own", tmp_path / "cache") == [expected, "0"]
+
+
+def test_classes_that_no_other_process_can_find_are_not_cached(tmp_path):
+    (tmp_path / "library.py").write_text(LIBRARY)
+    local = "from typing import NamedTuple\nimport library\ndef make():\n    class Memory(NamedTuple):\n"
+    local += "        a: int\n    return Memory(4)\nprint(library.loop(make()))"
+    assert run_in(tmp_path, local, tmp_path / "cache") == ["8"]
+    assert not list((tmp_path / "cache").rglob("*.nbc"))

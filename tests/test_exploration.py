@@ -43,12 +43,14 @@ class Memory(NamedTuple):
     legality: Legality
     clock: np.ndarray
     exploration: ExplorationRule
+    scores: np.ndarray
 
 
 def make_memory(q, exploration, legal=None, visits=0, clock=(0, 0)):
     q = np.array([q], dtype=float)
     mask = np.ones(q.shape, dtype=bool) if legal is None else np.array([legal], dtype=bool)
-    return Memory(q, np.full(q.shape, visits), mask, listed_actions, np.array(clock), exploration.rule)
+    room = np.empty(q.shape[1])
+    return Memory(q, np.full(q.shape, visits), mask, listed_actions, np.array(clock), exploration.rule, room)
 
 
 def assert_frequencies(memory, probabilities, seed=0):

@@ -21,6 +21,7 @@ class ActionValues(NamedTuple):
     gamma: float
     learning_rate: Rate
     exploration: ExplorationRule
+    scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
 

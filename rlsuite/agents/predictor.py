@@ -10,7 +10,7 @@ from rlsuite.agents.agent import Agent
 from rlsuite.checks import finite_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import Legality
-from rlsuite.models.policies import policy_weights
+from rlsuite.models.policies import check_policy_form, policy_weights
 from rlsuite.schedules import EPISODES, STEPS, Rate, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Begin
 
@@ -94,6 +94,8 @@ class Predictor(Agent):
         super().__post_init__()
         as_schedule("learning_rate", self.learning_rate, 0.0, 1.0)
         self.initial_value = finite_number("initial_value", self.initial_value)
+        if self.policy_to_follow is not None:
+            check_policy_form("policy_to_follow", self.policy_to_follow)
 
     def tables(self, n_states: int) -> Any:
         """Make the memory's ``learned``: a NamedTuple of what a rule learns beside `value`; nothing here."""

@@ -14,6 +14,8 @@ from rlsuite.agents.description import build_agent, describe
 from rlsuite.files import replacing
 
 FORMAT = "rlsuite agent 1"
+ROOM = {"scores"}
+"""Fields of a memory that mean nothing between two steps."""
 
 
 def save(agent: Agent, path: str | PathLike[str]) -> None:
@@ -46,7 +48,7 @@ def learned_arrays(memory: Any) -> dict[str, Any]:
     learned: Any = fields.get("learned", ())
     if learned:
         fields |= {f"learned.{name}": value for name, value in learned._asdict().items()}
-    return {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
+    return {name: value for name, value in fields.items() if isinstance(value, np.ndarray) and name not in ROOM}
 
 
 def load(path: str | PathLike[str]) -> Agent:

@@ -95,6 +95,7 @@ class TabularAgent(Agent):
             gamma=self.gamma,
             learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
             exploration=self.exploration.rule,
+            scores=np.zeros(n_actions),
             learned=self.tables(n_states, n_actions),
             scratch=self.scratch(n_states, n_actions),
         )

@@ -71,6 +71,14 @@ def mark(traces: Traces, entry: int, by: Mark, step_size: float) -> None:
 
 
 @compiled(in_place=True)
+def _drop(traces: Traces, k: int) -> None:
+    """Take the k-th listed entry off the list; the last one takes its place."""
+    traces.trace[traces.listed[k]] = 0.0
+    traces.n_listed[0] -= 1
+    traces.listed[k] = traces.listed[traces.n_listed[0]]
+
+
+@compiled(in_place=True)
 def learn_and_fade(traces: Traces, table: NDArray[np.float64], amount: float, decay: float) -> None:
     """Add ``amount * trace`` to each eligible entry of a flat table, then multiply all traces by `decay`."""
     k = 0
@@ -90,14 +98,6 @@ def forget(traces: Traces) -> None:
     for k in range(traces.n_listed[0]):
         traces.trace[traces.listed[k]] = 0.0
     traces.n_listed[0] = 0
-
-
-@compiled(in_place=True)
-def _drop(traces: Traces, k: int) -> None:
-    """Take the k-th listed entry off the list; the last one takes its place."""
-    traces.trace[traces.listed[k]] = 0.0
-    traces.n_listed[0] -= 1
-    traces.listed[k] = traces.listed[traces.n_listed[0]]
 
 
 def check_marks(name: str, value: Any) -> str:

@@ -21,29 +21,8 @@ from rlsuite.schedules import UNUSED, Schedule, as_positive_schedule, as_schedul
 
 
 @compiled(in_place=True)
-def _boltzmann(memory: Any, state: int, sharpness: float, rng: np.random.Generator) -> int:
-    """Pr(a) proportional to exp(sharpness * Q(state, a)); the largest exponent is subtracted so that none overflows."""
-    top = -np.inf
-    for action in range(memory.legal.shape[1]):
-        if is_legal(memory, state, action):
-            top = max(top, sharpness * memory.q[state, action])
-    total = 0.0
-    for action in range(memory.legal.shape[1]):
-        if is_legal(memory, state, action):
-            total += math.exp(sharpness * memory.q[state, action] - top)
-    remaining = rng.random() * total
-    choice = NO_ACTION
-    for action in range(memory.legal.shape[1]):
-        if is_legal(memory, state, action):
-            choice = action
-            remaining -= math.exp(sharpness * memory.q[state, action] - top)
-            if remaining < 0.0:
-                break
-    return choice
-
-
-@compiled(in_place=True)
-def _boltzmann_chances(memory: Any, state: int, sharpness: float, out: NDArray[np.float64]) -> None:
+def boltzmann_weights(memory: Any, state: int, sharpness: float, out: NDArray[np.float64]) -> float:
+    """Fill in exp(sharpness * Q(state, a)), divided by the largest so that none overflows; return their sum."""
     top = -np.inf
     for action in range(out.size):
         if is_legal(memory, state, action):
@@ -54,6 +33,35 @@ def _boltzmann_chances(memory: Any, state: int, sharpness: float, out: NDArray[n
         if is_legal(memory, state, action):
             out[action] = math.exp(sharpness * memory.q[state, action] - top)
             total += out[action]
+    return total
+
+
+@compiled(in_place=True)
+def draw_by_weight(
+    memory: Any, state: int, weights: NDArray[np.float64], total: float, rng: np.random.Generator
+) -> int:
+    """Draw a legal action, each as probable as its share of the total; -1 where none is legal."""
+    remaining = rng.random() * total
+    choice = NO_ACTION
+    for action in range(weights.size):
+        if is_legal(memory, state, action):
+            choice = action
+            remaining -= weights[action]
+            if remaining < 0.0:
+                break
+    return choice
+
+
+@compiled(in_place=True)
+def _boltzmann(memory: Any, state: int, sharpness: float, rng: np.random.Generator) -> int:
+    """Pr(a) proportional to exp(sharpness * Q(state, a))."""
+    total = boltzmann_weights(memory, state, sharpness, memory.scores)
+    return draw_by_weight(memory, state, memory.scores, total, rng)
+
+
+@compiled(in_place=True)
+def _boltzmann_chances(memory: Any, state: int, sharpness: float, out: NDArray[np.float64]) -> None:
+    total = boltzmann_weights(memory, state, sharpness, out)
     for action in range(out.size):
         out[action] /= total
 

@@ -8,6 +8,7 @@ visits      (n_states, n_actions)     how often each pair was taken, int64
 legal       (n_states, n_actions)     the actions that exist, bool
 legality    function                  ``(legal, state, action) -> bool``: how to look it up
 clock       (2,)                      [steps, episodes] learned from, int64
+scores      (n_actions,)              room for one number per action, float64; what is in it means nothing
 exploration `ExplorationRule`         how actions are chosen; only `choose` and `chances` need it
 =========== ========================= ==========================================
 
@@ -77,17 +78,14 @@ def own_value(memory: Any, state: int, action: int, parameter: float) -> float:
 
 
 @compiled(in_place=True)
-def argmax(score: Score, memory: Any, state: int, parameter: float, rng: np.random.Generator) -> int:
-    """argmax_a score(memory, state, a, parameter) over the legal actions, ties at random; -1 where none is legal.
-
-    A score may be infinite, but not NaN.
-    """
+def _largest(values: NDArray[np.float64], memory: Any, state: int, rng: np.random.Generator) -> int:
+    """The legal action with the largest of the values, ties at random; -1 where none is legal."""
     best = -np.inf
     choice = NO_ACTION
     ties = 0
-    for action in range(memory.legal.shape[1]):
+    for action in range(values.size):
         if is_legal(memory, state, action):
-            value = score(memory, state, action, parameter)
+            value = values[action]
             if value > best or choice == NO_ACTION:
                 best = value
                 choice = action
@@ -96,12 +94,24 @@ def argmax(score: Score, memory: Any, state: int, parameter: float, rng: np.rand
                 ties += 1
     if ties > 1:
         chosen = int(rng.random() * ties)
-        for action in range(choice, memory.legal.shape[1]):
-            if is_legal(memory, state, action) and score(memory, state, action, parameter) == best:
+        for action in range(choice, values.size):
+            if is_legal(memory, state, action) and values[action] == best:
                 if chosen == 0:
                     return action
                 chosen -= 1
     return choice
+
+
+@compiled(in_place=True)
+def argmax(score: Score, memory: Any, state: int, parameter: float, rng: np.random.Generator) -> int:
+    """argmax_a score(memory, state, a, parameter) over the legal actions, ties at random; -1 where none is legal.
+
+    A score may be infinite, but not NaN.
+    """
+    # all scores before any comparison: the processor computes several of them at once
+    for action in range(memory.legal.shape[1]):
+        memory.scores[action] = score(memory, state, action, parameter)
+    return _largest(memory.scores, memory, state, rng)
 
 
 @compiled(in_place=True)
@@ -144,7 +154,7 @@ def lean_to_best(memory: Any, state: int, share: float, out: NDArray[np.float64]
 @compiled(in_place=True)
 def greedy(memory: Any, state: int, rng: np.random.Generator) -> int:
     """argmax_a Q(state, a) over the legal actions, ties broken at random; -1 where no action is legal."""
-    return argmax(own_value, memory, state, 0.0, rng)
+    return _largest(memory.q[state], memory, state, rng)
 
 
 @compiled(in_place=True)

@@ -19,7 +19,8 @@ MOST = 1e300
 def _upper_confidence(memory: Any, state: int, action: int, width: float) -> float:
     """Q(s, a) + c sqrt(ln N(s) / N(s, a)); `width` is c sqrt(ln N(s)). Infinite for what was never tried."""
     tried = memory.visits[state, action]
-    return memory.q[state, action] + width / math.sqrt(tried) if tried > 0 else np.inf
+    score = memory.q[state, action] + width / math.sqrt(tried)  # before asking whether tried > 0: then without a jump
+    return score if tried > 0 else np.inf
 
 
 @compiled(in_place=True)

@@ -49,6 +49,27 @@ def policy_weights(legal: BoolArray, policy: ArrayLike) -> FloatArray:
     return weights
 
 
+def check_policy_form(name: str, policy: object) -> None:
+    """Raise unless `policy` can be one for some model: one action per state, or a table of probabilities.
+
+    Whether it suits a model is for `policy_weights` to say.
+
+    Raises
+    ------
+    ParameterError
+        If `policy` is neither, or an entry is negative, infinite or not a number.
+    """
+    allowed = "allowed are (n_states,) integers, one action per state, and (n_states, n_actions) probabilities"
+    try:
+        given = np.asarray(policy)
+    except ValueError as error:
+        raise ParameterError(f"{name} is not an array: {error}; {allowed}") from error
+    if given.dtype.kind not in ("iu" if given.ndim == 1 else "biuf") or given.ndim not in (1, 2):
+        raise ParameterError(f"{name} has shape {given.shape} and dtype {given.dtype}; {allowed}")
+    if given.ndim == 2 and not ((given >= 0.0) & (given <= 1.0 + ROW_SUM_TOLERANCE)).all():
+        raise ParameterError(f"{name} has an entry outside [0, 1], which is no probability")
+
+
 def _check_distributions(weights: FloatArray, acting: IndexArray) -> None:
     rows = weights[acting]
     bad = ~((rows >= 0.0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1.0) <= ROW_SUM_TOLERANCE))

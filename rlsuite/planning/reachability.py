@@ -60,7 +60,8 @@ def reachable_states(mdp: MDP) -> BoolArray:
     goes_on = possible & ~mdp.terminated
     state = np.repeat(np.arange(mdp.n_states), np.diff(mdp.indptr[:: mdp.n_actions]))
     edges = coo_array(
-        (np.ones(np.count_nonzero(goes_on)), (state[goes_on], mdp.next_state[goes_on])), shape=(mdp.n_states,) * 2
+        (np.ones(np.count_nonzero(goes_on)), (state[goes_on], mdp.next_state[goes_on])),
+        shape=(mdp.n_states, mdp.n_states),
     )
     found = reachable(edges, mdp.start > 0.0)
     found[mdp.next_state[possible & found[state]]] = True

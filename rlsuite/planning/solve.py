@@ -11,6 +11,7 @@ from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any, Literal, overload
 
+from rlsuite.checks import one_of
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning.pomdp.solution import BeliefPlan
@@ -162,8 +163,7 @@ def solve(
     }
     given = {name: value for name, value in named.items() if value is not None} | options
     _check_options(model, method, function, given)
-    if unreachable not in UNREACHABLE:
-        raise ParameterError(unknown("unreachable", unreachable, UNREACHABLE))
+    one_of("unreachable", unreachable, UNREACHABLE)
     if unreachable == "error":
         check_reachable(model if isinstance(model, MDP) else model.mdp)
     if gamma is not None:

@@ -4,6 +4,7 @@ Both advance the same books by the same kernels' rules; see `rlsuite.training.ke
 """
 
 import struct
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import gymnasium
@@ -50,6 +51,7 @@ class TableEngine:
         base: Any = env.unwrapped
         self.env_rng = base.np_random
         learner.books.place[STATE] = base.s
+        self.run: Callable[..., int] | None = None  # compiled when first needed: the progress bar says so
 
     def advance(self, steps: int, episodes: int) -> NDArray[np.float64]:
         """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
@@ -57,21 +59,11 @@ class TableEngine:
         finished = np.empty((min(steps, episodes), 3))
         rule, memory, legal, legality, gap, rng, books = self.learner
         first = int(books.place[kernels.EPISODES])
-        code = kernels.run_on_table(
-            self.table,
-            rule,
-            memory,
-            legal,
-            legality,
-            gap,
-            rng,
-            self.env_rng,
-            books,
-            steps,
-            episodes,
-            self.time_limit,
-            finished,
-        )
+        place = (self.table, rule, memory, legal, legality, gap, rng, self.env_rng, books)
+        limits = (steps, episodes, self.time_limit)
+        if self.run is None:
+            self.run = kernels.run_on_table.for_types_of(*place, *limits, finished)
+        code = self.run(*place, *limits, finished)
         self._settle()
         if code == kernels.BAD_ACTION:
             raise bad_action(self.env, self.learner)

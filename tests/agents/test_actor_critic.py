@@ -263,7 +263,7 @@ def test_a_file_keeps_it(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"actor_rate": -0.1}, r"actor_rate=-0.1 lies outside \[0, inf\]"),
+        ({"actor_rate": -0.1}, r"actor_rate=-0.1 lies outside \[0, inf\)"),
         ({"critic_rate": 1.1}, r"critic_rate=1.1 lies outside \[0, 1\]"),
         ({"actor_lambda": 1.1}, r"actor_lambda=1.1 is not in \[0, 1\]"),
         ({"critic_lambda": -1}, r"critic_lambda=-1 is not in \[0, 1\]"),

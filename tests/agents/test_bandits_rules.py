@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rlsuite as rl
-from rlsuite.agents.bandits.kl_ucb import bernoulli_bound, bernoulli_divergence
+from rlsuite.agents.bandits.kl_ucb import bernoulli_bound, negative_entropy
 from rlsuite.agents.description import agent_classes
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import every_action
@@ -91,17 +91,18 @@ def test_moss():
     follow(*live(rl.MOSS(horizon=150, c=2.0))[:2], index)
 
 
+def divergence(p, q):
+    """d(p, q) of two Bernoulli distributions, in nats."""
+    first = p * math.log(p / q) if p else 0.0
+    return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
+
+
 def bisection(p, level):
     """The largest q in [p, 1] with d(p, q) <= level."""
-
-    def divergence(q):
-        first = p * math.log(p / q) if p else 0.0
-        return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
-
     low, high = p, 1.0
     for _ in range(100):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if middle < 1.0 and divergence(middle) <= level else (low, middle)
+        low, high = (middle, high) if middle < 1.0 and divergence(p, middle) <= level else (low, middle)
     return low
 
 
@@ -125,21 +126,45 @@ def test_kl_ucb_on_another_interval():
 
 @given(st.floats(0, 1), st.floats(1e-6, 50))
 def test_the_kl_bound_solves_its_equation(p, level):
-    q = bernoulli_bound(p, level)
+    q = kl_bound(p, level)
     assert p <= q <= 1.0
     assert q <= p + math.sqrt(level / 2) + 1e-12  # Pinsker: half the width of UCB1, whose level is the same
     assert q == pytest.approx(bisection(p, level), abs=1e-9)
     if q < 1.0 - 1e-6 and p < 1.0:
-        assert bernoulli_divergence(p, q) == pytest.approx(level, abs=1e-9 * max(1.0, level))
+        assert divergence(p, q) == pytest.approx(level, abs=1e-9 * max(1.0, level))
+
+
+def kl_bound(p, level):
+    return bernoulli_bound(p, negative_entropy(p), level)
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=2, max_size=6), st.integers(0, 99))
+def test_kl_ucb_spares_no_arm_that_might_be_the_best(arms, seed):
+    """Arms with so many pulls, and so many rewards of 1 among them: the choice is the largest index, computed for all.
+
+    Few different numbers, so that arms tie often; each of those is then chosen with the same probability.
+    """
+    agent = rl.KLUCB(c=3.0)
+    memory = agent.remember(np.ones((1, len(arms)), dtype=bool), every_action)
+    rng = np.random.default_rng(seed)
+    for arm, (pulls, ones) in enumerate(arms):
+        for pull in range(pulls):
+            type(agent).step(memory, 0, arm, float(pull < ones), 0, True, False, rng)
+    level = memory.learned.level(memory, 0)
+    indices = np.array([memory.learned.score(memory, 0, arm, level) for arm in range(len(arms))])
+    best = np.flatnonzero(indices == indices.max())
+    chosen = [rl.choose(memory, 0, rng) for _ in range(20 * len(best))]
+    assert set(chosen) <= set(best.tolist())
+    assert len(set(chosen)) >= min(2, len(best))  # one of two or more twenty times as often: never, 2^-39
 
 
 def test_kl_bounds_by_hand():
-    assert bernoulli_bound(0.0, math.log(2)) == pytest.approx(0.5, abs=1e-15)  # -ln(1 - q) = ln 2
-    assert bernoulli_bound(0.5, 0.5 * math.log(4 / 3)) == pytest.approx(0.75, abs=1e-15)  # -ln(4 q (1 - q)) / 2
-    assert bernoulli_bound(1.0, 3.0) == 1.0
-    assert bernoulli_bound(0.3, 0.0) == 0.3
-    assert bernoulli_bound(0.5, 1e4) == 1.0
-    assert bernoulli_bound(1.2, 1.0) == 1.0
+    assert kl_bound(0.0, math.log(2)) == pytest.approx(0.5, abs=1e-15)  # -ln(1 - q) = ln 2
+    assert kl_bound(0.5, 0.5 * math.log(4 / 3)) == pytest.approx(0.75, abs=1e-15)  # -ln(4 q (1 - q)) / 2
+    assert kl_bound(1.0, 3.0) == 1.0
+    assert kl_bound(0.3, 0.0) == 0.3
+    assert kl_bound(0.5, 1e4) == 1.0
+    assert kl_bound(1.2, 1.0) == 1.0
 
 
 def test_normal_kl_ucb_is_ucb1_with_the_standard_deviation():
@@ -202,6 +227,15 @@ def test_exp3():
     np.testing.assert_allclose(agent.q_, logs, atol=1e-12)
     np.testing.assert_allclose(agent.policy(), [0.8 * softmax(row) + 0.2 / ARMS for row in logs], atol=1e-12)
     check_frequencies(draws)
+
+
+def test_what_was_committed_to_is_pulled_for_ever_even_if_others_are_as_good():
+    agent = rl.ExploreThenCommit(m=3).learn(bandit([1.0] * 4, kind="deterministic").to_env(), steps=1_000, seed=6)
+    assert sorted(agent.visits_[0].tolist()) == [3, 3, 3, 991]
+    assert agent.visits_[0, agent.committed_[0]] == 991
+    chances = np.empty(4)
+    rl.chances(agent.memory_, 0, chances)
+    assert chances.tolist() == (np.arange(4) == agent.committed_[0]).tolist()
 
 
 def test_exp3_neither_overflows_nor_loses_probability():

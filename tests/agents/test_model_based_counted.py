@@ -402,7 +402,7 @@ def test_the_chain_is_walked_to_its_end():
         (lambda: rl.PosteriorSampling(reward_prior=(0, 1, 1)), "reward_prior=(0, 1, 1) is not four numbers"),
         (lambda: rl.PosteriorSampling(reward_prior="0111"), "reward_prior='0111' is not four numbers"),
         (lambda: rl.PosteriorSampling(reward_prior=(0, 1, 0, 1)), "reward_prior[2]=0 is not above 0"),
-        (lambda: rl.PosteriorSampling(redraw="epsiode"), "redraw: unknown moment 'epsiode'; did you mean 'episode'"),
+        (lambda: rl.PosteriorSampling(redraw="epsiode"), "unknown redraw 'epsiode'; did you mean 'episode'"),
         (lambda: rl.UCRL2(delta=1.0), "delta=1 is not in (0, 1)"),
         (lambda: rl.UCRL2(r_min=2.0), "r_min=2 is larger than r_max=1"),
         (lambda: new_counts("RMax", 10**7, 4), "RMax, which counts 10,000,001 outcomes of 40,000,000 pairs of a state"),

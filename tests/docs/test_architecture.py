@@ -146,6 +146,7 @@ def test_modules_are_short(root: Path) -> None:
         str(path.relative_to(root)): len(path.read_text(encoding="utf-8").splitlines())
         for folder in ("rlsuite", "envs", "benchmarks", "examples")
         for path in (root / folder).rglob("*.py")
+        if not any(part.startswith(".") for part in path.relative_to(root).parts)  # what the benchmarks have installed
     }
     assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
     assert not [name for name in lengths if Path(name).stem in {"utils", "helpers", "misc", "common"}]

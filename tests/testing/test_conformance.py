@@ -2,13 +2,15 @@
 
 import dataclasses
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 import rlsuite as rl
 from rlsuite.agents.description import agent_classes
 from rlsuite.agents.storage import learned_arrays
-from rlsuite.errors import ConformanceError
+from rlsuite.errors import ConformanceError, LearningError, UnsuitableEnvironment
 from rlsuite.exploration import NO_ACTION
 from rlsuite.testing import agent_checks, check_agent
 
@@ -38,6 +40,57 @@ def test_both_loops_agree_on_the_tables_of_gymnasium(name, env):
         assert values.tobytes() == other[field].tobytes(), field
     assert compiled.episodes_.tobytes() == stepwise.episodes_.tobytes()
     assert compiled.record_.cumulative_reward.tobytes() == stepwise.record_.cumulative_reward.tobytes()
+
+
+class Faulty(gymnasium.Env):
+    """Three states at random, episodes of seven steps, and one answer that cannot be true."""
+
+    FAULT_AT = 60  # in the middle of an episode: some agents learn when the next one begins
+
+    def __init__(self, answer, observations=None, actions=None):
+        self.observation_space = observations or spaces.Discrete(3)
+        self.action_space = actions or spaces.Discrete(2)
+        self.answer = answer
+        self.steps = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        self.steps += 1
+        if self.steps == self.FAULT_AT:
+            return self.answer
+        return int(self.np_random.integers(3)), 1.0, self.steps % 7 == 0, False, {}
+
+
+FAULTS = {
+    "the reward nan": (1, float("nan"), False, False, {}),
+    "the reward -inf": (1, -np.inf, False, False, {}),
+    r"observation 3, which is not in Discrete\(3\)": (3, 0.0, False, False, {}),
+    "observation -1, which": (-1, 0.0, False, False, {}),
+    "observation 1.5, which": (1.5, 0.0, False, False, {}),
+    "what is not": (None, 0.0, False, False, {}),
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_an_impossible_answer_ends_learning_and_keeps_what_was_learned(name):
+    new = agent_classes()[name]
+    healthy = new().learn(Faulty((0, 1.0, False, False, {})), steps=Faulty.FAULT_AT - 1, seed=5)
+    for found, answer in FAULTS.items():
+        agent = new()
+        with pytest.raises(LearningError, match=rf"^Faulty, step 60: .*{found}"):
+            agent.learn(Faulty(answer), steps=200, seed=5)
+        one, other = learned_arrays(healthy.memory_), learned_arrays(agent.memory_)
+        assert {field: values.tobytes() for field, values in one.items()} == {
+            field: values.tobytes() for field, values in other.items()
+        }
+        assert agent.episodes_.tobytes() == healthy.episodes_.tobytes()
+        assert len(agent.episodes_) == 8
+    for spaces_of in ({"observations": spaces.Box(0, 1)}, {"actions": spaces.MultiDiscrete([2, 2])}):
+        with pytest.raises(UnsuitableEnvironment, match=f"need a Discrete {next(iter(spaces_of))[:-1]} space"):
+            new().learn(Faulty(None, **spaces_of), steps=10, seed=5)
 
 
 EXPLORATIONS = [

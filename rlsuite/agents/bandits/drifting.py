@@ -38,7 +38,8 @@ class WindowTables(NamedTuple):
 def _recent_index(memory: ActionValues, state: int, arm: int, width: float) -> float:
     """Q(a) + c sqrt(ln n / N(a)), with n and N(a) as much as is remembered; `width` is c sqrt(ln n)."""
     weight = memory.learned.weight[state, arm]
-    return memory.q[state, arm] + width / math.sqrt(weight) if weight > 0.0 else np.inf
+    index = memory.q[state, arm] + width / math.sqrt(weight)
+    return index if weight > 0.0 else np.inf
 
 
 @compiled(in_place=True)

@@ -13,7 +13,7 @@ from rlsuite.agents.memory import ActionValues, count
 from rlsuite.checks import finite_number, whole_number
 from rlsuite.compilation import compiled
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import NO_ACTION, Score, choose, is_legal
+from rlsuite.exploration import NO_ACTION, ExplorationRule, Score, argmax, choose, is_legal, spread_over_best
 from rlsuite.training.kernels import Step
 
 
@@ -28,12 +28,39 @@ class CommitTables(NamedTuple):
     score: Score
     level: Level
     m: int
+    committed: NDArray[np.int64]  # (n_states,), the arm that was decided for, -1 before
 
 
 @compiled(in_place=True)
 def _commit_score(memory: ActionValues, state: int, arm: int, unused: float) -> float:
     """An arm that has not had its m pulls comes first; then the mean of those pulls decides."""
     return memory.q[state, arm] if memory.visits[state, arm] >= memory.learned.m else np.inf
+
+
+@compiled(in_place=True)
+def _is_committed(memory: ActionValues, state: int) -> bool:
+    """Whether an arm was decided for, and exists at present."""
+    arm = memory.learned.committed[state]
+    return arm != NO_ACTION and is_legal(memory, state, arm)
+
+
+@compiled(in_place=True)
+def _commit(memory: ActionValues, state: int, first: float, second: float, rng: np.random.Generator) -> int:
+    """The arm that was decided for; as long as there is none, one that lacks pulls; and when none does, decide."""
+    if _is_committed(memory, state):
+        return memory.learned.committed[state]
+    arm = argmax(_commit_score, memory, state, 0.0, rng)
+    if memory.visits[state, arm] >= memory.learned.m and memory.learned.committed[state] == NO_ACTION:
+        memory.learned.committed[state] = arm
+    return arm
+
+
+@compiled(in_place=True)
+def _commit_chances(memory: ActionValues, state: int, first: float, second: float, out: NDArray[np.float64]) -> None:
+    spread_over_best(_commit_score, memory, state, 0.0, out)
+    if _is_committed(memory, state):
+        for arm in range(out.size):
+            out[arm] = 1.0 if arm == memory.learned.committed[state] else 0.0
 
 
 @compiled(in_place=True)
@@ -72,6 +99,8 @@ class ExploreThenCommit(IndexPolicy):
     ----------
     q_ : ndarray of float64, shape (n_states, n_arms)
         Mean of the first m rewards of each arm.
+    committed_ : ndarray of int64, shape (n_states,)
+        The arm that is pulled for ever in each state, drawn from the best if they tie; -1 as long as there is none.
 
     Raises
     ------
@@ -95,9 +124,13 @@ class ExploreThenCommit(IndexPolicy):
         super().__post_init__()
         self.m = whole_number("m", self.m)
 
+    def rule(self) -> ExplorationRule:
+        """The arm that was decided for."""
+        return super().rule()._replace(select=_commit, spread=_commit_chances)
+
     def tables(self, n_states: int, n_actions: int) -> CommitTables:
-        """Name the order in which arms are pulled."""
-        return CommitTables(_commit_score, _no_level, self.m)
+        """Name the order in which arms are pulled; nothing is decided yet."""
+        return CommitTables(_commit_score, _no_level, self.m, np.full(n_states, NO_ACTION))
 
 
 class EliminationTables(NamedTuple):

@@ -11,14 +11,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite import errors
 from rlsuite.agents.bandits.bandit import choice_probabilities, pulls
 from rlsuite.agents.memory import ActionValues, count, step_size
 from rlsuite.agents.tabular import TabularAgent
+from rlsuite.checks import one_of
 from rlsuite.compilation import Compiled, compiled
-from rlsuite.exploration import NO_ACTION, Exploration, Softmax, chances, choose
+from rlsuite.exploration import NO_ACTION, Exploration, Softmax
+from rlsuite.exploration.boltzmann import boltzmann_weights, draw_by_weight
 from rlsuite.schedules import Schedule
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Begin, Step
 
 Baseline = Compiled[[Any, int, float], float]
 
@@ -31,7 +32,7 @@ class GradientTables(NamedTuple):
 
 
 class GradientScratch(NamedTuple):
-    """Room for the probabilities of one state."""
+    """By which probabilities the last arm was chosen."""
 
     pi: NDArray[np.float64]  # (n_actions,)
 
@@ -51,6 +52,16 @@ BASELINES: dict[str, Baseline] = {"average": _average_baseline, "none": _no_base
 
 
 @compiled(in_place=True)
+def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+    """Draw an arm from the softmax of the preferences, and keep the softmax for the step."""
+    pi = memory.scratch.pi
+    total = boltzmann_weights(memory, state, 1.0, pi)
+    for arm in range(pi.size):
+        pi[arm] /= total
+    return draw_by_weight(memory, state, pi, 1.0, rng)
+
+
+@compiled(in_place=True)
 def _step(
     memory: ActionValues,
     state: int,
@@ -63,13 +74,12 @@ def _step(
 ) -> int:
     """H(a) <- H(a) + alpha (R - b) (1{a = A} - pi(a)) for all arms a."""
     pi = memory.scratch.pi
-    chances(memory, state, pi)
     push = step_size(memory, state, action) * (reward - memory.learned.baseline(memory, state, reward))
     for arm in range(pi.size):
         memory.q[state, arm] += push * ((1.0 if arm == action else 0.0) - pi[arm])
     count(memory, state, action, terminated or truncated)
     memory.learned.mean_reward[state] += (reward - memory.learned.mean_reward[state]) / pulls(memory, state)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    return NO_ACTION if terminated or truncated else _begin(memory, next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -117,12 +127,12 @@ class GradientBandit(TabularAgent):
     initial_value: float = field(init=False, repr=False, default=0.0)
     baseline: str = "average"
 
+    begin: ClassVar[Begin] = _begin
     step: ClassVar[Step] = _step
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.baseline not in BASELINES:
-            raise errors.ParameterError(errors.unknown("baseline", self.baseline, BASELINES))
+        one_of("baseline", self.baseline, BASELINES)
 
     def tables(self, n_states: int, n_actions: int) -> GradientTables:
         """Make the mean reward of each state, and name the baseline."""

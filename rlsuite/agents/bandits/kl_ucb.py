@@ -10,49 +10,54 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import not_negative, pulls
 from rlsuite.agents.bandits.index_policy import IndexPolicy, Level, average_step
-from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.memory import ActionValues, count
 from rlsuite.checks import finite_number
 from rlsuite.compilation import compiled
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import Score
+from rlsuite.exploration import NO_ACTION, ExplorationRule, Score, choose, is_legal
 from rlsuite.training.kernels import Step
 
 NEWTON_STEPS = 60
 """Far more than are ever taken."""
 
+ROUNDING = 1e-12
+"""Far more than rounding changes a divergence."""
+
 
 @compiled(in_place=True)
-def bernoulli_divergence(p: float, q: float) -> float:
-    """d(p, q) = p ln(p / q) + (1 - p) ln((1 - p) / (1 - q)) in nats, for p in [0, 1] and q in (0, 1)."""
-    divergence = 0.0
+def negative_entropy(p: float) -> float:
+    """h(p) = p ln p + (1 - p) ln(1 - p) in nats, for p in [0, 1]."""
+    entropy = 0.0
     if p > 0.0:
-        divergence += p * math.log(p / q)
+        entropy += p * math.log(p)
     if p < 1.0:
-        divergence += (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
-    return divergence
+        entropy += (1.0 - p) * math.log(1.0 - p)
+    return entropy
 
 
 @compiled(in_place=True)
-def bernoulli_bound(p: float, level: float) -> float:
+def bernoulli_bound(p: float, entropy: float, level: float) -> float:
     """The q >= p with d(p, q) = level, by Newton's method; 1 where even the largest number below 1 is too small.
 
-    Newton's method begins at a q that is too large. As d is convex and rises there, every step stays on that side and
-    comes closer; it ends when rounding makes it stand still.
+    ``entropy`` is h(p), so that d(p, q) = h(p) - p ln q - (1 - p) ln(1 - q). Newton's method begins at a q that is too
+    large. As d is convex and rises there, every step stays on that side and comes closer; it ends when rounding makes
+    it stand still.
     """
     if p >= 1.0 or level <= 0.0:
         return min(p, 1.0)
     if p <= 0.0:
         return -math.expm1(-level)
     # d(p, q) >= p ln p + (1 - p) ln((1 - p) / (1 - q)), and d(p, q) >= 2 (q - p)^2 (Pinsker)
-    q = 1.0 - (1.0 - p) * math.exp((p * math.log(p) - level) / (1.0 - p))
-    q = min(q, p + math.sqrt(0.5 * level))
+    q = min(1.0 - math.exp((entropy - level) / (1.0 - p)), p + math.sqrt(0.5 * level))
     if q >= 1.0:
         return 1.0
     for _ in range(NEWTON_STEPS):
-        newer = q - (bernoulli_divergence(p, q) - level) * q * (1.0 - q) / (q - p)
+        divergence = entropy - p * math.log(q) - (1.0 - p) * math.log(1.0 - q)
+        newer = q - (divergence - level) * q * (1.0 - q) / (q - p)
         if not p < newer < q:
             break
         q = newer
@@ -63,18 +68,95 @@ def bernoulli_bound(p: float, level: float) -> float:
 def _level(memory: ActionValues, state: int) -> float:
     """Return ln t + c ln ln t; the second term counts from t = e on."""
     log_t = math.log(max(pulls(memory, state), 1))
-    return log_t + memory.learned.c * math.log(max(log_t, 1.0))
+    return log_t + memory.learned.c * math.log(max(log_t, 1.0)) if memory.learned.c > 0.0 else log_t
 
 
 @compiled(in_place=True)
-def _bernoulli_index(memory: ActionValues, state: int, arm: int, level: float) -> float:
-    """Largest q with N(a) d(Q(a), q) <= level, where the rewards are scaled to [0, 1] and q is scaled back."""
+def _scaled(memory: ActionValues, state: int, arm: int) -> float:
+    """p: the mean of an arm where the rewards are scaled to [0, 1]."""
+    return min(max((memory.q[state, arm] - memory.learned.low) / (memory.learned.high - memory.learned.low), 0.0), 1.0)
+
+
+@compiled(in_place=True)
+def _scaled_index(memory: ActionValues, state: int, arm: int, level: float) -> float:
+    """Largest q with N(a) d(p, q) <= level."""
     n = memory.visits[state, arm]
     if n == 0:
         return np.inf
-    width = memory.learned.high - memory.learned.low
-    p = min(max((memory.q[state, arm] - memory.learned.low) / width, 0.0), 1.0)
-    return memory.learned.low + width * bernoulli_bound(p, level / n)
+    return bernoulli_bound(_scaled(memory, state, arm), memory.learned.entropy[state, arm], level / n)
+
+
+@compiled(in_place=True)
+def _contends(
+    memory: ActionValues, state: int, arm: int, level: float, best: float, log_best: float, log_rest: float
+) -> bool:
+    """Whether the index of an arm may be as large as ``best``, whose logarithm and that of 1 - best are known.
+
+    d(p, q) grows with q, so the index is below q where N(a) d(p, q) is above the level. That takes no logarithm, while
+    the index takes many. An arm so near that rounding might decide contends.
+    """
+    n = memory.visits[state, arm]
+    if n == 0 or best == np.inf:
+        return n == 0
+    p = _scaled(memory, state, arm)
+    if p >= best or best >= 1.0:
+        return True
+    divergence = memory.learned.entropy[state, arm] - p * log_best - (1.0 - p) * log_rest
+    return n * (divergence - ROUNDING) <= level * (1.0 + ROUNDING)
+
+
+@compiled(in_place=True)
+def _largest(memory: ActionValues, state: int, first: float, second: float, rng: np.random.Generator) -> int:
+    """The largest index, ties at random; computed for the arm pulled most often, and for whoever contends with it."""
+    level = _level(memory, state)
+    leader = NO_ACTION
+    for arm in range(memory.visits.shape[1]):
+        most = leader == NO_ACTION or memory.visits[state, arm] > memory.visits[state, leader]
+        if most and is_legal(memory, state, arm):
+            leader = arm
+    choice = leader
+    best, log_best, log_rest = -np.inf, 0.0, 0.0
+    ties = 0
+    for turn in range(-1, memory.visits.shape[1]):
+        arm = leader if turn < 0 else turn
+        if turn == leader or not is_legal(memory, state, arm):
+            continue
+        if turn >= 0 and not _contends(memory, state, arm, level, best, log_best, log_rest):
+            continue
+        index = _scaled_index(memory, state, arm, level)
+        if index > best:
+            best, log_best, log_rest = index, math.log(index), math.log(1.0 - index)
+            choice = arm
+            ties = 1
+        elif index == best:
+            ties += 1
+    if ties > 1:
+        chosen = int(rng.random() * ties)
+        for arm in range(memory.visits.shape[1]):
+            contends = is_legal(memory, state, arm) and _contends(memory, state, arm, level, best, log_best, log_rest)
+            if contends and _scaled_index(memory, state, arm, level) == best:
+                if chosen == 0:
+                    return arm
+                chosen -= 1
+    return choice
+
+
+@compiled(in_place=True)
+def _bounded_step(
+    memory: ActionValues,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Q(a) <- Q(a) + (r - Q(a)) / N(a): the mean of the rewards of the arm, and h of it."""
+    count(memory, state, action, terminated or truncated)
+    memory.q[state, action] += (reward - memory.q[state, action]) / memory.visits[state, action]
+    memory.learned.entropy[state, action] = negative_entropy(_scaled(memory, state, action))
+    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
 
 
 class BoundedIndex(NamedTuple):
@@ -85,6 +167,7 @@ class BoundedIndex(NamedTuple):
     c: float
     low: float
     high: float
+    entropy: NDArray[np.float64]  # (n_states, n_arms), h of the scaled mean
 
 
 @dataclass(eq=False, kw_only=True)
@@ -107,6 +190,8 @@ class KLUCB(IndexPolicy):
     ----------
     q_ : ndarray of float64, shape (n_states, n_arms)
         Mean reward of each arm.
+    entropy_ : ndarray of float64, shape (n_states, n_arms)
+        p ln p + (1 - p) ln(1 - p) in nats, where p is the mean scaled to [0, 1].
 
     Raises
     ------
@@ -126,7 +211,7 @@ class KLUCB(IndexPolicy):
     low: float = 0.0
     high: float = 1.0
 
-    step: ClassVar[Step] = average_step
+    step: ClassVar[Step] = _bounded_step
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,9 +220,13 @@ class KLUCB(IndexPolicy):
         if not self.low < self.high:
             raise ParameterError(f"low={self.low:g} is not below high={self.high:g}")
 
+    def rule(self) -> ExplorationRule:
+        """The arm with the largest index, ties at random."""
+        return super().rule()._replace(select=_largest)
+
     def tables(self, n_states: int, n_actions: int) -> BoundedIndex:
         """Name the index."""
-        return BoundedIndex(_bernoulli_index, _level, self.c, self.low, self.high)
+        return BoundedIndex(_scaled_index, _level, self.c, self.low, self.high, np.zeros((n_states, n_actions)))
 
 
 class NormalIndex(NamedTuple):
@@ -153,7 +242,8 @@ class NormalIndex(NamedTuple):
 def _normal_index(memory: ActionValues, state: int, arm: int, level: float) -> float:
     """Largest q with N(a) (q - Q(a))^2 / (2 sigma^2) <= level: Q(a) + sigma sqrt(2 level / N(a))."""
     n = memory.visits[state, arm]
-    return memory.q[state, arm] + memory.learned.std * math.sqrt(2.0 * level / n) if n > 0 else np.inf
+    index = memory.q[state, arm] + memory.learned.std * math.sqrt(2.0 * level / n)
+    return index if n > 0 else np.inf
 
 
 @dataclass(eq=False, kw_only=True)

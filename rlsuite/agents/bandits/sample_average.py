@@ -8,18 +8,27 @@ import numpy as np
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
+from rlsuite.exploration import NO_ACTION, choose, is_legal
 from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step
 
 
 @compiled(in_place=True)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Pull each arm once before any is compared: an untried arm's 0 is no estimate."""
+    """Pull each arm once before any is compared: an untried arm's 0 is no estimate.
+
+    The first pulls are in order, so that all arms were tried if the last one was.
+    """
+    last = NO_ACTION
     for arm in range(memory.visits.shape[1]):
-        if memory.legal[state, arm] and memory.visits[state, arm] == 0:
+        if is_legal(memory, state, arm):
+            last = arm
+    if last == NO_ACTION or memory.visits[state, last] > 0:
+        return choose(memory, state, rng)
+    for arm in range(last):
+        if is_legal(memory, state, arm) and memory.visits[state, arm] == 0:
             return arm
-    return choose(memory, state, rng)
+    return last
 
 
 @compiled(in_place=True)

@@ -24,7 +24,8 @@ from rlsuite.training.kernels import Step
 def _ucb1(memory: ActionValues, state: int, arm: int, width: float) -> float:
     """Q(a) + c sqrt(2 ln t / N(a)); `width` is c sqrt(2 ln t)."""
     n = memory.visits[state, arm]
-    return memory.q[state, arm] + width / math.sqrt(n) if n > 0 else np.inf
+    index = memory.q[state, arm] + width / math.sqrt(n)  # before asking whether n > 0: then without a jump
+    return index if n > 0 else np.inf
 
 
 @compiled(in_place=True)
@@ -93,10 +94,9 @@ class VarianceTables(NamedTuple):
 def _ucbv(memory: ActionValues, state: int, arm: int, level: float) -> float:
     """Q(a) + sqrt(2 V(a) E / N(a)) + 3 c E / N(a) with E = zeta ln t."""
     n = memory.visits[state, arm]
-    if n == 0:
-        return np.inf
     variance = memory.learned.squares[state, arm] / n
-    return memory.q[state, arm] + math.sqrt(2.0 * variance * level / n) + 3.0 * memory.learned.c * level / n
+    index = memory.q[state, arm] + math.sqrt(2.0 * variance * level / n) + 3.0 * memory.learned.c * level / n
+    return index if n > 0 else np.inf
 
 
 @compiled(in_place=True)

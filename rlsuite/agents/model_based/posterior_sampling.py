@@ -24,9 +24,9 @@ from rlsuite.agents.model_based.counted import (
     observe,
 )
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.checks import finite_number, positive_number, whole_number
+from rlsuite.checks import finite_number, one_of, positive_number, whole_number
 from rlsuite.compilation import Compiled, compiled
-from rlsuite.errors import ParameterError, unknown
+from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
 from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step
@@ -233,8 +233,7 @@ class PosteriorSampling(TabularAgent):
         check_discount("PosteriorSampling", self.gamma)
         self.outcome_weight = _positive("outcome_weight", self.outcome_weight)
         self.reward_prior = _reward_prior(self.reward_prior)
-        if self.redraw not in REDRAWS:
-            raise ParameterError("redraw: " + unknown("moment", str(self.redraw), REDRAWS))
+        one_of("redraw", self.redraw, REDRAWS)
         self.tol = positive_number("tol", self.tol)
         self.max_iterations = whole_number("max_iterations", self.max_iterations, at_least=1)
 

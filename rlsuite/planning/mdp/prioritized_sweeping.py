@@ -118,6 +118,33 @@ def _bound(lookahead: Lookahead, residual: float) -> float:
 
 
 @compiled(in_place=True)
+def _residual(
+    s: int,
+    n_actions: int,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    reward: FloatArray,
+    gamma: float,
+    ahead: FloatArray,
+) -> float:
+    """Return how far a backup would move s; 0 where no action is legal."""
+    value = backed_up(s, n_actions, indptr, successor, weight, reward, gamma, ahead)
+    return abs(value - ahead[s]) if value > -np.inf else 0.0
+
+
+@compiled(in_place=True)
+def _rise(k: int, s: int, residual: FloatArray, heap: StateArray, place: StateArray) -> None:
+    """Put s into place k of the heap or, if its residual is too large for that, nearer to the top."""
+    while k > 0 and residual[heap[(k - 1) // 2]] < residual[s]:
+        heap[k] = heap[(k - 1) // 2]
+        place[heap[k]] = k
+        k = (k - 1) // 2
+    heap[k] = s
+    place[s] = k
+
+
+@compiled(in_place=True)
 def _fill(
     enough: float,
     n_actions: int,
@@ -142,6 +169,22 @@ def _fill(
             _rise(waiting, s, residual, heap, place)
             waiting += 1
     return waiting
+
+
+@compiled(in_place=True)
+def _sink(k: int, s: int, waiting: int, residual: FloatArray, heap: StateArray, place: StateArray) -> None:
+    """Put s into place k of the heap or, if its residual is too small for that, further down."""
+    while 2 * k + 1 < waiting:
+        child = 2 * k + 1
+        if child + 1 < waiting and residual[heap[child + 1]] > residual[heap[child]]:
+            child += 1
+        if residual[heap[child]] <= residual[s]:
+            break
+        heap[k] = heap[child]
+        place[heap[k]] = k
+        k = child
+    heap[k] = s
+    place[s] = k
 
 
 @compiled(in_place=True)
@@ -188,46 +231,3 @@ def _back_up(
                 _rise(waiting, p, residual, heap, place)
                 waiting += 1
     return done, waiting
-
-
-@compiled(in_place=True)
-def _residual(
-    s: int,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    reward: FloatArray,
-    gamma: float,
-    ahead: FloatArray,
-) -> float:
-    """Return how far a backup would move s; 0 where no action is legal."""
-    value = backed_up(s, n_actions, indptr, successor, weight, reward, gamma, ahead)
-    return abs(value - ahead[s]) if value > -np.inf else 0.0
-
-
-@compiled(in_place=True)
-def _rise(k: int, s: int, residual: FloatArray, heap: StateArray, place: StateArray) -> None:
-    """Put s into place k of the heap or, if its residual is too large for that, nearer to the top."""
-    while k > 0 and residual[heap[(k - 1) // 2]] < residual[s]:
-        heap[k] = heap[(k - 1) // 2]
-        place[heap[k]] = k
-        k = (k - 1) // 2
-    heap[k] = s
-    place[s] = k
-
-
-@compiled(in_place=True)
-def _sink(k: int, s: int, waiting: int, residual: FloatArray, heap: StateArray, place: StateArray) -> None:
-    """Put s into place k of the heap or, if its residual is too small for that, further down."""
-    while 2 * k + 1 < waiting:
-        child = 2 * k + 1
-        if child + 1 < waiting and residual[heap[child + 1]] > residual[heap[child]]:
-            child += 1
-        if residual[heap[child]] <= residual[s]:
-            break
-        heap[k] = heap[child]
-        place[heap[k]] = k
-        k = child
-    heap[k] = s
-    place[s] = k

@@ -108,6 +108,33 @@ def _rounding(lookahead: Lookahead) -> tuple[float, float]:
 
 
 @compiled(in_place=True)
+def backed_up(
+    s: int,
+    n_actions: int,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    reward: FloatArray,
+    gamma: float,
+    ahead: FloatArray,
+) -> float:
+    """Return what the best action of s is worth, with what leads back to s solved for; -inf where none is legal."""
+    best = -np.inf
+    for row in range(s * n_actions, (s + 1) * n_actions):
+        first, last = indptr[row], indptr[row + 1]
+        if first == last:
+            continue
+        follows, back = 0.0, 0.0
+        for i in range(first, last):
+            if successor[i] == s:
+                back += weight[i]
+            else:
+                follows += weight[i] * ahead[successor[i]]
+        best = max(best, (reward[row] + gamma * follows) / (1.0 - gamma * back))
+    return best
+
+
+@compiled(in_place=True)
 def _solve_components(
     budget: int,
     n_actions: int,
@@ -149,30 +176,3 @@ def _solve_components(
             done[COMPONENT] += 1
             done[SWEEPS] = 0
     return backups
-
-
-@compiled(in_place=True)
-def backed_up(
-    s: int,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    reward: FloatArray,
-    gamma: float,
-    ahead: FloatArray,
-) -> float:
-    """Return what the best action of s is worth, with what leads back to s solved for; -inf where none is legal."""
-    best = -np.inf
-    for row in range(s * n_actions, (s + 1) * n_actions):
-        first, last = indptr[row], indptr[row + 1]
-        if first == last:
-            continue
-        follows, back = 0.0, 0.0
-        for i in range(first, last):
-            if successor[i] == s:
-                back += weight[i]
-            else:
-                follows += weight[i] * ahead[successor[i]]
-        best = max(best, (reward[row] + gamma * follows) / (1.0 - gamma * back))
-    return best

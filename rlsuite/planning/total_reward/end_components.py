@@ -62,6 +62,36 @@ def end_components(mdp: MDP, possible: BoolArray, backwards: Predecessors, allow
 
 
 @compiled(in_place=True)
+def _leaves(
+    s: int,
+    n_actions: int,
+    indptr: IndexArray,
+    next_state: StateArray,
+    probability: FloatArray,
+    component: StateArray,
+    staying: BoolArray,
+) -> bool:
+    """Take away the actions of s that may lead out of its component; return whether there were any."""
+    pruned = False
+    for row in range(s * n_actions, (s + 1) * n_actions):
+        if staying[row]:
+            for i in range(indptr[row], indptr[row + 1]):
+                if probability[i] > 0.0 and component[next_state[i]] != component[s]:
+                    staying[row] = False
+                    pruned = True
+                    break
+    return pruned
+
+
+@compiled(in_place=True)
+def _stays(s: int, n_actions: int, staying: BoolArray) -> bool:
+    number = 0
+    for row in range(s * n_actions, (s + 1) * n_actions):
+        number += staying[row]
+    return number > 0
+
+
+@compiled(in_place=True)
 def _prune(
     n_actions: int,
     indptr: IndexArray,
@@ -100,33 +130,3 @@ def _prune(
                 stack[waiting] = s
                 waiting += 1
     return pruned
-
-
-@compiled(in_place=True)
-def _leaves(
-    s: int,
-    n_actions: int,
-    indptr: IndexArray,
-    next_state: StateArray,
-    probability: FloatArray,
-    component: StateArray,
-    staying: BoolArray,
-) -> bool:
-    """Take away the actions of s that may lead out of its component; return whether there were any."""
-    pruned = False
-    for row in range(s * n_actions, (s + 1) * n_actions):
-        if staying[row]:
-            for i in range(indptr[row], indptr[row + 1]):
-                if probability[i] > 0.0 and component[next_state[i]] != component[s]:
-                    staying[row] = False
-                    pruned = True
-                    break
-    return pruned
-
-
-@compiled(in_place=True)
-def _stays(s: int, n_actions: int, staying: BoolArray) -> bool:
-    number = 0
-    for row in range(s * n_actions, (s + 1) * n_actions):
-        number += staying[row]
-    return number > 0
