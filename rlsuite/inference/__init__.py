@@ -27,6 +27,7 @@ from rlsuite.inference.input_output import LearnedPOMDP, learn_pomdp
 from rlsuite.inference.known_actions import decode_episode, score_episodes, smooth_episode
 from rlsuite.inference.learning import Learning
 from rlsuite.inference.online import OnlineFilter
+from rlsuite.inference.particle_filter import ParticleFilter
 from rlsuite.inference.prediction import predict_ahead, smooth_with_lag
 from rlsuite.inference.selection import Selection, choose_n_states
 from rlsuite.inference.smoothing import smooth
@@ -47,6 +48,7 @@ __all__ = [
     "MixturePrior",
     "MultivariateGaussian",
     "OnlineFilter",
+    "ParticleFilter",
     "Poisson",
     "Prior",
     "Product",

@@ -21,6 +21,7 @@ FLOORS = (
     "rendering",
     "dynamics",
     "environment",
+    "belief_observation",
     "trust",
     "vector",
     "planning",

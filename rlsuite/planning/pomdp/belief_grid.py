@@ -23,7 +23,7 @@ from rlsuite.planning.certificate import discounted, warn_not_converged
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import EPS
-from rlsuite.planning.pomdp.discretised import GridMDP, discretised
+from rlsuite.planning.pomdp.discretisation import GridMDP, discretised
 from rlsuite.planning.pomdp.endless import blind_vectors, informed_bound, least_vector
 from rlsuite.planning.pomdp.projection import Projection
 from rlsuite.planning.pomdp.simplex_grid import Interpolation
@@ -163,7 +163,7 @@ def belief_grid(
     resolution : int
         M: the entries of grid beliefs are multiples of 1 / M.
     interpolation : {"freudenthal", "nearest"}
-        How other beliefs are made of them; see `rlsuite.planning.pomdp.discretised`.
+        How other beliefs are made of them; see `rlsuite.planning.pomdp.discretisation`.
     tol : float
         Largest distance of the two bounds that counts as converged, in the unit of the reward. What it can be depends
         on the resolution.

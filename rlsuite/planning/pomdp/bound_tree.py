@@ -202,6 +202,16 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
 
 
 @compiled(in_place=True)
+def _weigh(tree: BoundTree, gamma: float, pair: int) -> None:
+    """Compute L(b, a) and U(b, a) from the children."""
+    lower = upper = tree.reward[pair]
+    for child in range(tree.child[pair], tree.child[pair] + tree.children[pair]):
+        lower += gamma * tree.chance[child] * tree.lower[child]
+        upper += gamma * tree.chance[child] * tree.upper[child]
+    tree.pair_lower[pair], tree.pair_upper[pair] = lower, upper
+
+
+@compiled(in_place=True)
 def _expand(tree: BoundTree, model: BeliefModel, node: int, scratch: Scratch) -> int:
     """Expand a leaf; return GOES_ON, or FULL (and the leaf stays one), or STUCK."""
     slot = tree.used[SLOTS]
@@ -227,16 +237,6 @@ def _expand(tree: BoundTree, model: BeliefModel, node: int, scratch: Scratch) ->
     for a in range(model.n_actions):
         _weigh(tree, model.gamma, slot * model.n_actions + a)
     return GOES_ON
-
-
-@compiled(in_place=True)
-def _weigh(tree: BoundTree, gamma: float, pair: int) -> None:
-    """Compute L(b, a) and U(b, a) from the children."""
-    lower = upper = tree.reward[pair]
-    for child in range(tree.child[pair], tree.child[pair] + tree.children[pair]):
-        lower += gamma * tree.chance[child] * tree.lower[child]
-        upper += gamma * tree.chance[child] * tree.upper[child]
-    tree.pair_lower[pair], tree.pair_upper[pair] = lower, upper
 
 
 @compiled(in_place=True)
