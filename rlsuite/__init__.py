@@ -138,8 +138,8 @@ if TYPE_CHECKING:
     from rlsuite.agents import load as load
     from rlsuite.agents import step_size as step_size
     from rlsuite.agents import value_step_size as value_step_size
-    from rlsuite.compilation import compiled as compiled
     from rlsuite.belief_observation import BeliefObservation as BeliefObservation
+    from rlsuite.compilation import compiled as compiled
     from rlsuite.environment import TabularEnv as TabularEnv
     from rlsuite.exploration import CountBonus as CountBonus
     from rlsuite.exploration import EpsilonGreedy as EpsilonGreedy
