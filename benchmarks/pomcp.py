@@ -13,11 +13,12 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from measuring import Line, Target, in_turn, print_heading, print_line, rate
 
 from rlsuite.models import POMDP
+from rlsuite.planning.pomdp.monte_carlo import MonteCarloSearch
 from rlsuite.planning.pomdp.pomcp import pomcp
 from rlsuite_envs.rock_sample import rock_sample
 from rlsuite_envs.tiger import tiger
@@ -47,7 +48,7 @@ PROBLEMS = (
 def ours(problem: Problem, leaf: str = "random") -> float:
     """Seconds per simulation of rlsuite, whatever else the search costs included."""
     plan = pomcp(problem.model, depth=problem.depth, exploration=problem.exploration, leaf=leaf, simulations=1, seed=1)
-    search = plan.planner.search()
+    search = cast("MonteCarloSearch", plan.planner.search())
     search.planner.simulations, search.planner.deadline = None, SECONDS
     decision = search.plan(problem.model.start, None, progress=False)
     return decision.seconds / decision.iterations

@@ -12,7 +12,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.rendering import GridLayout
 from rlsuite_envs.grid_env import GridEnv, HiddenGridProblem
-from rlsuite_envs.keywords import number, square, whole
+from rlsuite_envs.keywords import number, sequence, square, whole
 
 ACTIONS = ("north", "east", "south", "west", "stop")
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
@@ -51,7 +51,7 @@ def light_dark(
     light = whole("light", light, 0)
     if light >= columns:
         raise ParameterError(f"light={light} is not one of the columns 0..{columns - 1}")
-    goal_row, goal_column = square("target", tuple(target))
+    goal_row, goal_column = square("target", sequence("target", target))
     if not (0 <= goal_row < rows and 0 <= goal_column < columns):
         raise ParameterError(f"target={target!r} is not a square of the grid of {rows} x {columns}")
     number("noise", noise, 0)

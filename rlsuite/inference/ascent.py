@@ -14,8 +14,8 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from rlsuite.checks import finite_number, whole_number
+from rlsuite.clock import Clock
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
-from rlsuite.inference.clock import Clock
 from rlsuite.models.aliases import FloatArray
 
 Model = TypeVar("Model")

@@ -7,31 +7,32 @@ has the relative frequencies: start gamma_0, transition sum xi / sum gamma, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
+from rlsuite.compiling_clock import CompilingClock
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.inference import dirichlet
 from rlsuite.inference.ascent import Limits, best_ascent
-from rlsuite.inference.clock import Clock
 from rlsuite.inference.counts import Counts, expected_counts
 from rlsuite.inference.emissions.base import Likelihoods
 from rlsuite.inference.fitted import FittedHMM
 from rlsuite.inference.forward_backward import log_likelihoods
 from rlsuite.inference.hmm import HMM
-from rlsuite.inference.known_states import Labelled, labelled
+from rlsuite.inference.known_states import Combined, Labelled, labelled
 from rlsuite.inference.learning import Learning, record_of
-from rlsuite.inference.sequences import Sequences, sequences
+from rlsuite.inference.sampling import Seed, generator
+from rlsuite.inference.sequences import Observations, Sequences, sequences
 from rlsuite.inference.transitions import TransitionRows
+from rlsuite.models.aliases import FloatArray
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
-
-Observations = ArrayLike | Sequence[ArrayLike]
 
 
 class Prior(NamedTuple):
@@ -64,7 +65,7 @@ def fit(
     held_out: Observations | None = None,
     max_iterations: int = 1000,
     tol: float = 1e-6,
-    seed: int | np.random.SeedSequence | np.random.Generator = 0,
+    seed: Seed = 0,
     deadline: float | None = None,
     progress: bool = False,
 ) -> FittedHMM:
@@ -130,7 +131,8 @@ def fit(
     parts = _parts(model, frozen)
     starts = whole_number("restarts", restarts)
     limits = Limits(tol, max_iterations)
-    clock = Clock("Baum-Welch", deadline=deadline, progress=progress)
+    rng = generator(seed)
+    clock = CompilingClock("Baum-Welch", deadline=deadline, progress=progress)
     data = sequences(model.emission, z, lengths)
     problem = HiddenStates(
         model,
@@ -141,7 +143,7 @@ def fit(
         others=None if held_out is None else sequences(model.emission, held_out),
     )
     with clock:
-        best, reached = best_ascent(problem, problem.starts(model, starts, np.random.default_rng(seed)), limits, clock)
+        best, reached = best_ascent(problem, problem.starts(model, starts, rng), limits, clock)
     record = record_of(
         best,
         reached,
@@ -234,14 +236,20 @@ class HiddenStates:
     def _seen(self, model: HMM) -> Sequences:
         """Return the observations with their likelihoods under a model."""
         table, shift = model.emission.likelihoods(self.values)
+        exact = partial(model.emission.logarithms, self.values, shift)
         row = self.row
         shifts = shift[row] if shift.any() else None
         if self.known is not None:
+            exact = partial(_masked, self.known, exact)
             table, row = self.known.masked(table), self.known.row
         seen = Sequences(model.emission, self.data.z, self.data.pieces)
         # the cached property: which observations are equal does not change from iteration to iteration
-        vars(seen)["likelihoods"] = Likelihoods(np.ascontiguousarray(table), row, shifts)
+        vars(seen)["likelihoods"] = Likelihoods(np.ascontiguousarray(table), row, shifts, exact)
         return seen
+
+
+def _masked(known: Combined, exact: Callable[[], FloatArray]) -> FloatArray:
+    return known.masked(exact(), -np.inf)
 
 
 def score(model: HMM, data: Sequences) -> float:

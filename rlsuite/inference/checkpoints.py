@@ -6,7 +6,7 @@ row, while its rows are needed, and forgotten (Grice, Hughey & Speck 1997). That
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from typing import TYPE_CHECKING, NamedTuple
 
 from numpy.typing import ArrayLike
@@ -16,13 +16,11 @@ from rlsuite.inference.counts import Counts, Part, gathered
 from rlsuite.inference.decoding import in_blocks
 from rlsuite.inference.exact import exact_posterior
 from rlsuite.inference.request import Request
-from rlsuite.inference.sequences import sequences
+from rlsuite.inference.sequences import Observations, sequences
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 if TYPE_CHECKING:
     from rlsuite.inference.hmm import HMM
-
-Observations = ArrayLike | Sequence[ArrayLike]
 
 
 class Block(NamedTuple):

@@ -22,11 +22,9 @@ from rlsuite.inference.emissions.observed import whole_numbers
 from rlsuite.inference.families import emission_of, end_to_end
 from rlsuite.inference.hmm import HMM
 from rlsuite.inference.known_states import labelled
-from rlsuite.inference.sequences import sequences
+from rlsuite.inference.sequences import Observations, sequences
 from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, IndexArray
-
-Observations = ArrayLike | Sequence[ArrayLike]
 
 
 def from_states(
@@ -76,29 +74,26 @@ def from_states(
     ([[0.5, 0.5], [0.25, 0.75]], [[0.75, 0.25], [0.4, 0.6]])
     """
     all_states = whole_numbers(end_to_end(states, True), "states", None)
-    number = whole_number("n_states", n_states or int(all_states.max(initial=0)) + 1)
+    number = int(all_states.max(initial=0)) + 1 if n_states is None else whole_number("n_states", n_states)
     family = emission
     if emission == "categorical":
-        symbols = whole_numbers(end_to_end(z, True), "symbols", n_symbols)
-        size = n_symbols or int(symbols.max(initial=0)) + 1
+        most = None if n_symbols is None else whole_number("n_symbols", n_symbols)
+        symbols = whole_numbers(end_to_end(z, True), "symbols", most)
+        size = most or int(symbols.max(initial=0)) + 1
         family = Categorical(np.full((number, size), 1.0 / size))
     if not isinstance(family, Emission):
         family = emission_of(family, z, number, np.random.default_rng(0))
     if family.n_states != number:
         raise ModelError(f"the emission has {family.n_states} states, but there are {number}")
     data = sequences(family, z, lengths)
-    state = labelled(states, data, number).state
-    if (state < 0).any():
-        raise ModelError(
-            f"states[{int(np.argmax(state < 0))}] is missing; where only some states are known, use HMM.fit(states=...)"
-        )
+    state = labelled(states, data, number).complete("where only some states are known, use HMM.fit(states=...)")
     parts = prior if isinstance(prior, Prior) else Prior(prior, prior, prior or None)
     start, transition = _counts(state, data.pieces, number)
     even = np.full((number, number), 1.0 / number)
     visits = np.bincount(state, minlength=number)
-    _told("occurs", visits + _pseudo("prior.start", parts.start, even[0]), visits)
+    _told("never occurs", visits + _pseudo("prior.start", parts.start, even[0]), visits)
     rows = transition + _pseudo("prior.transition", parts.transition, even)
-    _told("is left", rows.sum(axis=1), visits)
+    _told("is never left", rows.sum(axis=1), visits)
     weights = np.zeros((len(state), number))
     weights[np.arange(len(state)), state] = 1.0
     values, row = family.distinct(data.z)
@@ -128,11 +123,11 @@ def _pseudo(name: str, prior: dirichlet.PseudoCounts, rows: FloatArray) -> Float
     return dirichlet.pseudo_counts(name, prior, rows)
 
 
-def _told(verb: str, total: FloatArray, visits: IndexArray) -> None:
+def _told(what: str, total: FloatArray, visits: IndexArray) -> None:
     untold = total <= 0.0
     if untold.any():
         k = int(np.argmax(untold))
         raise ModelError(
-            f"state {k} never {verb} in the data ({visits[k]} visits), so nothing is known of it: pass prior > 0, or "
+            f"state {k} {what} in the data ({visits[k]} visits), so nothing is known of it: pass prior > 0, or "
             "learn with HMM.fit(states=...), which leaves what is not visited as it is"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -12,14 +11,12 @@ from numpy.typing import ArrayLike
 from rlsuite.inference.exact import exact_pairs, exact_posterior
 from rlsuite.inference.forward_backward import joined
 from rlsuite.inference.request import Request
-from rlsuite.inference.sequences import Sequences, sequences
-from rlsuite.inference.threads import at_the_same_time
+from rlsuite.inference.sequences import Observations, Sequences, sequences
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.threads import at_the_same_time
 
 if TYPE_CHECKING:
     from rlsuite.inference.hmm import HMM
-
-Observations = ArrayLike | Sequence[ArrayLike]
 
 
 class Counts(NamedTuple):

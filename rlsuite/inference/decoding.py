@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.inference import passes
+from rlsuite.inference.known_states import labelled
 from rlsuite.inference.prepared import logarithms
 from rlsuite.inference.request import Request, Swept
-from rlsuite.inference.sequences import sequences
-from rlsuite.inference.threads import at_the_same_time
+from rlsuite.inference.sequences import Observations, sequences
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.threads import at_the_same_time
 
 if TYPE_CHECKING:
     from rlsuite.inference.hmm import HMM
-
-Observations = ArrayLike | Sequence[ArrayLike]
 
 
 def decode(model: HMM, z: Observations, lengths: ArrayLike | None = None, *, checkpointed: bool = False) -> Any:
@@ -104,32 +103,17 @@ def path_log_probability(
     [0.01512]
     """
     data = sequences(model.emission, z, lengths)
-    path = checked_states(model, states, data)
-    likelihoods = data.likelihoods
-    each = logarithms(likelihoods.table)[likelihoods.row, path]
+    path = labelled(states, data, model.n_states).complete("a path has no gaps")
+    request = Request(model, data)
+    emitted = request.log_table[request.row, path]
+    each = emitted.copy()
     before = path[:-1], path[1:]
     each[1:] += logarithms(np.asarray(model.transition[before]).reshape(-1))
     first = data.pieces[:, 0]
     inner = first[1:]
-    each[inner] = logarithms(likelihoods.table)[likelihoods.row[inner], path[inner]]
+    each[inner] = emitted[inner]
     each[first] += logarithms(model.start[path[first]])
     return np.add.reduceat(each, first) + data.shifts
-
-
-def checked_states(model: HMM, states: Any, data: Any) -> IndexArray:
-    """Return states (T,) int64 that are in the range of the model's and as many as the observations."""
-    from rlsuite.errors import ModelError
-    from rlsuite.models import validation
-
-    parts = states if data.listed else [states]
-    path = np.concatenate([validation.integers("states", part).astype(np.int64).reshape(-1) for part in parts])
-    if path.size != len(data.z):
-        raise ModelError(f"there are {path.size} states, but {len(data.z)} observations")
-    wrong = (path < 0) | (path >= model.n_states)
-    if wrong.any():
-        t = int(np.argmax(wrong))
-        raise ModelError(f"states[{t}] is {path[t]}; the states are 0..{model.n_states - 1}")
-    return path
 
 
 class Logarithms:

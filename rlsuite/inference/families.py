@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +16,8 @@ from rlsuite.inference.emissions.gaussian import Gaussian
 from rlsuite.inference.emissions.multivariate_gaussian import MultivariateGaussian
 from rlsuite.inference.emissions.poisson import Poisson
 from rlsuite.inference.hmm import HMM
+from rlsuite.inference.sampling import Seed, generator
+from rlsuite.inference.sequences import Observations, listed
 
 FAMILIES: dict[str, Any] = {
     "categorical": Categorical,
@@ -26,11 +28,11 @@ FAMILIES: dict[str, Any] = {
 
 
 def random_hmm(
-    z: ArrayLike | Sequence[ArrayLike],
+    z: Observations,
     n_states: int,
     emission: str | Callable[[int, np.random.Generator], Emission] = "categorical",
     *,
-    seed: int | np.random.SeedSequence | np.random.Generator,
+    seed: Seed,
 ) -> HMM:
     """Return a random model that suits observations: something for `HMM.fit` to begin with.
 
@@ -49,7 +51,7 @@ def random_hmm(
     Raises
     ------
     ParameterError
-        If there is no such family, or `n_states` is none.
+        If there is no such family, or `n_states` or `seed` is none.
     ModelError
         If the observations are none of this family.
 
@@ -61,7 +63,7 @@ def random_hmm(
     [2.4, 0.3]
     """
     states = whole_number("n_states", n_states)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     start = rng.dirichlet(np.ones(states))
     transition = rng.dirichlet(np.ones(states), size=states)
     return HMM(start, transition, emission_of(emission, z, states, rng))
@@ -69,7 +71,7 @@ def random_hmm(
 
 def emission_of(
     family: str | Callable[[int, np.random.Generator], Emission],
-    z: ArrayLike | Sequence[ArrayLike],
+    z: Observations,
     n_states: int,
     rng: np.random.Generator,
 ) -> Emission:
@@ -85,18 +87,10 @@ def emission_of(
     return made
 
 
-def end_to_end(z: ArrayLike | Sequence[ArrayLike], discrete: bool) -> ArrayLike:
-    """Return sequences as one array; what is one already stays as it is.
-
-    Where observations are whole numbers, a list of lists is one of sequences; otherwise, it is an array of vectors.
-    """
-    if not isinstance(z, list | tuple):
-        return cast("ArrayLike", z)
-    parts: list[Any] = list(cast("Sequence[Any]", z))
-    inner = (list, tuple) if discrete else ()
-    if not parts or not all(
-        isinstance(part, inner) or (isinstance(part, np.ndarray) and part.ndim > 0) for part in parts
-    ):
+def end_to_end(z: Observations, discrete: bool) -> ArrayLike:
+    """Return sequences as one array; what is one already stays as it is."""
+    parts = listed(z, nested=discrete)
+    if parts is None:
         return cast("ArrayLike", z)
     try:
         return np.concatenate([np.asarray(part) for part in parts])

@@ -6,7 +6,6 @@ takes O(T K^2) operations, or O(T) for each transition that is possible.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -17,14 +16,12 @@ from rlsuite.inference import passes
 from rlsuite.inference.exact import exact, exact_posterior
 from rlsuite.inference.prepared import logarithms
 from rlsuite.inference.request import Request, Swept, covered
-from rlsuite.inference.sequences import sequences
-from rlsuite.inference.threads import at_the_same_time
+from rlsuite.inference.sequences import Observations, sequences
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.threads import at_the_same_time
 
 if TYPE_CHECKING:
     from rlsuite.inference.hmm import HMM
-
-Observations = ArrayLike | Sequence[ArrayLike]
 
 
 class Scaled(NamedTuple):
@@ -102,6 +99,8 @@ def joined(request: Request, one: Swept, other: Swept, f: FloatArray, w: FloatAr
     states = request.model.n_states
     ahead = cast("FloatArray", request.model.transition @ (w[:states] / w.sum()))
     link = float(f[:states] @ ahead / f.sum())
+    if not link > passes.TINY:
+        return -np.inf
     return float(one.log_likelihood[0] + other.log_likelihood[0] + logarithms(link))
 
 
@@ -225,8 +224,10 @@ def backward(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> S
     total[bad] = 1.0
     rows /= total[:, None]
     scales += np.log(total)
+    # what is seen must be possible from some state, and not from those alone with which a sequence begins
+    anywhere = Request(model.replace(start=np.full(states, 1.0 / states)), request.data)
     for number in np.flatnonzero(swept.failed >= 0):
-        found, _ = exact_posterior(request, int(number))
+        found, _ = exact_posterior(anywhere, int(number))
         begin, end = request.data.pieces[number]
         rows[begin:end], scales[begin:end] = _normalised(found.beta)
     scales += _running(request, backwards=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.categorical import Categorical
+from rlsuite.inference.sequences import Observations
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray, SparseLike
 from rlsuite.models.row_checks import chain_rows
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from rlsuite.inference.fitted import FittedHMM
     from rlsuite.inference.online import OnlineFilter
     from rlsuite.inference.prepared import Prepared
-
-Observations = ArrayLike | Sequence[ArrayLike]
-Seed = int | np.random.SeedSequence | np.random.Generator
+    from rlsuite.inference.sampling import Seed
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlsuite.checks import positive_number, whole_number
+from rlsuite.compiling_clock import CompilingClock
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.inference.ascent import Limits, best_ascent
-from rlsuite.inference.clock import Clock
 from rlsuite.inference.episodes import Episodes, Steps, steps_of
 from rlsuite.inference.input_output_learning import KnownActions
 from rlsuite.inference.input_output_parameters import (
@@ -27,6 +27,7 @@ from rlsuite.inference.input_output_parameters import (
 )
 from rlsuite.inference.known_actions import model_steps
 from rlsuite.inference.learning import Learning, record_of
+from rlsuite.inference.sampling import Seed, generator
 from rlsuite.models import MDP, POMDP
 
 PARTS = ("start", "transition", "observation", "reward")
@@ -61,7 +62,7 @@ def learn_pomdp(
     held_out: Episodes | None = None,
     max_iterations: int = 1000,
     tol: float = 1e-6,
-    seed: int | np.random.SeedSequence | np.random.Generator = 0,
+    seed: Seed = 0,
     deadline: float | None = None,
     progress: bool = False,
 ) -> LearnedPOMDP:
@@ -141,19 +142,14 @@ def learn_pomdp(
     starts = whole_number("restarts", restarts)
     limits = Limits(tol, max_iterations)
     std = None if reward_std is None else positive_number("reward_std", reward_std)
-    rng = np.random.default_rng(seed)
-    clock = Clock("learning a POMDP", deadline=deadline, progress=progress)
+    rng = generator(seed)
+    clock = CompilingClock("learning a POMDP", deadline=deadline, progress=progress)
+    sizes = {"n_states": n_states, "n_actions": n_actions, "n_observations": n_observations}
     given = model is not None
     if model is None:
-        if n_states is None or gamma is None:
-            raise ParameterError("give either a model to begin with, or n_states and gamma")
-        for name, value in (("n_states", n_states), ("n_actions", n_actions), ("n_observations", n_observations)):
-            if value is not None:
-                whole_number(name, value)
-        steps = steps_of(episodes, n_actions=n_actions, n_observations=n_observations, n_states=n_states)
-        model = _blank(steps, n_states, n_actions, gamma)
+        model, steps = _blank(episodes, sizes, gamma)
     else:
-        for name, value in (("n_states", n_states), ("n_actions", n_actions), ("n_observations", n_observations)):
+        for name, value in sizes.items():
             if value is not None:
                 raise ParameterError(f"{name}={value!r} is that of the model: leave it out")
         steps = model_steps(model, episodes)
@@ -172,7 +168,6 @@ def learn_pomdp(
         reward_std=std,
         others=None if held_out is None else model_steps(model, held_out),
     )
-
     begin = _starts(first, starts, given, parts, shared_observation, rng)
     with clock:
         best, reached = best_ascent(problem, begin, limits, clock)
@@ -190,11 +185,18 @@ def learn_pomdp(
     return LearnedPOMDP(**record, pomdp=model_of(found, model, not rewarded))
 
 
-def _blank(steps: Steps, n_states: int, n_actions: int | None, gamma: float) -> POMDP:
-    """Return a model whose probabilities are all equal."""
-    actions = n_actions or int(steps.action.max()) + 1
-    mdp = MDP.from_arrays(np.full((n_states, actions, n_states), 1.0 / n_states), np.zeros(n_states), gamma=gamma)
-    return POMDP(mdp, np.full((actions, n_states, steps.n_observations), 1.0 / steps.n_observations))
+def _blank(episodes: Episodes, sizes: dict[str, int | None], gamma: float | None) -> tuple[POMDP, Steps]:
+    """Return a model of some size whose probabilities are all equal, and the checked episodes."""
+    states = sizes["n_states"]
+    if states is None or gamma is None:
+        raise ParameterError("give either a model to begin with, or n_states and gamma")
+    for name, value in sizes.items():
+        if value is not None:
+            whole_number(name, value)
+    steps = steps_of(episodes, **sizes)
+    actions = sizes["n_actions"] or int(steps.action.max()) + 1
+    mdp = MDP.from_arrays(np.full((states, actions, states), 1.0 / states), np.zeros(states), gamma=gamma)
+    return POMDP(mdp, np.full((actions, states, steps.n_observations), 1.0 / steps.n_observations)), steps
 
 
 def _starts(

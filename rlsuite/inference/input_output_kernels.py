@@ -13,7 +13,10 @@ from rlsuite.compilation import compiled
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 TINY = 2.3e-308
-"""Smallest probability that has all its digits; of a smaller one, 1 / p would overflow."""
+"""Smallest probability that has all its digits; of a smaller one, 1 / p would overflow.
+
+A state that is less probable than that is forgotten, and might explain all that follows better than the others.
+"""
 
 
 class Matrices(NamedTuple):
@@ -61,7 +64,7 @@ class Found(NamedTuple):
     log_likelihood: FloatArray
     """(N,), nats"""
     failed: IndexArray
-    """(N,): the number of steps that are possible, or -1 if all are"""
+    """(N,): the step at which the pass gave up, see `TINY`, or -1; once that is decided, the steps that are possible"""
 
 
 class Counts(NamedTuple):
@@ -79,7 +82,7 @@ class Counts(NamedTuple):
 
 @compiled(in_place=True)
 def _filter(model: Matrices, record: Record, e: int, room: Room) -> int:
-    """Fill `alpha` and `sums` for episode e; return -1, or how many of its steps are possible."""
+    """Fill `alpha` and `sums` for episode e; return -1, or the step at which nothing is left, or a state forgotten."""
     start, alpha, evidence = model.start, room.alpha, record.evidence
     begin, end = record.first[e], record.first[e + 1]
     states = start.size
@@ -99,7 +102,7 @@ def _filter(model: Matrices, record: Record, e: int, room: Room) -> int:
                     for n in range(states):
                         alpha[i, n] += weight * matrix[s, n]
             for n in range(states):
-                alpha[i, n] = alpha[i, n] * likelihood[n] if alpha[i, n] > TINY else 0.0
+                alpha[i, n] *= likelihood[n]
         if evidence.shape[0] > 0:
             for s in range(states):
                 alpha[i, s] *= evidence[begin + e + i, s]
@@ -110,8 +113,9 @@ def _filter(model: Matrices, record: Record, e: int, room: Room) -> int:
         if not total > TINY:
             return i
         for s in range(states):
-            p = alpha[i, s] / total
-            alpha[i, s] = p if p > TINY else 0.0
+            alpha[i, s] /= total
+            if 0.0 < alpha[i, s] < TINY:
+                return i
     return -1
 
 

@@ -22,8 +22,8 @@ from rlsuite.inference.input_output_kernels import (
     log_likelihoods,
 )
 from rlsuite.inference.input_output_parameters import Parameters, Prior, by_matrix, by_row, pseudo_counts
-from rlsuite.inference.threads import at_the_same_time
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.threads import at_the_same_time
 
 MOST_BLOCKS = 8
 """Runs of episodes that are looked at at the same time."""

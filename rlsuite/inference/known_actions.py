@@ -39,7 +39,8 @@ def score_episodes(pomdp: POMDP, episodes: Episodes) -> float:
     >>> float(np.exp(score_episodes(coin, [([0, 0, 0], [1, 0, 1])])).round(9))
     0.125
     """
-    return KnownActions(model_steps(pomdp, episodes), parameters_of(pomdp)).log_likelihood(parameters_of(pomdp))
+    parameters = parameters_of(pomdp)
+    return KnownActions(model_steps(pomdp, episodes), parameters).log_likelihood(parameters)
 
 
 def smooth_episode(

@@ -24,11 +24,17 @@ class Combined(NamedTuple):
     state: IndexArray
     """(P,): the state of each pair, -1 if it is not known"""
 
-    def masked(self, table: FloatArray) -> FloatArray:
-        """Return the likelihoods (P, K) of each pair, from those (R, K) of each observation."""
+    def masked(self, table: FloatArray, nothing: float = 0.0) -> FloatArray:
+        """Return the likelihoods (P, K) of each pair, from those (R, K) of each observation; `nothing` is impossible.
+
+        With ``nothing=-inf``, these may be logarithms.
+        """
         likelihoods = table[self.seen]
-        told = self.state >= 0
-        likelihoods[told] *= np.eye(table.shape[1])[self.state[told]]
+        told = np.flatnonzero(self.state >= 0)
+        state = self.state[told]
+        own = likelihoods[told, state]
+        likelihoods[told] = nothing
+        likelihoods[told, state] = own
         return likelihoods
 
     def gathered(self, weights: FloatArray, rows: int) -> FloatArray:
@@ -47,6 +53,19 @@ class Labelled(NamedTuple):
     """(T,), -1 where it is not"""
     n_states: int
     """K"""
+
+    def complete(self, advice: str) -> IndexArray:
+        """Return all states: (T,) int64.
+
+        Raises
+        ------
+        ModelError
+            If one is not known; the message ends with the advice.
+        """
+        unknown = self.state < 0
+        if unknown.any():
+            raise ModelError(f"states[{int(np.argmax(unknown))}] is missing; {advice}")
+        return self.state
 
     def combined(self, row: IndexArray) -> Combined:
         """Return the different pairs with the rows (T,) of the observations."""

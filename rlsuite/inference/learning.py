@@ -33,7 +33,7 @@ class Learning:
     n_parameters : int
         Number of free parameters that were learned.
     seconds : float
-        Wall-clock time taken.
+        Wall-clock time taken, without what had to be compiled first.
     """
 
     converged: bool

@@ -1,15 +1,21 @@
-"""Filtering as the observations come in, one at a time."""
+"""Filtering as the observations come in, one at a time.
+
+It is done in logarithms, so that no state is forgotten, however little it explains for a while.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
 from rlsuite.errors import ModelError
+from rlsuite.inference.exact import log_sums
 from rlsuite.inference.prediction import ahead
+from rlsuite.inference.prepared import Prepared, logarithms
+from rlsuite.inference.sparse import Sparse
 from rlsuite.models.aliases import FloatArray
 
 if TYPE_CHECKING:
@@ -51,11 +57,14 @@ class OnlineFilter:
         self.belief: FloatArray
         self.log_likelihood: float
         self.n_observations: int
+        self._logs: FloatArray
+        self._matrix = cast("Sparse", Prepared(model, is_sparse=True).log_matrices.forwards)
         self.reset()
 
     def reset(self) -> None:
         """Forget all observations: a new sequence begins."""
         self.belief = self.model.start
+        self._logs = logarithms(self.belief)
         self.log_likelihood = 0.0
         self.n_observations = 0
 
@@ -74,18 +83,23 @@ class OnlineFilter:
         """
         emission = self.model.emission
         checked = emission.check(np.asarray(z)[None])
-        table, shift = emission.likelihoods(checked)
-        prior = self.belief if self.n_observations == 0 else self.predict_ahead(1)
-        joint = prior * table[0]
-        total = float(joint.sum())
-        if not total > 0.0:
+        logs = emission.log_likelihoods(checked)[0]
+        joint = self._logs.copy()
+        if self.n_observations > 0:
+            log_sums(self._matrix, self._logs, joint)
+        joint += logs
+        high = float(joint.max())
+        if high == -np.inf:
             raise ModelError(
                 f"z[t={self.n_observations}] is {checked[0]}, which is impossible after what was seen before: "
                 "no hidden state that can be reached emits it"
             )
-        self.belief = joint / total
+        weight = np.exp(joint - high)
+        total = float(weight.sum())
+        self.belief = weight / total
         self.belief.setflags(write=False)
-        self.log_likelihood += float(np.log(total) + shift[0])
+        self._logs = joint - (high + np.log(total))
+        self.log_likelihood += float(high + np.log(total))
         self.n_observations += 1
         return self.belief
 

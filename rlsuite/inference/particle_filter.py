@@ -12,6 +12,7 @@ import numpy as np
 from rlsuite.checks import fraction, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.inference.particle_kernels import move, resample
+from rlsuite.inference.sampling import Seed, generator
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 
@@ -26,7 +27,7 @@ class ParticleFilter:
     n_particles : int
         N, how many samples.
     seed : int, SeedSequence or Generator, optional
-        Where the samples come from.
+        Where the samples come from; by default every filter draws others.
     resample_below : float
         Samples are drawn anew when the effective number of them falls below this fraction of N.
 
@@ -37,7 +38,8 @@ class ParticleFilter:
     weights : ndarray (N,) float64
         Their weights, which sum to 1.
     log_likelihood : float
-        Estimate of ln Pr[z_1..z_t, and the episode goes on | a_1..a_t] since the last reset, in nats.
+        Estimate of ln Pr[z_1..z_t, and the episode goes on | a_1..a_t] since the last `reset`, in nats; minus infinity
+        from the first observation on that no particle could explain.
     resets : int
         How often no particle could explain what was seen: then all of them were replaced by states that can emit the
         observation, in proportion to how likely they do (sensor resetting, Lenser & Veloso 2000).
@@ -64,14 +66,14 @@ class ParticleFilter:
         pomdp: POMDP,
         n_particles: int = 1000,
         *,
-        seed: int | np.random.SeedSequence | np.random.Generator | None = None,
+        seed: Seed | None = None,
         resample_below: float = 0.5,
     ) -> None:
         if not isinstance(pomdp, POMDP):  # pyright: ignore[reportUnnecessaryIsInstance] - the door
             raise ParameterError(f"pomdp is a {type(pomdp).__name__}; a POMDP is needed")
         self.pomdp = pomdp
         self.resample_below = fraction("resample_below", resample_below)
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng() if seed is None else generator(seed)
         size = whole_number("n_particles", n_particles)
         self.particles: IndexArray = np.zeros(size, dtype=np.int64)
         self.weights: FloatArray = np.zeros(size)

@@ -13,10 +13,15 @@ the middle: two sweeps start from its ends, meet, and go on through each other's
 A state that cannot be reached has f_t(k) = 0. How well it would explain the rest is of no concern, and it is left out
 of w_t then: it might explain it so much better that nothing else would be seen beside it.
 
+A state whose f_t(k) has become less than `LEAST` of the sum is forgotten. That does no harm where it can be entered
+again from the others: what comes from there is much more. But a group of states that lead to each other is forgotten
+for good if none of the others leads to it, and might explain all that follows better than they do. So a sweep is told
+of the groups, if there are several, and gives up where one falls below.
+
 Rows are scaled whenever their sum has become small (R89 section V.A scales each time): what is multiplied out is
 collected in the log-likelihood, and no logarithm is taken in between. A sum of less than `TINY` ends a pass, which says
-where. Either the observations are impossible, or a double has too few exponents for them: `rlsuite.inference.exact`
-decides that.
+where, as does the end of a group. Either the observations are impossible, or a double has too few exponents for them:
+`rlsuite.inference.exact` decides that.
 
 The letters: `table` (R, Kp) holds rows of likelihoods, or their logarithms, and observation t uses ``table[row[t]]``;
 ``pieces[p] = (begin, end)`` are ranges of observations; row t of a sweep is written to ``kept[t - base]``, or, with
@@ -36,13 +41,42 @@ from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 _put = simd.put
 _add = simd.add
 
-SMALL = 1e-30
-LARGE = 1e30
+SMALL, LARGE = 1e-30, 1e30  # rows whose sum lies between these are not scaled
 TINY = 1e-250
-FAR = -500.0
+LEAST = 1e-250
+FAR = -500.0  # logarithms below this lose digits, and are shifted
 RING = -1
 RING_ROWS = 2
-OUTER_ROWS = 16
+OUTER_ROWS = 16  # pairs of rows whose products are counted together
+
+
+@compiled(in_place=True)
+def forgets(
+    groups: IndexArray,
+    alive: StateArray,
+    kept: FloatArray,
+    place: int,
+    table: FloatArray,
+    row: IndexArray,
+    t: int,
+    least: float,
+) -> bool:
+    """Whether a group of states has fallen below `least` although it can make observation t.
+
+    ``alive[0]`` (G,) says which groups were not less before, and is brought up to date; ``alive[1]`` is scratch.
+    """
+    for g in range(alive.shape[1]):
+        alive[1, g] = 0
+    for k in range(groups.size):
+        if groups[k] >= 0 and kept[place, k] > least:
+            alive[1, groups[k]] |= 1
+        elif groups[k] >= 0 and table[row[t], k] > 0.0:
+            alive[1, groups[k]] |= 2
+    found = False
+    for g in range(alive.shape[1]):
+        found = found or (alive[0, g] == 1 and alive[1, g] == 2)
+        alive[0, g] = alive[1, g] & 1
+    return found
 
 
 @compiled(in_place=True)
@@ -55,6 +89,8 @@ def sweep(
     backwards: bool,
     initial: FloatArray,
     through: bool,
+    groups: IndexArray,
+    alive: StateArray,
     kept: FloatArray,
     base: int,
     sums: FloatArray,
@@ -66,7 +102,8 @@ def sweep(
 
     Fills ``log_likelihood[p]``, the log of the sum of the last row had nothing been scaled; if a piece fails, this is
     minus infinity, and ``failed[p]``, else -1, is the time. If `sums` is not empty, ``sums[t - base]`` becomes the sum
-    of row t as it is kept, and if `logs` is not, ``logs[t - base]`` its log had nothing been scaled.
+    of row t as it is kept, and if `logs` is not, ``logs[t - base]`` its log had nothing been scaled. `groups` and
+    `alive` are those of `forgets`; no `groups` at all mean that there are none to be watched.
     """
     for p in range(pieces.shape[0]):
         begin, end = pieces[p, 0], pieces[p, 1]
@@ -75,6 +112,12 @@ def sweep(
         log_likelihood[p] = 0.0
         scale = 1.0
         last_place = 0
+        if groups.size > 0:
+            for g in range(alive.shape[1]):
+                alive[0, g] = 0
+            for k in range(groups.size):
+                if groups[k] >= 0 and initial[origin, k] > 0.0:
+                    alive[0, groups[k]] = 1
         for n in range(end - begin):
             t = end - 1 - n if backwards else begin + n
             place = t & (RING_ROWS - 1) if base == RING else t - base
@@ -92,8 +135,9 @@ def sweep(
             if logs.size > 0:
                 logs[t - base] = log_likelihood[p] + np.log(total)
             scale = 1.0
-            if not SMALL < total < LARGE:
-                if not total > TINY:
+            lost = groups.size > 0 and forgets(groups, alive, kept, place, table, row, t, LEAST * total)
+            if lost or not SMALL < total < LARGE:
+                if lost or not total > TINY:
                     failed[p] = t
                     log_likelihood[p] = -np.inf
                     break

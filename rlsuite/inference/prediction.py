@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,16 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
+from rlsuite.inference import passes
 from rlsuite.inference.exact import exact_posterior
 from rlsuite.inference.forward_backward import forward
 from rlsuite.inference.request import Request
-from rlsuite.inference.sequences import Sequences, sequences
+from rlsuite.inference.sequences import Observations, Sequences, sequences
 from rlsuite.models.aliases import FloatArray
 
 if TYPE_CHECKING:
     from rlsuite.inference.hmm import HMM
-
-Observations = ArrayLike | Sequence[ArrayLike]
 
 
 def predict_ahead(model: HMM, z: Observations, steps: int, lengths: ArrayLike | None = None) -> Any:
@@ -119,8 +117,9 @@ def smooth_with_lag(model: HMM, z: Observations, lag: int, lengths: ArrayLike | 
             beta[: len(emitted) - step] = earlier / np.where(high > 0.0, high, 1.0)
         joint = alpha[begin:end] * beta
         total = joint.sum(axis=1)
-        found[begin:end] = joint / np.where(total > 0.0, total, 1.0)[:, None]
-        for t in np.flatnonzero(total == 0.0):
+        fine = total > passes.TINY
+        found[begin:end] = joint / np.where(fine, total, 1.0)[:, None]
+        for t in np.flatnonzero(~fine):
             # too small for a double: here smoothing what there is until then, in logarithms, is worth its time
             until = min(begin + int(t) + lag + 1, int(end))
             part = Request(model, replace(data, z=data.z[begin:until], pieces=np.array([[0, until - begin]])))

@@ -71,6 +71,28 @@ class Prepared:
         return self._both(logarithms, -np.inf)
 
     @cached_property
+    def groups(self) -> IndexArray:
+        """(K,) int64: the group of each state, whose states lead to each other; none if all states are one group.
+
+        A state that is left at once, and never entered again, belongs to none: -1.
+        """
+        if self.model.n_transitions == self.n_states**2:
+            return np.zeros(0, dtype=np.int64)
+        from scipy.sparse.csgraph import connected_components
+
+        number, group = connected_components(self.model.sparse_transition, connection="strong")
+        if number == 1:
+            return np.zeros(0, dtype=np.int64)
+        stays = np.asarray(self.model.sparse_transition.diagonal()) > 0.0
+        alone = np.bincount(group, minlength=number)[group] == 1
+        return np.where(alone & ~stays, -1, group).astype(np.int64)
+
+    @property
+    def n_groups(self) -> int:
+        """G."""
+        return int(self.groups.max(initial=-1)) + 1
+
+    @cached_property
     def rows(self) -> IndexArray:
         """(N,) int64: the state that each entry of the sparse matrix leads away from, in the order of its rows."""
         return np.repeat(np.arange(self.n_states), np.diff(self._csr.indptr))

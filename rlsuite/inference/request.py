@@ -6,13 +6,15 @@ The cuts depend on the observations alone, so neither the number of threads nor 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
 
 import numpy as np
 
 from rlsuite.errors import ModelError
 from rlsuite.inference import passes
+from rlsuite.inference.emissions.observed import LEAST
 from rlsuite.inference.prepared import Prepared, logarithms
+from rlsuite.inference.sparse import Sparse
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class Swept(NamedTuple):
     log_likelihood: FloatArray
     """(P,) float64, nats: log of the sum of the last row, had nothing been scaled"""
     failed: IndexArray
-    """(P,) int64: the time at which nothing was left, or -1"""
+    """(P,) int64: the time at which nothing was left, or something that might count was forgotten; or -1"""
 
 
 class Cut(NamedTuple):
@@ -77,7 +79,16 @@ class Request:
     @cached_property
     def log_table(self) -> FloatArray:
         """(R, Kp) float64: rows of log-likelihoods."""
-        return self.prepared.padded(logarithms(self.data.likelihoods.table))
+        likelihoods = self.data.likelihoods
+        table, exact = likelihoods.table, likelihoods.exact
+        if exact is not None and ((table > 0.0) & (table < 2.0 * LEAST)).any():
+            return self.prepared.padded(exact())
+        return self.prepared.padded(logarithms(table))
+
+    @cached_property
+    def log_matrices(self) -> tuple[Sparse, Sparse]:
+        """Logarithms of the transitions that are possible, for the passes of `rlsuite.inference.exact`."""
+        return cast("tuple[Sparse, Sparse]", Prepared(self.model, is_sparse=True).log_matrices)
 
     @cached_property
     def keeps_posteriors(self) -> bool:
@@ -152,6 +163,8 @@ class Request:
             backwards,
             ends[backwards] if initial is None else initial,
             initial is not None,
+            prepared.groups,
+            np.empty((2, prepared.n_groups), dtype=np.int32),
             prepared.empty(passes.RING_ROWS) if kept is None else kept,
             base,
             NOTHING if sums is None else sums,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rlsuite.inference.hmm import HMM
 
 Seed = int | np.random.SeedSequence | np.random.Generator
+"""Where random numbers come from."""
 
 
 @compiled(in_place=True)

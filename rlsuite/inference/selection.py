@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
+from rlsuite.compiling_clock import CompilingClock
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.inference.baum_welch import Prior, fit
-from rlsuite.inference.clock import Clock
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.families import emission_of, random_hmm
 from rlsuite.inference.fitted import FittedHMM
@@ -117,7 +117,8 @@ def choose_n_states(
     Returns
     -------
     Selection
-        ``.n_states`` and ``.hmm`` are the best; printed, it is a table.
+        ``.n_states`` and ``.hmm`` are the best; printed, it is a table. After Ctrl-C, it holds the numbers that were
+        done by then.
 
     Raises
     ------
@@ -129,7 +130,7 @@ def choose_n_states(
     Warns
     -----
     ConvergenceWarning
-        If a limit came first.
+        If a limit or Ctrl-C came first.
 
     Examples
     --------
@@ -145,14 +146,16 @@ def choose_n_states(
     if not tried:
         raise ParameterError("numbers is empty: give numbers of hidden states to try")
     parts = whole_number("folds", folds, at_least=2)
-    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    root = seed
+    if not isinstance(root, np.random.SeedSequence):
+        root = np.random.SeedSequence(whole_number("seed", seed, at_least=0))
     data = sequences(emission_of(emission, z, 1, np.random.default_rng(root)), z, lengths)
     everything = [data.z[begin:end] for begin, end in data.pieces.tolist()]
     splits = list(_splits(everything, parts)) if criterion == "held_out" else []
     options: dict[str, Any] = {"restarts": restarts, "prior": prior, "max_iterations": max_iterations, "tol": tol}
     models: list[FittedHMM] = []
     out: list[float] = []
-    with Clock("choosing a number of states", progress=progress) as clock:
+    with CompilingClock("choosing a number of states", progress=progress) as clock:
         for number, branch in zip(tried, root.spawn(len(tried)), strict=True):
             seeds = branch.spawn(2 * (len(splits) + 1))
             models.append(_learned(everything, number, emission, seeds[:2], options, everything))
@@ -162,8 +165,14 @@ def choose_n_states(
                 total += float(log_likelihoods(model, left).sum())
             out.append(total)
             clock.tick(f"{number} states")
+            if clock.hurries:
+                break
+    if clock.hurries:  # what was learned last is not all that it could be, and must not be compared with the others
+        del models[-1], out[-1]
+        if not models:
+            raise KeyboardInterrupt
     return Selection(
-        np.array(tried),
+        np.array(tried[: len(models)]),
         tuple(models),
         np.array([model.learning.log_likelihood for model in models]),
         np.array([model.aic for model in models]),

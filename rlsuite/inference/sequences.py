@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Array = TypeVar("Array", bound=AnyArray)
 
+Observations = ArrayLike | Sequence[ArrayLike]
+"""One sequence of observations, several laid end to end, or a list of arrays; `HMM` has the rules."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
@@ -63,8 +66,8 @@ class Sequences:
         return [cast("Array", values[begin:end]) for begin, end in self.pieces]
 
 
-def sequences(emission: Emission, z: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None = None) -> Sequences:
-    """Return checked observations.
+def sequences(emission: Emission, z: Observations | Sequences, lengths: ArrayLike | None = None) -> Sequences:
+    """Return checked observations; those that are checked already are returned as they are.
 
     Parameters
     ----------
@@ -84,7 +87,7 @@ def sequences(emission: Emission, z: ArrayLike | Sequence[ArrayLike], lengths: A
     """
     if isinstance(z, Sequences):
         return z
-    parts = _parts(emission, z)
+    parts = listed(z, nested=emission.discrete and emission.width == 1)
     if parts is None:
         checked = emission.check(cast("ArrayLike", z))
         sizes = np.array([len(checked)]) if lengths is None else _lengths(lengths, len(checked))
@@ -102,14 +105,17 @@ def sequences(emission: Emission, z: ArrayLike | Sequence[ArrayLike], lengths: A
     return Sequences(emission, checked, np.column_stack([ends - sizes, ends]), parts is not None)
 
 
-def _parts(emission: Emission, z: object) -> list[Any] | None:
-    """Return the sequences of a list of them, or None if `z` is a single array."""
+def listed(z: object, *, nested: bool) -> list[Any] | None:
+    """Return the sequences of a list of them, or None if `z` is a single array.
+
+    With `nested`, a list of lists is one of sequences; otherwise, it is an array of vectors.
+    """
     if not isinstance(z, list | tuple):
         return None
-    listed: list[Any] = list(cast("Sequence[Any]", z))
-    inner = (list, tuple) if emission.discrete and emission.width == 1 else ()
-    if listed and all(isinstance(part, inner) or (isinstance(part, np.ndarray) and part.ndim > 0) for part in listed):
-        return listed
+    parts: list[Any] = list(cast("Sequence[Any]", z))
+    inner = (list, tuple) if nested else ()
+    if parts and all(isinstance(part, inner) or (isinstance(part, np.ndarray) and part.ndim > 0) for part in parts):
+        return parts
     return None
 
 

@@ -5,7 +5,6 @@ Pr[x_t = k | z_0..z_T] is proportional to alpha_t(k) beta_t(k).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,14 +13,12 @@ from numpy.typing import ArrayLike
 
 from rlsuite.inference.exact import exact_posterior
 from rlsuite.inference.request import Request, Swept
-from rlsuite.inference.sequences import sequences
-from rlsuite.inference.threads import at_the_same_time
+from rlsuite.inference.sequences import Observations, sequences
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.threads import at_the_same_time
 
 if TYPE_CHECKING:
     from rlsuite.inference.hmm import HMM
-
-Observations = ArrayLike | Sequence[ArrayLike]
 
 
 def smooth(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> Any:
@@ -81,10 +78,11 @@ def smooth(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> Any
 
 def _smooth_batches(request: Request, batches: list[IndexArray], numbers: list[IndexArray], kept: FloatArray) -> None:
     for batch, which in zip(batches, numbers, strict=True):
-        swept = request.sweep(batch, kept=kept, base=0)
-        if (swept.failed >= 0).any() or not request.posteriors(batch, kept, 0):
-            for number, (begin, end) in zip(which, batch, strict=True):
-                kept[begin:end, : request.model.n_states] = exact_posterior(request, int(number))[1]
+        fine = request.sweep(batch, kept=kept, base=0).failed < 0
+        if fine.any() and not request.posteriors(batch[fine], kept, 0):
+            fine[:] = False  # some broke off in the middle
+        for number, (begin, end) in zip(which[~fine], batch[~fine], strict=True):
+            kept[begin:end, : request.model.n_states] = exact_posterior(request, int(number))[1]
 
 
 def _meet(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rlsuite.errors import FileError, RlsuiteWarning
+from rlsuite.errors import FileError, RoundingWarning
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.validation import ROW_SUM_TOLERANCE, excess, row_sums
 
@@ -49,7 +49,7 @@ def rescaled(
 
     Warns
     -----
-    RlsuiteWarning
+    RoundingWarning
         If a row is off by more than the rounding of a text file explains.
     """
     filled = indptr[1:] > indptr[:-1]
@@ -60,7 +60,7 @@ def rescaled(
         wrong = f"{file}{place(row)}: {name(row)} sums to {float(sums[row]):.10g}, not 1 ({excess(float(sums[row]))})"
         if off[row] > worst:
             raise FileError(wrong)
-        warnings.warn(f"{wrong}; such rows were divided by their sums", RlsuiteWarning, stacklevel=2)
+        warnings.warn(f"{wrong}; such rows were divided by their sums", RoundingWarning, stacklevel=2)
     if (off <= ROW_SUM_TOLERANCE).all():
         return probability
     return probability / np.repeat(np.where(off > ROW_SUM_TOLERANCE, sums, 1.0), np.diff(indptr))

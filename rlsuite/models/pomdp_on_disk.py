@@ -30,9 +30,9 @@ class PomdpOnDisk:
         ==========  =========================================================================================
         ``.npz``    what `write` wrote, bit for bit
         ``.pomdp``  Cassandra's text format, as pomdp-solve and SARSOP read it. Probabilities may be off by the rounding
-                    of a few decimals and are then rescaled, with a warning if a row is off by more than 1e-5; costs
-                    become negative rewards; rewards that depend on the observation are folded into the mean reward of
-                    the transition; without a start, all states are equally likely.
+                    of a few decimals and are then rescaled, with a warning if a row is off by more than 1e-5;
+                    costs become negative rewards; rewards that depend on the observation are folded into the mean
+                    reward of the transition; without a start, all states are equally likely.
         ==========  =========================================================================================
 
         Parameters
@@ -53,7 +53,8 @@ class PomdpOnDisk:
         Warns
         -----
         RoundingWarning
-            If the rows of a text file are off by more than the rounding of a few decimals explains.
+            If rows of a text file are off by more than 1e-5, which the rounding of a few decimals does not explain.
+            Beyond 1e-3 that is an error.
 
         Examples
         --------

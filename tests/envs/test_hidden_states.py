@@ -235,6 +235,8 @@ def test_three_doors():
         (light_dark, {"light": 9}, r"light=9 is not one of the columns 0\.\.8"),
         (light_dark, {"target": (5, 0)}, "target=.5, 0. is not a square"),
         (light_dark, {"sharpest": 0}, "sharpest=0"),
+        (light_dark, {"target": 3}, "target=3 is not a sequence"),
+        (light_dark, {"target": (1, 2, 3)}, r"target=\(1, 2, 3\) is not a pair of whole numbers"),
     ],
 )
 def test_bad_keywords_are_named(build, kwargs, words):

@@ -1,5 +1,7 @@
 """Learning from observed states, and choosing how many there are."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -72,7 +74,7 @@ def test_counting_and_sampling_are_inverse():
     ("z", "states", "options", "error", "message"),
     [
         ([0, 1], [0, 2], {}, ModelError, r"state 1 never occurs in the data \(0 visits\).* pass prior > 0"),
-        ([0, 1], [0, 1], {}, ModelError, r"state 1 never is left in the data \(1 visits\)"),
+        ([0, 1], [0, 1], {}, ModelError, r"state 1 is never left in the data \(1 visits\)"),
         ([0, 1], [0, -1], {"prior": 1}, ModelError, r"states\[1\] is missing; .* HMM\.fit\(states=\.\.\.\)"),
         ([0, 1], [0], {"prior": 1}, ModelError, r"states has shape \(1,\), not \(2,\)"),
         ([0, 1], [0, 2], {"prior": 1, "n_states": 2}, ModelError, r"states\[1\] is 2; the states are 0\.\.1"),
@@ -93,6 +95,8 @@ def test_counting_and_sampling_are_inverse():
             "the emission has 3 states, but there are 2",
         ),
         ([], [], {"prior": 1}, ModelError, "z holds no observations"),
+        ([0, 1], [0, 1], {"prior": 1, "n_states": 0}, ParameterError, "n_states=0 is less than 1"),
+        ([0, 1], [0, 1], {"prior": 1, "n_symbols": 0}, ParameterError, "n_symbols=0 is less than 1"),
     ],
 )
 def test_bad_counts(z, states, options, error, message):
@@ -174,10 +178,30 @@ def test_gaussian_clusters_are_counted():
     assert choose_n_states(z, [1, 2, 3], "gaussian", restarts=2, tol=1e-5).n_states == 2
 
 
+def test_ctrl_c_keeps_the_numbers_that_are_done():
+    z, _ = THREE.sample(100, seed=0)
+
+    def asked(pressed_for):
+        def emission(n_states, rng):
+            if n_states == pressed_for:
+                signal.raise_signal(signal.SIGINT)
+            return Categorical(rng.dirichlet(np.ones(4), size=n_states))
+
+        return emission
+
+    found = choose_n_states(z, [1, 2, 3], asked(3), restarts=1, tol=1e-3)
+    assert found.tried.tolist() == [1, 2]
+    assert len(found.models) == len(found.bic) == len(found.held_out) == 2
+    with pytest.raises(KeyboardInterrupt):
+        choose_n_states(z, [2, 3], asked(2), restarts=1, tol=1e-3)
+
+
 def test_bad_choices():
     z, _ = THREE.sample(20, seed=0)
     with pytest.raises(ParameterError, match="unknown criterion 'BICC'; did you mean 'bic'"):
         choose_n_states(z, [1, 2], criterion="BICC")
+    with pytest.raises(ParameterError, match="seed='one' is not a whole number"):
+        choose_n_states(z, [1], seed="one")
     with pytest.raises(ParameterError, match="numbers is empty"):
         choose_n_states(z, [])
     with pytest.raises(ParameterError, match="numbers=0 is less than 1"):

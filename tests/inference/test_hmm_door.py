@@ -11,7 +11,16 @@ from scipy.sparse import csr_array, eye_array
 
 from rlsuite.errors import FileError, ModelError, ParameterError
 from rlsuite.inference import HMM, expected_counts, path_log_probability, smooth_with_lag
-from rlsuite.inference.emissions.categorical import Categorical
+from rlsuite.inference.emissions import (
+    Categorical,
+    Emission,
+    Gaussian,
+    LogDensity,
+    MultivariateGaussian,
+    Poisson,
+    Product,
+    gaussian_mixture,
+)
 
 START, MOVES, SEEN = [0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]]
 
@@ -97,8 +106,10 @@ def test_there_is_no_global_randomness(seed: Any, umbrella: HMM) -> None:
 def test_paths_are_checked(umbrella: HMM) -> None:
     with pytest.raises(ModelError, match=r"states\[1\] is 2; the states are 0..1"):
         path_log_probability(umbrella, [0, 1], [0, 2])
-    with pytest.raises(ModelError, match="there are 1 states, but 2 observations"):
+    with pytest.raises(ModelError, match=r"states has shape \(1,\), not \(2,\)"):
         path_log_probability(umbrella, [0, 1], [0])
+    with pytest.raises(ModelError, match=r"states\[1\] is missing; a path has no gaps"):
+        path_log_probability(umbrella, [0, 1], [0, -1])
     assert path_log_probability(HMM([1, 0], np.eye(2), SEEN), [0, 1], [1, 1]).tolist() == [-np.inf]
 
 
@@ -147,6 +158,33 @@ def test_a_file_holds_the_model(sparse: bool, umbrella: HMM, tmp_path: Path) -> 
     np.testing.assert_array_equal(again.emission.table, umbrella.emission.table)
     assert again.state_labels == ("rain", "dry")
     assert isinstance(again.transition, np.ndarray) is not sparse
+
+
+@pytest.mark.parametrize(
+    "emission",
+    [
+        Gaussian([0.0, 3.0], [1.0, 2.0], 1e-3),
+        MultivariateGaussian([[0.0, 1.0], [3.0, 2.0]], [np.eye(2), 2 * np.eye(2)]),
+        Poisson([[1.0, 2.0], [3.0, 0.0]]),
+        gaussian_mixture([[0.5, 0.5], [1.0, 0.0]], [[-3.0, 3.0], [0.0, 1.0]], [[1.0, 2.0], [3.0, 4.0]]),
+        Product([Categorical(SEEN), gaussian_mixture([[1.0], [1.0]], [[0.0], [2.0]], [[1.0], [1.0]]), Poisson([1, 2])]),
+    ],
+    ids=lambda emission: type(emission).__name__,
+)
+def test_a_file_holds_every_emission(emission: Emission, tmp_path: Path) -> None:
+    hmm = HMM(START, MOVES, emission)
+    hmm.write(tmp_path / "hmm.npz")
+    again = HMM.read(tmp_path / "hmm.npz")
+    z, _ = hmm.sample(20, seed=0)
+    assert type(again.emission) is type(emission)
+    assert again.score(z) == hmm.score(z)
+    assert again.emission.freezable() == emission.freezable()
+
+
+def test_a_function_has_no_file(tmp_path: Path) -> None:
+    hmm = HMM(START, MOVES, LogDensity(lambda z: np.zeros((len(z), 2)), n_states=2))
+    with pytest.raises(FileError, match="LogDensity cannot be written to a file"):
+        hmm.write(tmp_path / "hmm.npz")
 
 
 def test_files_that_hold_no_model(umbrella: HMM, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Zeros, impossible observations, probabilities that no double can hold, and long sequences."""
 
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
@@ -18,12 +19,14 @@ from rlsuite.inference import (
     log_likelihoods,
     path_log_probability,
     predict_ahead,
+    prepared,
     request,
     smooth,
     smooth_in_blocks,
     smooth_with_lag,
     smoothing,
 )
+from rlsuite.inference.emissions import Gaussian
 
 ROUTINES: dict[str, Callable[[HMM, list[int]], object]] = {
     "forward": forward,
@@ -114,6 +117,98 @@ def test_what_is_too_small_for_a_double_is_found_all_the_same(
     # from state 1 on: four more rare symbols, and the last one; from state 0 it cannot be emitted
     np.testing.assert_allclose(rows[0], [0, 1], atol=1e-12)
     assert log_scale[0] == pytest.approx(total - np.log(0.5) + exponent * np.log(10.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("first", [400, 1500])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_evidence_that_turns_around_is_weighed_to_the_end(
+    first: int, is_sparse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """State 1 explains symbol 0 nine times better, again and again, and then state 0 explains even more symbols 1.
+
+    Neither is ever left, and nothing is impossible. In between, state 0 is less probable than any double.
+    """
+    if is_sparse:
+        monkeypatch.setattr(prepared, "FEWEST_STATES", 1)
+        monkeypatch.setattr(prepared, "SPARSE_FOR", 0)
+    hmm = HMM([0.5, 0.5], np.eye(2), [[0.1, 0.9], [0.9, 0.1]])
+    second = first + 300
+    z = np.repeat([0, 1], [first, second])
+    each = np.log(hmm.start) + np.log(hmm.emission.table) @ [first, second]  # in one state throughout
+    total = np.logaddexp(*each)
+    assert total == pytest.approx(each[0], rel=1e-14)  # state 0 it was
+    parts = [z, [0, 1, 0], z]
+    short = hmm.score([0, 1, 0])
+    np.testing.assert_allclose(log_likelihoods(hmm, parts), [total, short, total], rtol=1e-12)
+    np.testing.assert_allclose(hmm.smooth(z), np.eye(2)[np.zeros(z.size, dtype=int)], atol=1e-12)
+    np.testing.assert_allclose(hmm.smooth(parts)[1], hmm.smooth([0, 1, 0]), atol=1e-14)
+    assert hmm.decode(z).sum() == 0
+    blocks = np.concatenate([block.posterior for block in reversed(list(smooth_in_blocks(hmm, z)))])
+    np.testing.assert_allclose(blocks, hmm.smooth(z), atol=1e-12)
+    for checkpointed in (False, True):
+        found = expected_counts(hmm, z, checkpointed=checkpointed)
+        np.testing.assert_allclose(found.transition, [[z.size - 1, 0], [0, 0]], atol=1e-9)
+        np.testing.assert_allclose(found.weight, [[first, 0], [second, 0], [0, 0]], atol=1e-9)
+        assert found.log_likelihood == pytest.approx(total, rel=1e-12)
+    online = hmm.online()
+    for t, (seen, expected) in enumerate(zip(z, hmm.filter(z), strict=True)):
+        np.testing.assert_allclose(online.update(seen), expected, atol=1e-9, err_msg=str(t))
+    assert online.log_likelihood == pytest.approx(total, rel=1e-10)
+    assert hmm.filter(z)[[first, 2 * first - 5, 2 * first + 5]].round(3).tolist() == [[0, 1], [0, 1], [1, 0]]
+    rows, log_scale = backward(hmm, z)
+    assert log_scale[0] + np.log(rows[0] @ (hmm.start * [0.1, 0.9])) == pytest.approx(total, rel=1e-12)
+
+
+@pytest.mark.parametrize("far", [28.0, 1000.0])
+@pytest.mark.parametrize("glitches", [1, 2, 12])
+def test_a_way_with_two_outliers_is_better_than_one_with_many(far: float, glitches: int) -> None:
+    """Whoever has left state 0 cannot come back: better a few glitches in it than all that follows in state 1.
+
+    Beside the density of the nearer state, that of the other one is no double.
+    """
+    hmm = HMM([1, 0], [[0.99, 0.01], [0, 1]], Gaussian([0.0, far], [1.0, 1.0]))
+    z = np.zeros(60)
+    z[20 : 20 + glitches] = far
+    total = (-0.5 * z**2 - 0.5 * np.log(2 * np.pi)).sum() + 59 * np.log(0.99)
+    assert hmm.score(z) == pytest.approx(total, rel=1e-12)
+    assert hmm.decode(z).tolist() == hmm.decode(z, checkpointed=True).tolist() == [0] * 60
+    assert path_log_probability(hmm, z, [0] * 60) == pytest.approx([total], rel=1e-12)
+    np.testing.assert_allclose(hmm.smooth(z)[:, 0], 1.0, atol=1e-12)
+    assert expected_counts(hmm, z).transition[0, 0] == pytest.approx(59.0)
+    online = hmm.online()
+    for seen in z:
+        online.update(seen)
+    assert online.log_likelihood == pytest.approx(total, rel=1e-12)
+    known = np.full(60, -1)
+    known[5] = 0
+    learned = hmm.fit(z, states=known, max_iterations=1, tol=0, frozen=["emission"])
+    assert learned.log_likelihoods_[0] == pytest.approx(total, rel=1e-12)
+
+
+def test_little_memory_is_enough(casino: HMM) -> None:
+    """Blocks and the likelihood need no row for every observation: 16 bytes for each of them would be one."""
+    z = casino.sample(400_000, seed=0)[0]
+    for work in (lambda: casino.score(z), lambda: sum(len(each.posterior) for each in smooth_in_blocks(casino, z))):
+        work()
+        tracemalloc.start()
+        try:
+            work()
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 6 * z.size
+
+
+def test_only_what_cannot_come_back_is_watched(new_hmm: Callable[..., HMM]) -> None:
+    assert new_hmm(5, 2, seed=0).prepared.groups.size == 0
+    ring = np.roll(np.eye(4), 1, axis=1)
+    table = np.full((4, 2), 0.5)
+    assert HMM([1, 0, 0, 0], ring, table).prepared.groups.size == 0
+    chain = HMM([1, 0, 0, 0], [[0, 1, 0, 0], [0, 0.5, 0.5, 0], [0, 0.5, 0.5, 0], [0, 0, 0, 1]], table)
+    first, one, other, last = chain.prepared.groups.tolist()
+    assert first == -1
+    assert one == other
+    assert len({first, one, last}) == 3
 
 
 def test_a_million_observations_do_not_underflow(casino: HMM) -> None:

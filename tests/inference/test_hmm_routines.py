@@ -7,7 +7,8 @@ import numba
 import numpy as np
 import pytest
 
-from rlsuite.inference import HMM, expected_counts, lanes, predict_ahead, request, smooth_with_lag, threads
+from rlsuite import threads
+from rlsuite.inference import HMM, expected_counts, lanes, predict_ahead, request, smooth_with_lag
 from rlsuite.inference.sequences import sequences
 
 
@@ -150,14 +151,6 @@ def test_threads_change_no_number(
     monkeypatch.setattr(threads, "n_threads", lambda: n_threads)
     for one, other in zip(everything(), usual, strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-def test_an_error_in_a_thread_is_raised() -> None:
-    def fail() -> None:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        threads.at_the_same_time([fail, fail, fail])
 
 
 # ------------------------------------------------------------------------------------------------- vectors

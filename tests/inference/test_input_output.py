@@ -305,6 +305,18 @@ def test_what_was_less_probable_than_any_double_can_still_be_true():
     )
 
 
+def test_evidence_that_turns_around_is_weighed_to_the_end():
+    """State 1 explains 400 observations 9 times better each, and then state 0 explains 500 so: it was state 0."""
+    stay = POMDP.from_arrays([[[1, 0]], [[0, 1]]], [0, 0], [[0.1, 0.9], [0.9, 0.1]], gamma=0.9)
+    episode = [0] * 900, [0] * 400 + [1] * 500
+    truth = np.log(0.5) + 400 * np.log(0.1) + 500 * np.log(0.9)
+    assert score_episodes(stay, [episode, episode]) == pytest.approx(2 * truth, rel=1e-12)
+    np.testing.assert_allclose(smooth_episode(stay, *episode)[:, 1], 0.0, atol=1e-12)
+    assert decode_episode(stay, *episode)[0].tolist() == [0] * 901
+    learned = learn_pomdp([episode], stay, max_iterations=1, tol=0)
+    np.testing.assert_allclose(learned.pomdp.observation[0, 0], [400 / 900, 500 / 900], atol=1e-9)
+
+
 @given(data=st.data())
 def test_the_best_path_is_that_of_the_enumeration(data):
     pomdp = data.draw(pomdps())
@@ -329,7 +341,7 @@ def test_threads_do_not_change_a_bit(tiger, monkeypatch):
     episodes = [(rng.integers(0, 3, 3000), rng.integers(0, 2, 3000)) for _ in range(12)]
     found = []
     for threads in (1, 3):
-        monkeypatch.setattr("rlsuite.inference.threads.n_threads", lambda threads=threads: threads)
+        monkeypatch.setattr("rlsuite.threads.n_threads", lambda threads=threads: threads)
         found.append(learn_pomdp(episodes, tiger, prior=1.0, max_iterations=2, tol=0).pomdp.observation.tobytes())
     assert found[0] == found[1]
 

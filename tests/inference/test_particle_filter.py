@@ -112,6 +112,7 @@ def test_resampling_keeps_numbers():
     ("arguments", "message"),
     [
         ({"n_particles": 0}, "n_particles=0 is less than 1"),
+        ({"seed": -1}, "seed=-1 is less than 0"),
         ({"resample_below": 2}, r"resample_below=2 is not in \[0, 1\]"),
     ],
 )

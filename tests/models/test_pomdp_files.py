@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rlsuite.errors import FileError, ParameterError, RlsuiteError, RlsuiteWarning
+from rlsuite.errors import FileError, ParameterError, RlsuiteError, RoundingWarning
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.cassandra import bulk, grammar, tables
 
@@ -228,9 +228,9 @@ def test_rounded_rows_are_rescaled(read):
         exact = read(PREAMBLE + "start: .333333 .333333 .333333\n" + T + "O: *\n.500004 .5\n.1 .9\n.1 .9")
     assert exact.start.tolist() == [1 / 3] * 3
     np.testing.assert_allclose(exact.observation.sum(axis=2), 1, rtol=1e-15)
-    with pytest.warns(RlsuiteWarning, match=r"model\.pomdp:8:1: 'O: stay : left' sums to 0\.999, not 1 \(missing"):
+    with pytest.warns(RoundingWarning, match=r"model\.pomdp:8:1: 'O: stay : left' sums to 0\.999, not 1 \(missing"):
         read(PREAMBLE + T + "O: *\n.333 .666\n.1 .9\n.1 .9")
-    with pytest.warns(RlsuiteWarning, match=r"model\.pomdp: the start sums to 0\.999, not 1"):
+    with pytest.warns(RoundingWarning, match=r"model\.pomdp: the start sums to 0\.999, not 1"):
         read(PREAMBLE + "start: .333 .333 .333\n" + T + O)
 
 
@@ -327,7 +327,7 @@ def harmless(path, text):
     """Read a text; it may be refused, but in no other way than by a named error."""
     path.write_text(text, encoding="utf-8", errors="replace")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RlsuiteWarning)
+        warnings.simplefilter("ignore", RoundingWarning)
         try:
             POMDP.read(path)
         except RlsuiteError as error:

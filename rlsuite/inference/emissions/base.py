@@ -1,19 +1,22 @@
 """What inference asks of an emission model: how likely each hidden state makes an observation.
 
 Densities have no natural unit: those of a sharp Gaussian in many dimensions overflow and underflow together. So an
-emission returns its likelihoods with a factor of their own for every observation taken out, b_k(z_t) = exp(shift_t) *
-table[t, k]; the factors cancel in every posterior and are added to the log-likelihood in the end.
+emission says their logarithms, and the compiled passes get them with a factor of their own for every observation taken
+out, b_k(z_t) = exp(shift_t) * table[t, k]; the factors cancel in every posterior and are added to the log-likelihood in
+the end.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.errors import ParameterError
+from rlsuite.inference.emissions.observed import scaled
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
 
@@ -21,11 +24,13 @@ class Likelihoods(NamedTuple):
     """b_k(z_t) of T observations, in the form that the compiled passes read."""
 
     table: FloatArray
-    """(R, K) float64: rows of likelihoods, one entry for each hidden state"""
+    """(R, K) float64: rows of likelihoods, one for each hidden state; an entry of `LEAST` stands for less, too"""
     row: IndexArray
     """(T,) int64: the row of the table that belongs to each observation"""
     shift: FloatArray | None = None
     """(T,) float64, nats: log of the factor that was taken out of each observation's row; None if all are 0"""
+    exact: Callable[[], FloatArray] | None = None
+    """returns the logarithms of the table, however small its entries are; None if none is small"""
 
 
 class Emission(ABC):
@@ -64,17 +69,29 @@ class Emission(ABC):
         """
 
     @abstractmethod
+    def log_likelihoods(self, z: AnyArray) -> FloatArray:
+        """Return ln b_k(z_t) of checked observations in nats: (T, K) float64.
+
+        Minus infinity for what is impossible, and 0 for what is missing. The array belongs to the caller.
+        """
+
     def likelihoods(self, z: AnyArray) -> tuple[FloatArray, FloatArray]:
         """Return b_k(z_t) = exp(shift_t) table[t, k] of checked observations: table (T, K) and shift (T,), float64.
 
-        The largest entry of a row is 1 unless all are 0 (an impossible observation); the row of a missing observation
-        is all 1, with shift 0.
+        The largest entry of a row is 1 unless all are 0 (an impossible observation); an entry that would be less than
+        `rlsuite.inference.emissions.observed.LEAST` is that. The row of a missing observation is all 1, with shift 0.
         """
+        return scaled(self.log_likelihoods(z))
 
     def prepare(self, z: AnyArray) -> Likelihoods:
-        """Return the same for the compiled passes; an emission of few different rows need not repeat them."""
-        table, shift = self.likelihoods(z)
-        return Likelihoods(np.ascontiguousarray(table), np.arange(len(table)), shift)
+        """Return the same for the compiled passes, one row for each different observation."""
+        values, row = self.distinct(z)
+        table, shift = self.likelihoods(values)
+        return Likelihoods(np.ascontiguousarray(table), row, shift[row], partial(self.logarithms, values, shift))
+
+    def logarithms(self, z: AnyArray, shift: FloatArray) -> FloatArray:
+        """Return the logarithms of the table of `likelihoods`, however small its entries are: (T, K) float64."""
+        return self.log_likelihoods(z) - shift[:, np.newaxis]
 
     @abstractmethod
     def missing(self, z: AnyArray) -> BoolArray:

@@ -89,8 +89,13 @@ class Categorical(Emission):
         """Return which symbols are missing: (T,) bool."""
         return z < 0
 
+    def log_likelihoods(self, z: AnyArray) -> FloatArray:
+        """Return ln Pr(z_t | k) in nats."""
+        with np.errstate(divide="ignore"):
+            return np.log(self._rows)[z]
+
     def likelihoods(self, z: AnyArray) -> tuple[FloatArray, FloatArray]:
-        """Return Pr(z_t | k), with nothing taken out."""
+        """Return Pr(z_t | k), with nothing taken out, and nothing raised."""
         return self._rows[z], np.zeros(len(z))
 
     def prepare(self, z: AnyArray) -> Likelihoods:

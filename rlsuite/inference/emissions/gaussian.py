@@ -13,7 +13,7 @@ from rlsuite.errors import ModelError
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.centres import distant_centres
 from rlsuite.inference.emissions.kernels import moments, squared_distances
-from rlsuite.inference.emissions.observed import scaled, unseen, vectors
+from rlsuite.inference.emissions.observed import unseen, vectors
 from rlsuite.inference.emissions.pseudo import Pseudo, resolved
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
@@ -114,12 +114,12 @@ class Gaussian(Emission):
         """Return which observations are missing altogether: (T,) bool."""
         return unseen(z)
 
-    def likelihoods(self, z: AnyArray) -> tuple[FloatArray, FloatArray]:
-        """Return the densities of the observations."""
+    def log_likelihoods(self, z: AnyArray) -> FloatArray:
+        """Return the logarithms of the densities in nats, of what is there of each observation."""
         logs = np.empty((len(z), self.n_states))
         constant = -0.5 * np.log(2.0 * np.pi * self.variance)
         squared_distances(z, self.mean, 1.0 / np.sqrt(self.variance), constant, logs)
-        return scaled(logs)
+        return logs
 
     def sample(self, states: IndexArray, rng: np.random.Generator) -> FloatArray:
         """Draw one observation for each of the hidden states: (T, D), or (T,) if D is 1."""

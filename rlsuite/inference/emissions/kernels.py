@@ -79,10 +79,10 @@ def scatter(z: FloatArray, weights: FloatArray, centre: FloatArray, second: Floa
 
 
 @compiled(in_place=True)
-def take_largest_out(logs: FloatArray, largest: FloatArray) -> None:
+def take_largest_out(logs: FloatArray, largest: FloatArray, lowest: float) -> None:
     """Subtract from each row of `logs` (T, K) its largest entry, and put it into `largest` (T,).
 
-    Of a row of minus infinities 0 is taken out.
+    What is left is raised to `lowest`, unless it was minus infinity. Of a row of minus infinities 0 is taken out.
     """
     for t in range(logs.shape[0]):
         high = logs[t, 0]
@@ -91,5 +91,6 @@ def take_largest_out(logs: FloatArray, largest: FloatArray) -> None:
         if high == -np.inf:
             high = 0.0
         for k in range(logs.shape[1]):
-            logs[t, k] -= high
+            if logs[t, k] > -np.inf:
+                logs[t, k] = max(logs[t, k] - high, lowest)
         largest[t] = high

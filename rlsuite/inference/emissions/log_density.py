@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from rlsuite.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.observed import columns, scaled, unseen
+from rlsuite.inference.emissions.observed import columns, unseen
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -91,8 +91,8 @@ class LogDensity(Emission):
         """Return which observations are missing: (T,) bool."""
         return unseen(z)
 
-    def likelihoods(self, z: AnyArray) -> tuple[FloatArray, FloatArray]:
-        """Return what the function says, exponentiated."""
+    def log_likelihoods(self, z: AnyArray) -> FloatArray:
+        """Return what the function says."""
         there = ~self.missing(z)
         logs = np.zeros((len(z), self.n_states))
         if there.any():
@@ -110,7 +110,7 @@ class LogDensity(Emission):
                     "be a number, or minus infinity"
                 )
             logs[there] = told
-        return scaled(logs)
+        return logs
 
     def sample(self, states: IndexArray, rng: np.random.Generator) -> AnyArray:
         """Draw one observation for each of the hidden states (T,)."""

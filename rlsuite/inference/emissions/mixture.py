@@ -13,7 +13,6 @@ from rlsuite.inference import dirichlet
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.gaussian import Gaussian
 from rlsuite.inference.emissions.multivariate_gaussian import MultivariateGaussian
-from rlsuite.inference.emissions.observed import scaled
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -104,14 +103,11 @@ class Mixture(Emission):
         """Return which observations are missing altogether: (T,) bool."""
         return self.components.missing(z)
 
-    def likelihoods(self, z: AnyArray) -> tuple[FloatArray, FloatArray]:
-        """Return the weighted sums of the components' likelihoods."""
-        joint, shift = self._joint(z)
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.einsum("tkc->tk", joint))
+    def log_likelihoods(self, z: AnyArray) -> FloatArray:
+        """Return the logarithms of the weighted sums of the components' likelihoods, in nats."""
+        logs = self._summed(z)[1]
         logs[self.missing(z)] = 0.0  # the weights sum to 1 up to rounding
-        table, largest = scaled(logs)
-        return table, shift + largest
+        return logs
 
     def distinct(self, z: AnyArray) -> tuple[AnyArray, IndexArray]:
         """Return the different ones, as far as the components tell."""
@@ -136,8 +132,8 @@ class Mixture(Emission):
 
         One step of expectation maximisation: it cannot lower the weighted likelihood, but need not reach its maximum.
         """
-        joint, _ = self._joint(z)
-        share = _divided(joint, joint.sum(axis=2, keepdims=True)) * weights[:, :, np.newaxis]
+        share = self._summed(z)[0]
+        share *= weights[:, :, np.newaxis]
         share[self.missing(z)] = 0.0
         rows, components = self.weights, self.components
         if "weights" not in frozen:
@@ -176,10 +172,18 @@ class Mixture(Emission):
         """Return the weights and what the components say, for files."""
         return {"weights": self.weights, "components": self.components}
 
-    def _joint(self, z: AnyArray) -> tuple[FloatArray, FloatArray]:
-        """Return Pr[c, z | k] (T, K, C) with a factor taken out, and its logarithm (T,)."""
-        table, shift = self.components.likelihoods(z)
-        return table.reshape(len(z), *self.weights.shape) * self.weights, shift
+    def _summed(self, z: AnyArray) -> tuple[FloatArray, FloatArray]:
+        """Return Pr[c | z, k] (T, K, C), 0 where z is impossible, and ln Pr[z | k] (T, K)."""
+        joint = self.components.log_likelihoods(z).reshape(len(z), *self.weights.shape)
+        with np.errstate(divide="ignore"):
+            joint += np.log(self.weights)
+        high = joint.max(axis=2)
+        high[high == -np.inf] = 0.0
+        share = np.exp(joint - high[:, :, np.newaxis], out=joint)
+        total = share.sum(axis=2)
+        share /= np.where(total > 0.0, total, 1.0)[:, :, np.newaxis]
+        with np.errstate(divide="ignore"):
+            return share, high + np.log(total)
 
 
 def gaussian_mixture(
@@ -233,7 +237,3 @@ def gaussian_mixture(
     width = centres.shape[1]
     validation.shape("covariance", matrices, (*rows.shape, width, width))
     return Mixture(rows, MultivariateGaussian(centres, matrices.reshape(-1, width, width), least_variance))
-
-
-def _divided(part: FloatArray, whole: FloatArray) -> FloatArray:
-    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0.0)

@@ -15,7 +15,7 @@ from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.centres import distant_centres
 from rlsuite.inference.emissions.gaussian import NO_WEIGHT
 from rlsuite.inference.emissions.kernels import moments, scatter, standardised_squares
-from rlsuite.inference.emissions.observed import scaled, unseen, vectors
+from rlsuite.inference.emissions.observed import unseen, vectors
 from rlsuite.inference.emissions.pseudo import Pseudo, resolved
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
@@ -121,8 +121,8 @@ class MultivariateGaussian(Emission):
         """Return which observations are missing altogether: (T,) bool."""
         return unseen(z)
 
-    def likelihoods(self, z: AnyArray) -> tuple[FloatArray, FloatArray]:
-        """Return the densities of the observations."""
+    def log_likelihoods(self, z: AnyArray) -> FloatArray:
+        """Return the logarithms of the densities in nats, of what is there of each observation."""
         logs = np.zeros((len(z), self.n_states))
         for rows, there in _groups(z):
             factor = _cholesky(self.covariance[:, there][:, :, there])
@@ -132,7 +132,7 @@ class MultivariateGaussian(Emission):
             found = np.empty((len(rows), self.n_states))
             standardised_squares(z[rows][:, there], self.mean[:, there], inverse, constant, found)
             logs[rows] = found
-        return scaled(logs)
+        return logs
 
     def sample(self, states: IndexArray, rng: np.random.Generator) -> FloatArray:
         """Draw one observation for each of the hidden states: (T, D)."""

@@ -10,6 +10,11 @@ from rlsuite.inference.emissions.kernels import take_largest_out
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
+LOWEST = -667.0
+"""Logarithm of the least likelihood beside one of 1 in a table: products of it and others keep their digits."""
+
+LEAST = float(np.exp(LOWEST))
+
 MISSING = -1
 """What stands for a missing symbol or count; a missing real number is NaN."""
 
@@ -106,14 +111,14 @@ def first(z: AnyArray, wrong: BoolArray) -> str:
 def scaled(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return log-densities (T, K) as what `Emission.likelihoods` returns: a table whose rows have the maximum 1.
 
-    The argument becomes the table.
+    What is possible is at least `LEAST`. The argument becomes the table.
 
     Examples
     --------
-    >>> table, shift = scaled(np.array([[-1000.0, -1000.0 + np.log(2.0)], [-np.inf, -np.inf]]))
-    >>> table.round(12).tolist(), shift.round(3).tolist()
-    ([[0.5, 1.0], [0.0, 0.0]], [-999.307, 0.0])
+    >>> table, shift = scaled(np.array([[-1000.0, -1000.0 + np.log(2.0)], [-np.inf, -np.inf], [0.0, -9000.0]]))
+    >>> table.round(12).tolist(), shift.round(3).tolist(), bool(table[2, 1] > 0.0)
+    ([[0.5, 1.0], [0.0, 0.0], [1.0, 0.0]], [-999.307, 0.0, 0.0], True)
     """
     shift = np.empty(len(logs))
-    take_largest_out(logs, shift)  # which NumPy does slowly where rows are short
+    take_largest_out(logs, shift, LOWEST)  # which NumPy does slowly where rows are short
     return np.exp(logs, out=logs), shift

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.errors import ModelError, ParameterError
-from rlsuite.inference.emissions.base import Emission, Likelihoods
+from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.centres import distant_centres
 from rlsuite.inference.emissions.gaussian import NO_WEIGHT
-from rlsuite.inference.emissions.observed import columns, scaled, unseen, whole_numbers
+from rlsuite.inference.emissions.observed import columns, unseen, whole_numbers
 from rlsuite.inference.emissions.pseudo import Pseudo, resolved
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
@@ -87,8 +87,8 @@ class Poisson(Emission):
         """Return which observations are missing altogether: (T,) bool."""
         return unseen(z)
 
-    def likelihoods(self, z: AnyArray) -> tuple[FloatArray, FloatArray]:
-        """Return the probabilities of the counts."""
+    def log_likelihoods(self, z: AnyArray) -> FloatArray:
+        """Return the logarithms of the probabilities of the counts in nats."""
         from scipy.special import gammaln, xlogy
 
         logs = np.zeros((len(z), self.n_states))
@@ -96,13 +96,7 @@ class Poisson(Emission):
             there = z[:, d] >= 0
             count = z[there, d, np.newaxis]
             logs[there] += xlogy(count, self.rate[:, d]) - self.rate[:, d] - gammaln(count + 1.0)
-        return scaled(logs)
-
-    def prepare(self, z: AnyArray) -> Likelihoods:
-        """Return one row for each different count."""
-        counts, row = self.distinct(z)
-        table, shift = self.likelihoods(counts)
-        return Likelihoods(table, row, shift[row])
+        return logs
 
     def distinct(self, z: AnyArray) -> tuple[AnyArray, IndexArray]:
         """Return the different counts, and the number of each observation among them."""

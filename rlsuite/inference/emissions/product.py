@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.observed import columns, scaled
+from rlsuite.inference.emissions.observed import columns
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -111,18 +111,13 @@ class Product(Emission):
         """Return which observations are missing in every channel: (T,) bool."""
         return np.all([channel.missing(block) for channel, block in self._parts(z)], axis=0)
 
-    def likelihoods(self, z: AnyArray) -> tuple[FloatArray, FloatArray]:
-        """Return the products of the channels' likelihoods."""
-        logs, shift = np.zeros((len(z), self.n_states)), np.zeros(len(z))
+    def log_likelihoods(self, z: AnyArray) -> FloatArray:
+        """Return the sums over the channels, in nats."""
+        logs = np.zeros((len(z), self.n_states))
         for channel, block in self._parts(z):
             values, row = channel.distinct(block)
-            table, own = channel.likelihoods(values)
-            with np.errstate(divide="ignore"):
-                logs += np.log(table)[row]
-            shift += own[row]
-        # in logarithms, as the product of many tables could vanish
-        table, top = scaled(logs)
-        return table, shift + top
+            logs += channel.log_likelihoods(values)[row]
+        return logs
 
     def distinct(self, z: AnyArray) -> tuple[AnyArray, IndexArray]:
         """Return the different rows if all channels are discrete."""

@@ -54,7 +54,7 @@ def read_pomdp(path: str | os.PathLike[str], gamma: float | None) -> POMDP:
 
     Warns
     -----
-    RlsuiteWarning
+    RoundingWarning
         If rows are off by more than 1e-5, which the rounding of a few decimals does not explain. Beyond 1e-3 that is
         an error.
     """

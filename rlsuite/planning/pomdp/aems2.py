@@ -4,23 +4,24 @@ From the belief at hand a tree of the beliefs that may follow is grown, best fir
 Both hold at any time, so the search knows when an action is proven to be the best, or its value known well enough.
 """
 
-import time
+from typing import cast
 
 import numpy as np
 
 from rlsuite.checks import positive_number, whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import POMDP
-from rlsuite.models.aliases import FloatArray
+from rlsuite.models.aliases import AnyArray, FloatArray
 from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp import bound_tree
 from rlsuite.planning.pomdp.bound_tree import ENTRIES, FULL, GOES_ON, NODES, SLOTS, STUCK, STUCK_AT, BoundTree
 from rlsuite.planning.pomdp.bound_tree_room import grown, new_scratch, new_tree, used_bytes
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
+from rlsuite.planning.pomdp.linear_bounds import Bounds, endless_bounds
 from rlsuite.planning.pomdp.online import Decision, OnlinePlan, legal_actions, time_to_move
-from rlsuite.planning.pomdp.online_bounds import Bounds, endless_bounds
+from rlsuite.planning.pomdp.point_solution import UpperBoundSolution
 from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
-from rlsuite.planning.watch import Watch
 
 EXPANSIONS_BY_DEFAULT = 1_000
 
@@ -66,7 +67,7 @@ def aems2(
     Raises
     ------
     ParameterError
-        If an argument is out of range, gamma is 1, or `lower` belongs to a model of another size.
+        If an argument is out of range, gamma is 1, or `lower` is no such plan.
     ModelError
         If no action is legal in all states that some belief holds possible, or values overflow.
 
@@ -85,23 +86,25 @@ def aems2(
     >>> round(plan.lower_bound, 6), round(plan.upper_bound, 6), plan.act(cups.start)
     (8.0, 8.0, 0)
     """
-    started = time.perf_counter()
-    planner = BoundPlanner(pomdp, max_iterations=max_iterations, deadline=deadline, tol=tol, lower=lower, max_gb=max_gb)
+    watch = CompilingWatch("aems2", tol=tol, deadline=deadline)
+    watch.says = bool(progress)
+    with watch:
+        planner = BoundPlanner(pomdp, watch, max_iterations=max_iterations, lower=lower, max_gb=max_gb)
     try:
         legal_actions(pomdp, pomdp.start)
     except ParameterError as error:
         raise ModelError(str(error)) from None
     search = planner.search()
-    search.started, search.until_proven = started, False
+    search.watch, search.until_proven = watch, False
     decision = search.plan(pomdp.start, None, progress=bool(progress))
     low, high = search.bounds
     return OnlinePlan(
         lower_bound=low,
         upper_bound=high,
-        converged=high - low <= tol,
+        converged=high - low <= watch.tol,
         horizon=None,
         iterations=decision.iterations,
-        seconds=time.perf_counter() - started,
+        seconds=watch.seconds,
         method="aems2",
         pomdp=pomdp,
         decision=decision,
@@ -114,39 +117,32 @@ class BoundPlanner:
 
     Parameters
     ----------
-    pomdp, max_iterations, deadline, tol, lower, max_gb
+    pomdp, max_iterations, lower, max_gb
         As in `aems2`.
+    watch : CompilingWatch
+        Tolerance and deadline of every search; the clock of the first, the bounds at the leaves included.
     """
 
     def __init__(
         self,
         pomdp: POMDP,
+        watch: CompilingWatch,
         *,
         max_iterations: int | None,
-        deadline: float | None,
-        tol: float,
         lower: AlphaVectorSolution | None,
         max_gb: float,
     ) -> None:
         self.pomdp = pomdp
-        self.tol = positive_number("tol", tol)
+        self.tol, self.deadline = watch.tol, watch.deadline
         if max_iterations is None:
-            self.expansions = EXPANSIONS_BY_DEFAULT if deadline is None else None
+            self.expansions = EXPANSIONS_BY_DEFAULT if self.deadline is None else None
         else:
             self.expansions = whole_number("max_iterations", max_iterations)
-        self.deadline = None if deadline is None else positive_number("deadline", deadline)
         self.max_bytes = positive_number("max_gb", max_gb) * 1e9
+        promises = [] if lower is None else [_promises(lower, pomdp)]
         model = PreparedModel(pomdp, "aems2")
-        bounds = endless_bounds(model, Watch("aems2", tol=self.tol, deadline=self.deadline))
-        below = [bounds.lower]
-        if lower is not None:
-            if lower.horizon is not None or lower.alpha_vectors.shape[1] != pomdp.n_states:
-                raise ParameterError(
-                    "lower= needs a plan without horizon for the same model, with vectors of "
-                    f"{pomdp.n_states} states: solve(pomdp, 'pbvi') gives one"
-                )
-            below.append(lower.alpha_vectors)
-        self.bounds = Bounds(np.concatenate(below), bounds.upper)
+        bounds = endless_bounds(model, watch)
+        self.bounds = Bounds(np.concatenate([bounds.lower, *promises]), bounds.upper)
         self.model = _tables(model, self.bounds)
         largest = max(float(np.abs(one[np.isfinite(one)]).max()) for one in (self.model.lower, self.model.upper))
         # Each backup rounds as often as a belief has entries and a row has observations.
@@ -169,15 +165,16 @@ class BoundSearch:
 
     def __init__(self, planner: BoundPlanner) -> None:
         self.planner = planner
-        self.started: float | None = None
+        self.watch: CompilingWatch | None = None
+        """the watch of the next search, if it is running already"""
         self.until_proven = True
         self.bounds = (-np.inf, np.inf)
 
     def plan(self, belief: FloatArray, steps_left: int | None, *, progress: bool) -> Decision:
         """Grow a tree from a belief; see `rlsuite.planning.pomdp.online.Search`."""
         planner = self.planner
-        started = time.perf_counter() if self.started is None else self.started
-        self.started = None
+        watch = self.watch or CompilingWatch("aems2", tol=planner.tol, deadline=planner.deadline)
+        self.watch, watch.progress, watch.max_iterations = None, progress, planner.expansions
         legal_actions(planner.pomdp, belief)
         model = planner.model
         support = np.flatnonzero(belief)
@@ -188,14 +185,11 @@ class BoundSearch:
         tree.used[NODES], tree.used[ENTRIES] = 1, support.size
         low, high = planner.bounds.at(belief)
         tree.lower[0], tree.upper[0], tree.slot[0] = low, max(low, high), bound_tree.LEAF
-        with Watch(
-            "aems2", tol=planner.tol, max_iterations=planner.expansions, deadline=planner.deadline, progress=progress
-        ) as watch:
-            watch.started = started
+        with watch:
             chunk = 1
             # The root is expanded whatever the time: without that there is no action.
             while tree.slot[0] == bound_tree.LEAF or watch.goes_on(float(tree.upper[0] - tree.lower[0])):
-                begun, before = time.perf_counter(), int(tree.used[SLOTS])
+                begun, before = watch.seconds, int(tree.used[SLOTS])
                 wanted = chunk if planner.expansions is None else min(chunk, planner.expansions - before)
                 code = bound_tree.search(tree, model, scratch, wanted, planner.tol, self.until_proven)
                 watch.iterations = int(tree.used[SLOTS])
@@ -210,13 +204,13 @@ class BoundSearch:
                     tree = grown(tree)
                 elif code != GOES_ON:
                     break
-                chunk = max(1, int(wanted * min(4.0, 0.01 / max(time.perf_counter() - begun, 1e-9))))
-        return self._decision(tree, started)
+                chunk = max(1, int(wanted * min(4.0, 0.01 / max(watch.seconds - begun, 1e-9))))
+        return self._decision(tree, watch.seconds)
 
     def advance(self, action: int, observation: int) -> None:
         """Nothing is kept: the tree from the next belief is grown anew."""
 
-    def _decision(self, tree: BoundTree, started: float) -> Decision:
+    def _decision(self, tree: BoundTree, seconds: float) -> Decision:
         if tree.slot[0] == bound_tree.LEAF:
             raise ParameterError(f"max_gb={self.planner.max_bytes / 1e9:g} is too little for a single expansion")
         actions, rounding = self.planner.pomdp.n_actions, self.planner.rounding
@@ -224,7 +218,7 @@ class BoundSearch:
         self.bounds = (low, high)
         q = tree.pair_lower[:actions].copy()
         best = int(np.argmax(q))
-        return Decision(best, low, q, int(tree.used[SLOTS]), time.perf_counter() - started)
+        return Decision(best, low, q, int(tree.used[SLOTS]), seconds)
 
 
 def _tables(model: PreparedModel, bounds: Bounds) -> bound_tree.BeliefModel:
@@ -244,6 +238,29 @@ def _tables(model: PreparedModel, bounds: Bounds) -> bound_tree.BeliefModel:
         lower=np.ascontiguousarray(bounds.lower.T),
         upper=np.ascontiguousarray(bounds.upper.T),
     )
+
+
+def _promises(plan: AlphaVectorSolution, pomdp: POMDP) -> FloatArray:
+    """Return the vectors of a plan, if they are lower bounds on the values of a model."""
+    if not isinstance(cast("object", plan), AlphaVectorSolution) or isinstance(plan, UpperBoundSolution):
+        kind = type(plan).__name__
+        raise ParameterError(f"lower= is of type {kind}, whose vectors promise nothing: solve(pomdp, 'pbvi') fits")
+    if plan.horizon is not None or not _same(plan.pomdp, pomdp):
+        raise ParameterError("lower= needs a plan without horizon for the same model: solve(pomdp, 'pbvi') gives one")
+    return plan.alpha_vectors
+
+
+def _same(one: POMDP, other: POMDP) -> bool:
+    """Whether the values of two models are the same, wherever they start."""
+    if one is other or (one.gamma, one.n_states, one.n_actions) != (other.gamma, other.n_states, other.n_actions):
+        return one is other
+    return all(map(np.array_equal, _arrays(one), _arrays(other)))
+
+
+def _arrays(pomdp: POMDP) -> tuple[AnyArray, ...]:
+    mdp, rows = pomdp.mdp, pomdp.observation_rows
+    hidden = (mdp.indptr, mdp.next_state, mdp.probability, mdp.rows.reward, mdp.terminated)
+    return (*hidden, rows.indptr, rows.observation, rows.probability)
 
 
 def _stuck(pomdp: POMDP, tree: BoundTree) -> str:

@@ -15,28 +15,21 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import positive_number, whole_number
+from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
-from rlsuite.planning.certificate import discounted, warn_not_converged
+from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
-from rlsuite.planning.operators import EPS
+from rlsuite.planning.pomdp import grid_bounds
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.discretisation import GridMDP, discretised
-from rlsuite.planning.pomdp.endless import blind_vectors, informed_bound, least_vector
+from rlsuite.planning.pomdp.linear_bounds import endless_bounds
+from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.projection import Projection
 from rlsuite.planning.pomdp.simplex_grid import Interpolation
 from rlsuite.planning.pomdp.solution import BeliefPlan
-from rlsuite.planning.pomdp.vectors import worth
-from rlsuite.planning.watch import Watch
-
-MOST_POINTS = 256
-"""Grid beliefs for which the lower bound makes plans."""
-MOST_SWEEPS = 200
-"""How often it improves them."""
-SETTLED = 1e-4
-"""Relative change, times 1 - beta, at which they are good enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,16 +95,15 @@ class GridSolution(BeliefPlan):
             raise ParameterError(
                 f"no action is legal in all the states that the belief holds possible: {np.flatnonzero(b).tolist()}"
             )
-        projection = Projection(self.pomdp)
+        reward = b @ self.pomdp.mdp.expected_reward()
         q = np.full(self.pomdp.n_actions, -np.inf)
         for a in np.flatnonzero(legal).tolist():
-            ahead = projection.step[a].T @ b
-            joint = (ahead[:, np.newaxis] * projection.seen[a]).T
+            joint = np.stack([self.pomdp.joint(b, a, z) for z in range(self.pomdp.n_observations)])
             total = joint.sum(axis=1)
             seen: BoolArray = total > 0.0
             follows = joint[seen] / total[seen, np.newaxis]
-            now = float(np.where(b > 0.0, projection.reward[a], 0.0) @ b)
-            q[a] = now + float(total[seen] @ self._interpolated(self.values[after], follows))
+            ahead = float(total[seen] @ self._interpolated(self.values[after], follows))
+            q[a] = reward[a] + self.pomdp.gamma * ahead
         return int(np.argmax(q))
 
     def _interpolated(self, values: FloatArray, beliefs: FloatArray) -> FloatArray:
@@ -148,6 +140,7 @@ def belief_grid(
     tol: float = 1e-6,
     max_beliefs: int = 100_000,
     deadline: float | None = None,
+    progress: bool = False,
 ) -> GridSolution:
     """Solve a POMDP approximately, as an MDP over a regular grid of beliefs.
 
@@ -171,6 +164,8 @@ def belief_grid(
         How many grid points there may be.
     deadline : float, optional
         Stop after this many seconds; the grid itself is made before the clock is looked at.
+    progress : bool
+        Show on stderr what is going on.
 
     Returns
     -------
@@ -204,29 +199,33 @@ def belief_grid(
     >>> round(plan.lower_bound, 2), round(plan.upper_bound, 2), plan.act([0.5, 0.5])
     (19.37, 19.52, 0)
     """
-    watch = Watch("belief_grid", tol=positive_number("tol", tol), deadline=deadline)
-    if horizon is None:
-        discounted(pomdp.mdp, "belief_grid without a horizon")
-    else:
+    watch = CompilingWatch("belief_grid", tol=tol, deadline=deadline, progress=progress)
+    if horizon is not None:
         horizon = whole_number("horizon", horizon)
-    cells = discretised(pomdp, resolution=resolution, interpolation=interpolation, max_beliefs=max_beliefs)
-    left = None if watch.deadline is None else max(watch.deadline - watch.seconds, 1e-3)
-    if horizon is None:
-        found = policy_iteration(cells.mdp, tol=math.inf, deadline=left)
-        values, policies = found.value[np.newaxis], found.policy[np.newaxis]
-    else:
-        found = backward_induction(cells.mdp, horizon=horizon, tol=math.inf)
-        values, policies = found.values, found.policies
-    projection = Projection(pomdp)
-    start = pomdp.start[np.newaxis]
-    numbers, weights = cells.grid.made_of(start, interpolation)
-    value = float((weights * values[0][numbers]).sum())
-    error = found.error_bound + _allowance(projection, horizon)
-    upper, lower = value + error, _lower_bound(projection, cells, horizon, watch)
-    if interpolation == "nearest":
-        error += _misplaced(projection, cells, float(np.abs(cells.beliefs[numbers[0, 0]] - start).sum()), horizon)
-        upper, lower = value + error, max(lower, value - error)
-    upper = min(upper, _upper_bound(projection, horizon, watch))
+    with watch:
+        bounds = None
+        if horizon is None:
+            bounds = endless_bounds(PreparedModel(pomdp, "belief_grid without a horizon"), watch)
+        cells = discretised(pomdp, resolution=resolution, interpolation=interpolation, max_beliefs=max_beliefs)
+        left = math.inf if watch.deadline is None else max(watch.deadline - watch.seconds, 1e-3)
+        if horizon is None:
+            found = policy_iteration(cells.mdp, tol=math.inf, deadline=left)
+            values, policies = found.value[np.newaxis], found.policy[np.newaxis]
+        else:
+            found = backward_induction(cells.mdp, horizon=horizon, tol=math.inf)
+            values, policies = found.values, found.policies
+        projection = Projection(pomdp)
+        start = pomdp.start[np.newaxis]
+        numbers, weights = cells.grid.made_of(start, interpolation)
+        value = float((weights * values[0][numbers]).sum())
+        error = found.error_bound + grid_bounds.allowance(projection, horizon)
+        upper, lower = value + error, grid_bounds.lower_bound(projection, cells, bounds, horizon, watch)
+        if interpolation == "nearest":
+            error += grid_bounds.misplaced(
+                projection, cells, float(np.abs(cells.beliefs[numbers[0, 0]] - start).sum()), horizon
+            )
+            upper, lower = value + error, max(lower, value - error)
+        upper = min(upper, grid_bounds.upper_bound(projection, bounds, horizon))
     solution = GridSolution(
         lower_bound=lower,
         upper_bound=upper,
@@ -246,71 +245,3 @@ def belief_grid(
             f"a resolution above {resolution} brings them closer"
         )
     return solution
-
-
-def _lower_bound(projection: Projection, cells: GridMDP, horizon: int | None, watch: Watch) -> float:
-    """Return what the best plans for some of the grid points promise at the start."""
-    start = projection.pomdp.start[np.newaxis]
-    legal = projection.pomdp.mdp.legal
-    stuck = np.asarray(((cells.beliefs > 0.0) @ ~legal).all(axis=1))
-    points = cells.beliefs[~stuck]
-    points = np.concatenate([start, points[:: 1 + len(points) // MOST_POINTS]])
-    if horizon is not None:
-        vectors = np.zeros((1, projection.pomdp.n_states))
-        rounding = 0.0
-        for _ in range(horizon):
-            rounding = projection.pomdp.gamma * rounding + projection.rounding(vectors)
-            vectors, _ = projection.at_points(vectors, points)
-        return float(worth(vectors, start).max()) - rounding
-    if not (legal.all(axis=1) | ~legal.any(axis=1)).all():
-        return float(worth(least_vector(projection), start).max())
-    vectors = blind_vectors(projection)
-    values = worth(vectors, points).max(axis=1)
-    modulus = projection.lookahead.modulus
-    for _ in range(MOST_SWEEPS):
-        vectors = np.concatenate([vectors, projection.at_points(vectors, points)[0]])
-        promised = worth(vectors, points)
-        vectors = vectors[np.unique(np.argmax(promised, axis=1))]
-        before, values = values, promised.max(axis=1)
-        enough = min(1e-3 * watch.tol, SETTLED * float(np.abs(values).max())) * (1.0 - modulus)
-        if np.max(values - before) <= enough or watch.hurries:
-            break
-    return float(values[0]) - projection.rounding(vectors) / (1.0 - modulus)
-
-
-def _upper_bound(projection: Projection, horizon: int | None, watch: Watch) -> float:
-    """Return the fast informed bound at the start."""
-    if horizon is None:
-        return informed_bound(projection, watch)
-    above = np.zeros((1, projection.pomdp.n_states))
-    for _ in range(horizon):
-        above = projection.informed(above) + projection.rounding(above)
-    return float(worth(above, projection.pomdp.start[np.newaxis]).max())
-
-
-def _steps(projection: Projection, horizon: int | None) -> float:
-    """Return the number of steps that count, discounted."""
-    if horizon is None:
-        return 1.0 / (1.0 - projection.lookahead.modulus)
-    return float((projection.pomdp.gamma ** np.arange(horizon)).sum())
-
-
-def _allowance(projection: Projection, horizon: int | None) -> float:
-    """Return a bound on what the rounding of the probabilities and rewards of the grid changes."""
-    roundings = 4 * projection.pomdp.n_states + 2 * projection.pomdp.n_observations + 8
-    return roundings * EPS * projection.lookahead.reward_size * _steps(projection, horizon) ** 2
-
-
-def _misplaced(projection: Projection, cells: GridMDP, at_start: float, horizon: int | None) -> float:
-    """Return a bound on the error that comes of taking beliefs for the nearest grid point."""
-    legal = projection.pomdp.mdp.legal
-    if not (legal.all(axis=1) | ~legal.any(axis=1)).all():
-        return math.inf  # values jump where an action becomes illegal
-    rewards = projection.reward[:, legal.any(axis=1)]
-    steps = _steps(projection, horizon)
-    # an episode that has ended earns 0 in each step
-    spread = max(float(rewards.max()), 0.0) - min(float(rewards.min()), 0.0)
-    if not projection.pomdp.mdp.terminated.any():
-        spread = float(rewards.max() - rewards.min())
-    per_distance = spread * steps / 2.0
-    return per_distance * (at_start + projection.pomdp.gamma * cells.distance * steps)

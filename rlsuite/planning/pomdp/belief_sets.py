@@ -6,6 +6,8 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.belief_steps import follow
 from rlsuite.planning.pomdp.search import Search
 from rlsuite.planning.pomdp.search_room import room_for_beliefs
+from rlsuite.planning.pomdp.vectors import worth
+from rlsuite.planning.watch import Watch
 
 EPISODE = 200
 """Steps after which a random walk begins anew."""
@@ -57,15 +59,15 @@ def legal_actions(search: Search, node: int) -> IndexArray:
     return np.flatnonzero(search.pools.actions.upper[pairs] > -np.inf)
 
 
-def random_walk(search: Search, wanted: int, rng: np.random.Generator) -> IndexArray:
-    """Return beliefs of a random walk from the start, each once, at most `wanted`.
+def random_walk(search: Search, wanted: int, rng: np.random.Generator, watch: Watch) -> IndexArray:
+    """Return beliefs of a random walk from the start, each once, at most `wanted`, and less if time is up.
 
     Actions are drawn uniformly, and episodes are cut after a number of steps. If the walk does not find as many, those
     that can follow the ones found are added, in order.
     """
     found: dict[int, None] = {0: None}
     node = step = latest = 0
-    while len(found) < wanted and step - latest < PATIENCE:
+    while len(found) < wanted and step - latest < PATIENCE and not watch.hurries:
         step += 1
         legal = legal_actions(search, node)
         if step % EPISODE == 0 or legal.size == 0:
@@ -83,7 +85,7 @@ def random_walk(search: Search, wanted: int, rng: np.random.Generator) -> IndexA
                 if len(found) < wanted and child not in found:
                     found[child] = None
                     queue.append(child)
-        if len(found) == wanted:
+        if len(found) == wanted or watch.hurries:
             break
     return np.array(list(found), dtype=np.int64)
 
@@ -118,6 +120,5 @@ class BeliefSet:
             size, begin = table.shape[1], int(v.begin[k])
             new = v.exact[begin + since[k] * size : begin + v.used[k] * size].reshape(-1, size)
             if new.size:
-                finite = np.where(new > -np.inf, new, -1e300)
-                value[inside] = (table @ finite.T).max(axis=1)
+                value[inside] = worth(new, table).max(axis=1)
         return value

@@ -151,7 +151,7 @@ def follow(
     actions.reward[number] = reward
     actions.edge[number] = count[EDGES]
     edge = count[EDGES]
-    at = 0
+    at = int(np.int64(0))  # a plain 0 would be a type of its own to numba, and `belief_number` compiled for both
     for q in range(n_symbols):
         z = s.symbols[q]
         end, chance = int(s.counts[z]), float(s.chances[z])

@@ -33,9 +33,10 @@ def raise_lower(
             row = v.quick[base + beliefs.state[e] * room + begin : base + beliefs.state[e] * room + end]
             for i in range(new):
                 sums[i] += w * row[i]
-        highest = sums[0]
+        # what is not a number, 0 times minus infinity, is larger than nothing
+        highest = np.float32(-np.inf)
         chosen = 0
-        for i in range(1, new):
+        for i in range(new):
             if sums[i] > highest:
                 highest = sums[i]
                 chosen = i

@@ -52,7 +52,7 @@ def controller_value(projection: Projection, actions: IndexArray, successors: In
     weights: list[FloatArray] = []
     for action in range(projection.pomdp.n_actions):
         nodes: IndexArray = np.flatnonzero(actions == action)
-        for z in projection.possible[action]:
+        for z in projection.moves[action]:
             here, there, weight = projection.entries(action, z)
             rows.append((nodes[:, np.newaxis] * states + here).reshape(-1))
             columns.append((successors[nodes, z][:, np.newaxis] * states + there).reshape(-1))

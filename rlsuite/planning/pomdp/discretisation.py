@@ -158,9 +158,10 @@ def _followed(
     rows: list[IndexArray] = []
     successors: list[IndexArray] = []
     probabilities: list[FloatArray] = []
+    seen_in: FloatArray = pomdp.observation_matrix(action).toarray()
     distance = 0.0
     for z in range(pomdp.n_observations):
-        joint = ahead * pomdp.observation[action, :, z]
+        joint = ahead * seen_in[:, z]
         total = joint.sum(axis=1)
         seen: IndexArray = np.flatnonzero(total > 0.0)
         follows = joint[seen] / total[seen, np.newaxis]

@@ -12,17 +12,19 @@ The upper bound begins as the fast informed bound. While the gap is wide, select
 """
 
 import math
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, identity
-from scipy.sparse.linalg import spsolve
 
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.controllers import MOST_UNKNOWNS, controller_value
+from rlsuite.planning.pomdp.linear_bounds import endless_bounds
+from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.projection import Projection
-from rlsuite.planning.pomdp.pruning import OutOfTime, largest_rise, that_matter
+from rlsuite.planning.pomdp.pruning import OutOfTime, that_matter
+from rlsuite.planning.pomdp.rises import largest_rise
 from rlsuite.planning.pomdp.stages import CrossSum, Stage, next_stage, no_plan
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet, worth
 from rlsuite.planning.watch import Watch
@@ -31,10 +33,6 @@ SHARE = 1.0 / 16.0
 """Share of the gap that all selections of a stage together may lose."""
 BLOCK = 1 << 18
 """Differences computed at a time."""
-MOST_STEPS = 1_000
-"""Steps of the fast informed bound."""
-SETTLED = 1e-4
-"""Relative change of the fast informed bound at which it is good enough to begin with."""
 
 
 class _Found(NamedTuple):
@@ -45,7 +43,7 @@ class _Found(NamedTuple):
     plans: VectorSet
 
 
-def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVectorSolution:
+def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: CompilingWatch) -> AlphaVectorSolution:
     """Narrow the gap at the start belief down to the tolerance, or until the watch ends it.
 
     Parameters
@@ -54,29 +52,29 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
         The model; gamma < 1.
     cross_sum : CrossSum
         What the method consists of.
-    watch : Watch
+    watch : CompilingWatch
         The clock and counter of the method.
 
     Raises
     ------
+    ParameterError
+        If gamma is 1.
     ModelError
-        If no plan is legal for ever.
+        If no plan is legal for ever, or values overflow.
     """
-    projection = Projection(pomdp)
     start = pomdp.start[np.newaxis]
     legal = pomdp.mdp.legal
     everywhere = bool((legal.all(axis=1) | ~legal.any(axis=1)).all())
-    vectors: FloatArray = blind_vectors(projection) if everywhere else least_vector(projection)
     points: FloatArray = np.concatenate([start, np.eye(pomdp.n_states)])
-    first: IndexArray = np.arange(len(vectors), dtype=np.int64)
-    for_ever: IndexArray = np.repeat(first, pomdp.n_observations).reshape(len(vectors), -1)
-    lower = float(worth(vectors, start).max()) if everywhere else -np.inf
-    found = _Found(lower, informed_bound(projection, watch), VectorSet(vectors, first, for_ever))
     records: list[tuple[int, float, float, float]] = []
-    # Value iteration alone would halve what a gap exceeds rounding by in so many stages.
-    patience = 20 + int(math.log(2.0) / -math.log(projection.lookahead.modulus)) if projection.lookahead.modulus else 20
     narrowed = 0, np.inf
     with watch:
+        projection = Projection(pomdp)
+        found = _beginning(pomdp, everywhere, watch)
+        vectors = found.plans.alpha_vectors
+        # Value iteration alone would halve what a gap exceeds rounding by in so many stages.
+        modulus = projection.lookahead.modulus
+        patience = 20 + int(math.log(2.0) / -math.log(modulus)) if modulus else 20
         while watch.goes_on(found.upper - found.lower):
             records.append((watch.iterations - 1, watch.seconds, found.lower, found.upper))
             try:
@@ -111,6 +109,23 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
         trace=BoundsTrace.of(records),
         successors=found.plans.successors,
     )
+
+
+def _beginning(pomdp: POMDP, everywhere: bool, watch: CompilingWatch) -> _Found:
+    """Return what is known without a single stage; `everywhere`: actions are legal in all states, or in none."""
+    model = PreparedModel(pomdp, f"{watch.method} without a horizon")
+    bounds = endless_bounds(model, watch)
+    lower, upper = bounds.at(pomdp.start)
+    if upper == -np.inf:
+        raise no_plan(pomdp.start)
+    vectors = bounds.lower
+    vectors[:, ~pomdp.mdp.legal.any(axis=1)] = 0.0
+    if not everywhere:  # below all plans that are legal to their end, if it is not one itself
+        worst = float(np.min(model.reward, where=model.reward > -np.inf, initial=0.0))
+        vectors, lower = np.full((1, pomdp.n_states), worst / (1.0 - model.modulus)), -np.inf
+    first: IndexArray = np.arange(len(vectors), dtype=np.int64)
+    for_ever: IndexArray = np.repeat(first, pomdp.n_observations).reshape(len(vectors), -1)
+    return _Found(lower, upper, VectorSet(vectors, first, for_ever))
 
 
 def _epsilon(projection: Projection, found: _Found, watch: Watch) -> float:
@@ -176,63 +191,3 @@ def _heirs(vectors: FloatArray, others: FloatArray, watch: Watch) -> IndexArray:
         if watch.hurries:
             raise OutOfTime
     return heir
-
-
-def blind_vectors(projection: Projection) -> FloatArray:
-    """Return what it is worth to take one action for ever: (A, S)."""
-    states = projection.pomdp.n_states
-    vectors = np.empty((projection.pomdp.n_actions, states))
-    for a, step in enumerate(projection.step):
-        vectors[a] = _solved(step, projection.reward[a])
-        short = float(np.max(vectors[a] - (projection.reward[a] + step @ vectors[a])))
-        short = max(short, 0.0) + projection.rounding(vectors)
-        vectors[a] -= short / (1.0 - projection.lookahead.modulus)
-    return vectors
-
-
-def least_vector(projection: Projection) -> FloatArray:
-    """Return one vector (1, S) below every plan that is legal to its end."""
-    worst = float(np.min(projection.reward, where=projection.reward > -np.inf, initial=0.0))
-    return np.full((1, projection.pomdp.n_states), worst / (1.0 - projection.lookahead.modulus))
-
-
-def informed_bound(projection: Projection, watch: Watch) -> float:
-    """Return the fast informed bound at the start belief, which each step from the values of the hidden MDP is."""
-    start = projection.pomdp.start[np.newaxis]
-    bound = projection.informed(seen_states(projection))
-    value = float(worth(bound, start).max())
-    for _ in range(MOST_STEPS):
-        before, bound = bound, projection.informed(bound) + projection.rounding(bound)
-        value = min(value, float(worth(bound, start).max()))
-        if value == -np.inf:
-            raise no_plan(start[0])
-        finite = bound > -np.inf
-        change = np.abs(before[finite] - bound[finite]).max()
-        if change <= SETTLED * np.abs(bound[finite]).max() or watch.hurries:
-            break
-    return value
-
-
-def seen_states(projection: Projection) -> FloatArray:
-    """Return one vector (1, S) above all plans: the optimum if states were seen, by policy iteration."""
-    modulus = projection.lookahead.modulus
-    value: FloatArray = np.zeros(projection.pomdp.n_states)
-    policy: IndexArray = np.full(value.size, -1, dtype=np.int64)
-    states = np.arange(value.size)
-    for _ in range(1000):
-        q = projection.q(value)
-        improved = np.where(q[policy, states] >= q.max(axis=0) - 1e-9, policy, q.argmax(axis=0))
-        if (improved == policy).all():
-            break
-        policy = improved
-        chosen = cast("Any", projection.lookahead.continuation)[states * projection.pomdp.n_actions + policy]
-        value = _solved(chosen * projection.pomdp.gamma, projection.reward[policy, states])
-    q = projection.q(value)
-    rise = max(float(np.max(q.max(axis=0) - value)), 0.0) + projection.rounding(value[np.newaxis])
-    return (value + rise / (1.0 - modulus))[np.newaxis]
-
-
-def _solved(step: Any, reward: FloatArray) -> FloatArray:
-    solve: Any = spsolve
-    left: Any = cast("Any", identity(reward.size, format="csc")) - step
-    return np.atleast_1d(solve(csr_array(left).tocsc(), reward))

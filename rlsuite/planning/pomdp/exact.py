@@ -1,13 +1,12 @@
 """Exact planning for a number of steps, and the door that all exact methods share."""
 
-import time
-
 import numpy as np
 
 from rlsuite.checks import whole_number
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
-from rlsuite.planning.certificate import discounted, representable, warn_not_converged
+from rlsuite.planning.certificate import representable, warn_not_converged
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.endless import solve_endless
 from rlsuite.planning.pomdp.projection import Projection
 from rlsuite.planning.pomdp.pruning import OutOfTime
@@ -56,9 +55,8 @@ def solve_exactly(
         If the bounds are too far apart.
     """
     limit = None if horizon is not None else max_iterations
-    watch = Watch(method, tol=tol, max_iterations=limit, deadline=deadline, progress=progress)
+    watch = CompilingWatch(method, tol=tol, max_iterations=limit, deadline=deadline, progress=progress)
     if horizon is None:
-        discounted(pomdp.mdp, f"{method} without a horizon")
         solution = solve_endless(pomdp, cross_sum, watch)
     else:
         solution = _solve_for(pomdp, whole_number("horizon", horizon), cross_sum, watch)
@@ -80,7 +78,6 @@ def _solve_for(pomdp: POMDP, horizon: int, cross_sum: CrossSum, watch: Watch) ->
     stages = [VectorSet(np.zeros((1, pomdp.n_states)), np.array([-1]), nothing)]
     points: FloatArray = start[np.newaxis]
     loss = rounding = 0.0
-    records: list[tuple[int, float, float, float]] = []
     with watch:
         while len(stages) <= horizon and watch.goes_on(np.inf):
             vectors = stages[-1].alpha_vectors
@@ -111,7 +108,6 @@ def _solve_for(pomdp: POMDP, horizon: int, cross_sum: CrossSum, watch: Watch) ->
     if lower == -np.inf:
         raise no_plan(start)
     lower, upper = lower - rounding, upper + loss
-    records.append((done, time.perf_counter() - watch.started, lower, upper))
     return AlphaVectorSolution(
         lower_bound=lower,
         upper_bound=upper,
@@ -123,6 +119,6 @@ def _solve_for(pomdp: POMDP, horizon: int, cross_sum: CrossSum, watch: Watch) ->
         alpha_vectors=last.alpha_vectors,
         actions=last.actions,
         pomdp=pomdp,
-        trace=BoundsTrace.of(records),
+        trace=BoundsTrace.of([(done, watch.seconds, lower, upper)]),
         stages=tuple(stages),
     )

@@ -4,11 +4,11 @@ import numpy as np
 
 from rlsuite.checks import whole_number
 from rlsuite.models import POMDP
-from rlsuite.planning.pomdp.bounded_start import both_bounds, reported
+from rlsuite.planning.pomdp.bound_solutions import both_bounds, reported
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_solution import UpperBoundSolution
 from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.start_bounds import blind_plans, informed_values, seen_values
-from rlsuite.planning.watch import Watch
 
 
 def fast_informed_bound(
@@ -73,11 +73,12 @@ def fast_informed_bound(
     >>> round(solve(tiger, "fast_informed_bound").upper_bound, 3), round(solve(tiger, "qmdp").upper_bound, 3)
     (87.179, 189.0)
     """
-    watch = Watch("fast_informed_bound", tol=tol, deadline=deadline, progress=progress)
+    watch = CompilingWatch("fast_informed_bound", tol=tol, deadline=deadline, progress=progress)
     sweeps = whole_number("max_iterations", max_iterations)
     with watch:
         model = PreparedModel(pomdp, "fast_informed_bound")
-        found = informed_values(model, seen_values(model, watch), watch, tol=watch.tol / 2.0, max_sweeps=sweeps)
+        seen = seen_values(model, watch).q
+        found = informed_values(model, seen, watch, tol=watch.tol / 2.0, max_sweeps=sweeps)
         bounds = both_bounds(model, blind_plans(model, watch, tol=watch.tol), found.q)
-    actions = np.arange(pomdp.n_actions)
-    return reported(UpperBoundSolution, model, watch, bounds, found.q.T.copy(), actions, found.distance, found.sweeps)
+    vectors, actions = found.q.T.copy(), np.arange(pomdp.n_actions)
+    return reported(UpperBoundSolution, model, watch, bounds, vectors, actions, found.distance, found.iterations)

@@ -200,11 +200,12 @@ def simulate(
     Stops early, and returns how many were done, where every node is in use and `make_nodes` is set; without it, no
     nodes are made.
     """
+    first = int(np.int64(0))  # a plain 0 would be a type of its own to numba, and `pick` compiled once more
     for done in range(simulations):
         if make_nodes and tree.used[NODES] == tree.visits.size:
             return done
-        s = int(support[pick(cumulative, 0, support.size, rng)])
-        node, depth, rest = 0, 0, 0.0
+        s = int(support[pick(cumulative, first, support.size, rng)])
+        node, depth, rest = first, first, 0.0
         while depth < limits.depth:
             a = _choose(tree, model, node, s, limits.exploration, rng)
             if a < 0:

@@ -1,16 +1,17 @@
 """The search of POMCP: a tree of histories that is grown in pieces, so that a deadline or Ctrl-C can end it."""
 
 import sys
-import time
 from typing import Any
 
 import numpy as np
 
 from rlsuite.checks import finite_number, positive_number, whole_number
 from rlsuite.errors import ParameterError
+from rlsuite.inference.sampling import generator
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.pomdp import history_tree
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.history_tree import FREE, NODES, SIMULATIONS, Limits, Path, Tree
 from rlsuite.planning.pomdp.online import Decision, legal_actions, time_to_move
 from rlsuite.planning.pomdp.sampling import random_state, simulator
@@ -70,7 +71,7 @@ class MonteCarloPlanner:
         if edges >= 1 << 62 or self.max_nodes >= 1 << 31:
             raise ParameterError(f"max_nodes={max_nodes} is too large for this model")
         self.limits = Limits(pomdp.gamma, depth, constant, leaf)
-        self.random = random_state(np.random.default_rng(seed))
+        self.random = random_state(np.random.default_rng() if seed is None else generator(seed))
 
     def search(self) -> "MonteCarloSearch":
         """Return a new search with an empty tree."""
@@ -86,28 +87,29 @@ class MonteCarloSearch:
         self.tree: Tree = history_tree.new_tree(room, planner.pomdp.n_actions)
         depth = planner.limits.depth
         self.path = Path(np.zeros(depth, dtype=np.int64), np.zeros(depth))
-        self.started: float | None = None
+        self.watch: CompilingWatch | None = None
+        """the watch of the next search, if it is running already"""
 
     def plan(self, belief: FloatArray, steps_left: int | None, *, progress: bool) -> Decision:
         """Run simulations from a belief; see `rlsuite.planning.pomdp.online.Search`."""
         planner = self.planner
-        started = time.perf_counter() if self.started is None else self.started
-        self.started = None
+        watch = self.watch or CompilingWatch("pomcp", tol=1.0, deadline=planner.deadline)
+        self.watch = None
         legal = legal_actions(planner.pomdp, belief)
         actions = legal.size
         self.tree.tried[:actions][legal < 0.0] = history_tree.ILLEGAL
         support = np.flatnonzero(belief).astype(np.int32)
         sums = np.cumsum(belief[support])
         sums[-1] = 1.0
+        sums.setflags(write=False)  # like those of the model: numba types the two kinds apart
         depth = planner.limits.depth if steps_left is None else min(steps_left, planner.limits.depth)
         limits = planner.limits._replace(depth=depth)
         before = int(self.tree.used[SIMULATIONS])
-        with Watch("pomcp", tol=1.0, deadline=planner.deadline) as watch:
-            watch.started = started
+        with watch:
             bar = _bar(planner.simulations) if progress else None
             chunk, done = 1, 0
             while planner.simulations is None or done < planner.simulations:
-                begun = time.perf_counter()
+                begun = watch.seconds
                 wanted = chunk if planner.simulations is None else min(chunk, planner.simulations - done)
                 ran = self._simulate(limits, support, sums, wanted, watch)
                 done += ran
@@ -115,16 +117,14 @@ class MonteCarloSearch:
                     bar.update(ran)
                 if watch.hurries:
                     break
-                chunk = _next_chunk(wanted, time.perf_counter() - begun)
+                chunk = _next_chunk(wanted, watch.seconds - begun)
             if bar is not None:
                 bar.close()
         tried = self.tree.tried[:actions]
         q = np.where(tried > 0, self.tree.q[:actions], np.nan) + legal
         q[legal < 0.0] = -np.inf
         best = int(np.nanargmax(q))
-        return Decision(
-            best, float(q[best]), q, int(self.tree.used[SIMULATIONS]) - before, time.perf_counter() - started
-        )
+        return Decision(best, float(q[best]), q, int(self.tree.used[SIMULATIONS]) - before, watch.seconds)
 
     def advance(self, action: int, observation: int) -> None:
         """Make the child behind an action and an observation the root; see `rlsuite.planning.pomdp.online.Search`."""

@@ -10,6 +10,7 @@ from rlsuite.checks import whole_number
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.belief_sets import dense, followers
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_search import PointSearch, told
 from rlsuite.planning.pomdp.point_solution import PointBasedSolution
 from rlsuite.planning.pomdp.search import Search
@@ -19,6 +20,8 @@ SETTLED = 0.01
 """A set grows when updating it no longer narrows the gap at the start by this share,"""
 ROUNDS = 10
 """or when it was updated so often."""
+BLOCK = 1 << 22
+"""Differences of probabilities computed at a time."""
 
 
 def pbvi(
@@ -33,8 +36,8 @@ def pbvi(
 
     The set begins as the start belief. All of it is updated, last come first, as long as that helps; then each belief
     adds one: of those that can follow it, the one that is furthest, in L1 distance, from the set. A set that cannot
-    grow any more is updated until that changes nothing. Upper bounds are
-    kept beside the vectors, as in `sarsop`, and actions that they rule out are not looked at.
+    grow any more is updated until that changes nothing. Upper bounds are kept beside the vectors, as in `sarsop`, and
+    actions that they rule out are not looked at.
 
     Parameters
     ----------
@@ -79,7 +82,7 @@ def pbvi(
     >>> round(plan.lower_bound, 6), round(plan.upper_bound, 6), plan.act([0, 1, 0])
     (8.0, 8.0, 2)
     """
-    watch = Watch("pbvi", tol=tol, deadline=deadline, progress=progress)
+    watch = CompilingWatch("pbvi", tol=tol, deadline=deadline, progress=progress)
     most = whole_number("max_beliefs", max_beliefs)
     rounds = 0
     with watch:
@@ -95,12 +98,15 @@ def pbvi(
                 before, gap = gap, search.upper - search.lower
                 if gap > (1.0 - SETTLED) * before or not planner.goes_on():
                     break
-            points = np.concatenate([points, _furthest(search, points)])[:most]
+            points = np.concatenate([points, _furthest(search, points, watch)])[:most]
     return told(planner.solution(rounds), watch, f"{rounds} rounds over {points.size} beliefs")
 
 
-def _furthest(search: Search, points: IndexArray) -> IndexArray:
-    """Return, for each belief of the set, the follower that is furthest from the set, if it is a new one."""
+def _furthest(search: Search, points: IndexArray, watch: Watch) -> IndexArray:
+    """Return, for each belief of the set, the follower that is furthest from the set, if it is a new one.
+
+    Once time is up, distances are 0, and such followers are left out.
+    """
     regions = search.pools.beliefs.region
     parents, children = followers(search, points)
     distance: FloatArray = np.zeros(children.size)
@@ -111,7 +117,13 @@ def _furthest(search: Search, points: IndexArray) -> IndexArray:
             distance[inside] = 2.0
             continue
         candidates, back = np.unique(children[inside], return_inverse=True)
-        apart: FloatArray = cdist(dense(search, candidates), dense(search, held), "cityblock").min(axis=1)
+        known, apart = dense(search, held), np.zeros(candidates.size)
+        some = max(1, BLOCK // known.size)
+        for begin in range(0, candidates.size, some):
+            if watch.hurries:
+                break
+            block = dense(search, candidates[begin : begin + some])
+            apart[begin : begin + some] = cdist(block, known, "cityblock").min(axis=1)
         distance[inside] = apart[back]
     chosen: list[int] = []
     taken = set(points.tolist())

@@ -6,12 +6,13 @@ Spaan and Vlassis 2005.
 import numpy as np
 
 from rlsuite.checks import whole_number
+from rlsuite.inference.sampling import generator
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.pomdp.belief_sets import BeliefSet, random_walk
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_search import PointSearch, told
 from rlsuite.planning.pomdp.point_solution import PointBasedSolution
-from rlsuite.planning.watch import Watch
 
 STILL = 30
 """Rounds after which the search ends if the bounds do not get better, but by"""
@@ -83,14 +84,13 @@ def perseus(
     >>> round(plan.lower_bound, 6), round(plan.upper_bound, 6), plan.act([0, 1, 0])
     (8.0, 8.0, 2)
     """
-    watch = Watch("perseus", tol=tol, deadline=deadline, progress=progress)
+    watch = CompilingWatch("perseus", tol=tol, deadline=deadline, progress=progress)
     most, wanted = whole_number("max_iterations", max_iterations), whole_number("n_beliefs", n_beliefs)
-    if not isinstance(seed, np.random.Generator):
-        seed = np.random.default_rng(whole_number("seed", seed, at_least=0))
+    rng = generator(seed)
     rounds = still = 0
     with watch:
         planner = PointSearch(pomdp, watch)
-        points = BeliefSet(planner.search, random_walk(planner.search, wanted, seed))
+        points = BeliefSet(planner.search, random_walk(planner.search, wanted, rng, watch))
         before = points.values(np.zeros_like(planner.search.pools.vectors.used))
         while planner.goes_on():
             if rounds == most:
@@ -100,7 +100,7 @@ def perseus(
                 watch.give_up("the bounds no longer get better")
                 break
             upper = planner.search.upper
-            value = _round(planner, points, before, seed)
+            value = _round(planner, points, before, rng)
             rounds += 1
             better = max(float((value - before).max()), upper - planner.search.upper) > SETTLED * planner.size
             still = 0 if better else still + 1

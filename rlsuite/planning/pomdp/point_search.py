@@ -6,21 +6,18 @@ from rlsuite.models import POMDP
 from rlsuite.models.aliases import IndexArray
 from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.pomdp.belief_steps import MERGED, WANTED_GAP
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_solution import PointBasedSolution, kept_vectors
 from rlsuite.planning.pomdp.point_tables import PreparedModel, tables
 from rlsuite.planning.pomdp.search import Search
 from rlsuite.planning.pomdp.start_bounds import blind_plans, informed_values, seen_values
 from rlsuite.planning.pomdp.vectors import BoundsTrace
-from rlsuite.planning.watch import Watch
 
 PIECE = 0.02
 """Seconds that a piece of work is meant to take."""
 
 FIRST_WORK = 20_000
 """Operations of the first piece."""
-
-COLD = 1.0
-"""Seconds for doing nothing from which on they were spent on compiling, which the deadline does not count."""
 
 STILL = 200
 """Pieces of work after which a search that finds nothing new is at its end."""
@@ -50,7 +47,7 @@ class PointSearch:
     ----------
     pomdp : POMDP
         The model; gamma < 1.
-    watch : Watch
+    watch : CompilingWatch
         The clock of the method.
     max_gb : float
         Largest memory in GB.
@@ -63,10 +60,10 @@ class PointSearch:
         Bounds on the value at the start belief, rounding included.
     """
 
-    def __init__(self, pomdp: POMDP, watch: Watch, *, max_gb: float = 4.0) -> None:
+    def __init__(self, pomdp: POMDP, watch: CompilingWatch, *, max_gb: float = 4.0) -> None:
         self.pomdp, self.watch = pomdp, watch
         self.model = PreparedModel(pomdp, watch.method)
-        seen = seen_values(self.model, watch, share=2.0 * SHARE)
+        seen = seen_values(self.model, watch, share=2.0 * SHARE).q
         self.size = float(np.abs(seen[seen > -np.inf]).max())
         informed = informed_values(
             self.model,
@@ -88,10 +85,7 @@ class PointSearch:
             wanted_gap=max(watch.tol - 4.0 * self.rounding, 4.0 * self.rounding),
             max_bytes=int(max_gb * 1e9),
         )
-        before = watch.seconds
-        self.search.trial(0, -1)
-        if watch.seconds - before > COLD:
-            watch.started += watch.seconds - before
+        self.search.trial(0, -1)  # loads the search, so that its pace is not taken for slower than it is
         self._rate = FIRST_WORK / PIECE
         self._records: list[tuple[int, float, float, float]] = []
         self._before = (0.0, 0.0, 0, 0)
@@ -192,7 +186,7 @@ class PointSearch:
         )
 
 
-def told(solution: PointBasedSolution, watch: Watch, effort: str) -> PointBasedSolution:
+def told(solution: PointBasedSolution, watch: CompilingWatch, effort: str) -> PointBasedSolution:
     """Return a solution, with a `ConvergenceWarning` if its bounds are too far apart."""
     if not solution.converged:
         warn_not_converged(

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.pomdp.belief_sets import dense
 from rlsuite.planning.pomdp.search import Search
 from rlsuite.planning.pomdp.start_bounds import Blind
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
+from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, worth
 from rlsuite.planning.vectors import vector
 
 SMALL = 1 << 16
@@ -23,17 +22,9 @@ WORTH_COMPARING = 1e7
 class PointBasedSolution(AlphaVectorSolution):
     """A plan of many vectors, most of which are known in a part of the states only, and minus infinity elsewhere.
 
-    It is an `AlphaVectorSolution` that looks only at the states which a belief holds possible.
+    Its attributes are those of `AlphaVectorSolution`. What it promises is kept in every belief, but the vectors were
+    made for those that are reached from the start, and are good there.
     """
-
-    def _best(self, vectors: FloatArray, belief: ArrayLike) -> tuple[int, float]:
-        b = validation.belief(belief, vectors.shape[1])
-        possible = np.flatnonzero(b)
-        values: FloatArray = (vectors[:, possible] * b[possible]).sum(axis=1)
-        best = int(values.argmax())
-        if values[best] == -np.inf:
-            return super()._best(vectors, belief)  # says what is wrong
-        return best, float(values[best])
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +87,8 @@ def _best_at_beliefs(search: Search) -> tuple[IndexArray, IndexArray]:
         return regions, chosen
     for k in np.flatnonzero(counts):
         inside = np.flatnonzero(regions == k)
-        dense = np.zeros((inside.size, int(sizes[k])))
-        for row, node in enumerate(visited[inside].tolist()):
-            entries = slice(beliefs.first[node], beliefs.first[node] + beliefs.size[node])
-            dense[row, beliefs.state[entries]] = beliefs.weight[entries]
         held = v.exact[v.begin[k] : v.begin[k] + v.used[k] * sizes[k]].reshape(-1, sizes[k])
-        finite = np.where(held > -np.inf, held, -1e300)
-        values = dense @ finite.T
+        values = worth(held, dense(search, visited[inside]))
         best = values.argmax(axis=1)
         rows = np.arange(inside.size)
         better = values[rows, best] > values[rows, chosen[inside]] + 1e-12 * np.abs(values[rows, best])

@@ -110,13 +110,16 @@ class PreparedModel:
         )
         legal = pomdp.mdp.legal
         self.reward: FloatArray = np.where(legal, self.lookahead.reward.reshape(legal.shape), -np.inf)
-        self._terms = int(np.diff(ahead.indptr).max()) + int(np.diff(rows.indptr).max()) + pomdp.n_observations
+        longest = int(np.diff(ahead.indptr).max()) + int(np.diff(rows.indptr).max())
+        self._terms = longest + pomdp.n_observations + states
 
     def rounding(self, size: float) -> float:
         """Return how much the rounding errors of all backups together can change a value.
 
-        `size` is the largest magnitude of a value. A term of a backup goes through at most one rounding per transition,
-        observation and entry of a row, and errors of later steps are discounted.
+        `size` is the largest magnitude of a value. A term of a backup goes through at most one rounding per transition
+        and observation of its rows, per possible observation, and twice one per state that the belief holds possible:
+        where its reward is added up, and its product with a vector. EPS is two roundings, and errors of later steps are
+        discounted.
         """
         one = (self._terms + 16) * EPS * (self.lookahead.reward_size + self.pomdp.gamma * size)
         return one / (1.0 - self.modulus)

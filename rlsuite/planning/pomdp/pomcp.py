@@ -6,22 +6,21 @@ they are. The belief at the root is exact, or, as in the paper, kept as particle
 """
 
 import math
-import time
 from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import positive_number, whole_number
+from rlsuite.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
+from rlsuite.planning.pomdp.linear_bounds import Bounds, bounds_with_horizon, endless_bounds
 from rlsuite.planning.pomdp.monte_carlo import MonteCarloPlanner
 from rlsuite.planning.pomdp.online import OnlinePlan, legal_actions
-from rlsuite.planning.pomdp.online_bounds import Bounds, bounds_with_horizon, endless_bounds
 from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.vectors import worth
-from rlsuite.planning.watch import Watch
 
 NEGLIGIBLE = 0.01
 """Weight gamma^depth at which a simulation ends."""
@@ -106,14 +105,14 @@ def pomcp(
     >>> plan.decision.action, round(plan.decision.value)
     (0, 8)
     """
-    started = time.perf_counter()
-    tol = positive_number("tol", tol)
-    if horizon is None:
-        model = PreparedModel(pomdp, "pomcp without a horizon")
-        bounds = endless_bounds(model, Watch("pomcp", tol=tol, deadline=deadline))
-    else:
-        horizon = whole_number("horizon", horizon)
-        bounds = bounds_with_horizon(pomdp, horizon)
+    watch = CompilingWatch("pomcp", tol=tol, deadline=deadline)
+    watch.says = bool(progress)
+    with watch:
+        if horizon is None:
+            bounds = endless_bounds(PreparedModel(pomdp, "pomcp without a horizon"), watch)
+        else:
+            horizon = whole_number("horizon", horizon)
+            bounds = bounds_with_horizon(pomdp, horizon)
     planner = MonteCarloPlanner(
         pomdp,
         simulations=simulations,
@@ -130,16 +129,16 @@ def pomcp(
     except ParameterError as error:
         raise ModelError(str(error)) from None
     search = planner.search()
-    search.started = started
+    search.watch = watch
     decision = search.plan(pomdp.start, horizon, progress=bool(progress))
     lower, upper = bounds.at(pomdp.start)
     return OnlinePlan(
         lower_bound=lower,
         upper_bound=upper,
-        converged=upper - lower <= tol,
+        converged=upper - lower <= watch.tol,
         horizon=horizon,
         iterations=decision.iterations,
-        seconds=time.perf_counter() - started,
+        seconds=watch.seconds,
         method="pomcp",
         pomdp=pomdp,
         decision=decision,

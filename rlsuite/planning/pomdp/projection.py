@@ -34,12 +34,10 @@ class Projection:
     reward : ndarray (A, S) float64
         r(s, a); minus infinity where a is illegal and another action is not. In a state without any legal action, where
         the episode has ended, everything is worth 0.
-    possible : list of A lists of int
-        The observations that can follow each action while the episode goes on.
     step : list of A csr_array (S, S) float64
         gamma c(s' | s, a).
-    seen : ndarray (A, S, Z) float64
-        O[a, s', z].
+    moves : list of A dicts of int to csr_array (S, S) float64
+        gamma c(s' | s, a) O[a, s', z], for each observation z that can follow the action while the episode goes on.
     """
 
     def __init__(self, pomdp: POMDP) -> None:
@@ -51,33 +49,22 @@ class Projection:
         self.reward: FloatArray = np.ascontiguousarray(np.where(legal, reward, -np.inf).T)
         self.reward[:, ~legal.any(axis=1)] = 0.0
         self.step: list[Any] = [self.lookahead.continuation[a::actions] * pomdp.gamma for a in range(actions)]
-        self.seen: FloatArray = pomdp.observation
-        entered: list[BoolArray] = [np.asarray(step.sum(axis=0)).reshape(-1) > 0.0 for step in self.step]
-        self.possible: list[list[int]] = [
-            np.flatnonzero((self.seen[a][entered[a]] > 0.0).any(axis=0)).tolist() for a in range(actions)
-        ]
+        self.moves = [_moves(step, pomdp.observation_matrix(a)) for a, step in enumerate(self.step)]
 
     def of(self, vectors: FloatArray, action: int, observation: int) -> FloatArray:
         """Return g for each of the vectors (n, S), as an (n, S) float64 array."""
-        step, seen = self.step[action], self.seen[action][:, observation, np.newaxis]
+        moves = self.moves[action][observation]
+        if vectors.min(initial=0.0) > -np.inf:
+            return np.ascontiguousarray((moves @ vectors.T).T)
         illegal = vectors == -np.inf
-        if not illegal.any():
-            return np.ascontiguousarray((step @ (seen * vectors.T)).T)
-        earlier = np.ascontiguousarray((step @ (seen * np.where(illegal, 0.0, vectors).T)).T)
-        earlier[((step > 0.0) @ ((seen > 0.0) & illegal.T)).T > 0] = -np.inf
+        earlier = np.ascontiguousarray((moves @ np.where(illegal, 0.0, vectors).T).T)
+        earlier[(moves @ illegal.T.astype(np.float64)).T > 0.0] = -np.inf
         return earlier
-
-    def q(self, value: FloatArray) -> FloatArray:
-        """Return r(s, a) + gamma sum_s' c(s' | s, a) V(s') for a value (S,) of the hidden states: (A, S)."""
-        ahead: list[FloatArray] = [step @ value for step in self.step]
-        return self.reward + np.stack(ahead)
 
     def entries(self, action: int, observation: int) -> tuple[IndexArray, IndexArray, FloatArray]:
         """Return s, s' and gamma c(s' | s, a) O[a, s', z], where it is not 0, each as an (m,) array."""
-        matrix: Any = self.step[action].tocoo()
-        weight = matrix.data * self.seen[action][matrix.col, observation]
-        some = weight > 0.0
-        return matrix.row[some].astype(np.int64), matrix.col[some].astype(np.int64), weight[some]
+        matrix: Any = self.moves[action][observation].tocoo()
+        return matrix.row.astype(np.int64), matrix.col.astype(np.int64), matrix.data
 
     def at_points(self, vectors: FloatArray, beliefs: FloatArray) -> tuple[FloatArray, IndexArray]:
         """Return the best plan for each of some beliefs (k, S) only: its vector (k, S) and its first action (k,)."""
@@ -86,7 +73,7 @@ class Projection:
         most = np.full(beliefs.shape[0], -np.inf)
         for a in range(self.pomdp.n_actions):
             sums = np.tile(self.reward[a], (beliefs.shape[0], 1))
-            for z in self.possible[a]:
+            for z in self.moves[a]:
                 earlier = self.of(vectors, a, z)
                 sums += earlier[np.argmax(worth(earlier, beliefs), axis=1)]
             value = own_worth(sums, beliefs)
@@ -101,7 +88,7 @@ class Projection:
         """
         bound = self.reward.copy()
         for a in range(self.pomdp.n_actions):
-            for z in self.possible[a]:
+            for z in self.moves[a]:
                 bound[a] += self.of(vectors, a, z).max(axis=0)
         return bound
 
@@ -112,6 +99,22 @@ class Projection:
         """
         size = self.lookahead.reward_size + largest(vectors)
         return (self.pomdp.n_states + self.pomdp.n_observations + 8) * EPS * size
+
+
+def _moves(step: Any, seen: Any) -> dict[int, Any]:
+    """Return gamma c(s' | s, a) O[a, s', z] for each observation z that can follow an action, as csr_array (S, S)."""
+    found: dict[int, Any] = {}
+    columns = seen.tocsc()
+    # rows of a model may sum to 1 only roughly; what contracts by gamma at least has rows that do
+    columns.data = columns.data / np.asarray(seen.sum(axis=1)).reshape(-1)[columns.indices]
+    for z in range(columns.shape[1]):
+        chance = columns[:, [z]].toarray().reshape(-1)
+        moves = step.copy()
+        moves.data *= chance[moves.indices]
+        moves.eliminate_zeros()
+        if moves.nnz:
+            found[z] = moves
+    return found
 
 
 def own_worth(vectors: FloatArray, beliefs: FloatArray) -> FloatArray:

@@ -6,12 +6,11 @@ import numpy as np
 
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import EPS, TINY
-from rlsuite.planning.pomdp.pruning_kernels import FIND, MEASURE, PURGE, TOLERANCE, sift
+from rlsuite.planning.pomdp.pruning_kernels import PURGE, TOLERANCE, sift
 from rlsuite.planning.watch import Watch
 
 WORK = 2e7
 """Operations after which compiled code comes back to look at the clock: some ten milliseconds."""
-
 
 NEWS = 0.1
 """Share of the beliefs looked at first that must have shown a new vector for others to be worth a look."""
@@ -153,81 +152,6 @@ def sums_that_matter(left: FloatArray, right: FloatArray, points: FloatArray, ep
     sums = (left[:, np.newaxis] + right).reshape(-1, left.shape[1])
     found = that_matter(sums, points, epsilon, watch)
     return found._replace(left=found.left // max(len(right), 1), right=found.left % max(len(right), 1))
-
-
-def largest_rise(vectors: FloatArray, surface: FloatArray, watch: Watch) -> float:
-    """Return an upper bound, tight up to rounding, on max over beliefs of max_i v_i . b - max_k w_k . b.
-
-    Parameters
-    ----------
-    vectors, surface : ndarray (n, S), (k, S) float64
-        The v_i and the w_k; entries may be minus infinity.
-    watch : Watch
-        Told when to stop.
-
-    Returns
-    -------
-    float
-        Infinite if some v is finite in beliefs in which no w is.
-    """
-    finite, below = vectors > -np.inf, surface > -np.inf
-    most = -np.inf
-    for mask in np.unique(finite, axis=0):
-        if mask.any():
-            own = vectors[(finite == mask).all(axis=1)][:, mask]
-            others = surface[below[:, mask].all(axis=1)][:, mask]
-            most = max(most, _largest_rise(own, others, most, watch) if others.size else np.inf)
-    return most
-
-
-def _largest_rise(vectors: FloatArray, surface: FloatArray, most: float, watch: Watch) -> float:
-    common = surface.max(axis=0)
-    left: FloatArray = np.ascontiguousarray((vectors - common).T)
-    kept: FloatArray = np.ascontiguousarray((surface - common).T)
-    n_states, n = int(vectors.shape[1]), len(vectors)
-    scale = max(float(np.abs(left).max()), float(np.abs(kept).max()), TINY)
-    kept = np.concatenate([kept, np.empty((n_states, 1))], axis=1)  # a set that is full would stop the kernel
-    memory = Memory.of(n_states, kept.shape[1])
-    nothing = (np.empty(0, dtype=np.int64), np.empty((0, n_states)))
-    taken: BoolArray = np.zeros(n, dtype=np.bool_)
-    position = 0
-    while position < n:
-        _, position, most, _ = sift(
-            MEASURE, left, np.zeros((n_states, 1)), taken, kept, *nothing, kept.shape[1] - 1, position,
-            0.0, 0.0, scale, WORK, most, *memory,
-        )  # fmt: skip
-        if watch.hurries:
-            raise OutOfTime
-    return most
-
-
-def first_witness(
-    vectors: FloatArray, surface: FloatArray, position: int, epsilon: float, rise: float, watch: Watch
-) -> tuple[int, FloatArray | None, float]:
-    """Return the first vector (n, S), from `position` on, that rises above a surface (k, S), and where it does.
-
-    The number is n and the belief None if there is none. The last is the larger of `rise` and of how much those that
-    were passed over can rise above the surface.
-    """
-    common = surface.max(axis=0)
-    left: FloatArray = np.ascontiguousarray((vectors - common).T)
-    kept: FloatArray = np.ascontiguousarray((surface - common).T)
-    n_states, n = int(vectors.shape[1]), len(vectors)
-    scale = max(float(np.abs(left).max()), float(np.abs(kept).max()), TINY)
-    kept = np.concatenate([kept, np.empty((n_states, 1))], axis=1)
-    memory = Memory.of(n_states, kept.shape[1])
-    nothing = (np.empty(0, dtype=np.int64), np.empty((0, n_states)))
-    taken: BoolArray = np.zeros(n, dtype=np.bool_)
-    while position < n:
-        _, position, rise, found = sift(
-            FIND, left, np.zeros((n_states, 1)), taken, kept, *nothing, kept.shape[1] - 1, position,
-            epsilon, 0.0, scale, WORK, rise, *memory,
-        )  # fmt: skip
-        if found:
-            return position, memory.belief, rise
-        if watch.hurries:
-            raise OutOfTime
-    return n, None, rise
 
 
 def _sums_that_matter(

@@ -257,9 +257,10 @@ def sift(
                 for s in range(n_states):
                     belief[s] = max(inverse[theta_at, s], 0.0)
                     total += belief[s]
+                known = total > 0.0 and total < np.inf
                 for s in range(n_states):
                     kept[s, n_kept] = target[s]
-                    points[n_kept, s] = belief[s] / total
+                    points[n_kept, s] = belief[s] / total if known else 1.0 / n_states
                 origin[n_kept] = position
                 taken[position] = True
                 n_kept += 1

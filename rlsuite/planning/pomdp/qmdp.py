@@ -1,16 +1,13 @@
 """QMDP: act as if the state were seen from the next step on. Littman, Cassandra and Kaelbling 1995."""
 
-import math
-
 import numpy as np
 
 from rlsuite.models import POMDP
-from rlsuite.planning.mdp.policy_iteration import policy_iteration
-from rlsuite.planning.pomdp.bounded_start import both_bounds, reported
+from rlsuite.planning.pomdp.bound_solutions import both_bounds, reported
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_solution import UpperBoundSolution
 from rlsuite.planning.pomdp.point_tables import PreparedModel
-from rlsuite.planning.pomdp.start_bounds import blind_plans
-from rlsuite.planning.watch import Watch
+from rlsuite.planning.pomdp.start_bounds import blind_plans, seen_values
 
 
 def qmdp(
@@ -69,13 +66,10 @@ def qmdp(
     >>> round(plan.value(cups.start), 6), plan.act(cups.start), plan.act([1, 0, 0]), plan.lower_bound <= 0
     (9.0, 0, 1, True)
     """
-    watch = Watch("qmdp", tol=tol, deadline=deadline, progress=progress)
+    watch = CompilingWatch("qmdp", tol=tol, deadline=deadline, progress=progress)
     with watch:
         model = PreparedModel(pomdp, "qmdp")
-        seen = policy_iteration(pomdp.mdp, tol=math.inf, deadline=deadline, progress=progress)
-        q = np.where(pomdp.mdp.legal, seen.q + seen.error_bound, -np.inf)
-        bounds = both_bounds(model, blind_plans(model, watch, tol=watch.tol), q)
-    actions = np.arange(pomdp.n_actions)
-    return reported(
-        UpperBoundSolution, model, watch, bounds, q.T.copy(), actions, 2.0 * seen.error_bound, seen.iterations
-    )
+        seen = seen_values(model, watch)
+        bounds = both_bounds(model, blind_plans(model, watch, tol=watch.tol), seen.q)
+    vectors, actions = seen.q.T.copy(), np.arange(pomdp.n_actions)
+    return reported(UpperBoundSolution, model, watch, bounds, vectors, actions, seen.distance, seen.iterations)

@@ -150,7 +150,10 @@ class Search:
         scratch.states[: places.size] = places
         scratch.weights[: places.size] = belief[places]
         total = float(belief[places].sum())
-        n = belief_number(k, 0, places.size, total, t, beliefs, bounds, actions, scratch, control)
+        with np.errstate(
+            over="ignore"
+        ):  # of the hash; as plain Python, because compiled it is but a part of the search
+            n = belief_number.function(k, 0, places.size, total, t, beliefs, bounds, actions, scratch, control)
         size = int(t.first[k + 1] - t.first[k])
         held = v.exact[v.begin[k] : v.begin[k] + v.used[k] * size].reshape(-1, size)
         values = (held[:, places] * (belief[places] / total)).sum(axis=1)

@@ -137,7 +137,7 @@ def search(
             known_gain = p.gain[p.begin[k] + bounds.point[n]] if bounds.point[n] >= 0 else 0.0
             if bounds.upper[n] - bounds.corner[n] < known_gain - number[LEAST_POINT]:
                 add_point(n, beliefs, bounds, p)
-            a = -1
+            a = int(np.int64(-1))  # as a plain -1 it would be a type of its own, and `add_vector` compiled for both
             highest = bounds.lower[n] + 1e-13 * abs(bounds.lower[n])
             for b in range(t.n_actions):
                 if s.done[b] > 0 and actions.lower[pair + b] > highest:

@@ -14,6 +14,7 @@ from scipy.special import stdtrit
 
 from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError
+from rlsuite.inference.sampling import generator
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, worth
@@ -145,7 +146,7 @@ def simulate_beliefs(
     n = whole_number("episodes", episodes)
     horizon = cast("int | None", getattr(policy, "horizon", None))
     T = _steps(pomdp, horizon, steps)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng() if seed is None else generator(seed)
     live = _Live(pomdp, rng, n)
     states = np.full((n, T + 1), -1, dtype=np.int64)
     actions, observations = np.full((n, T), -1, dtype=np.int64), np.full((n, T), -1, dtype=np.int64)
@@ -169,7 +170,8 @@ def simulate_beliefs(
     lengths = (actions >= 0).sum(axis=1)
     terminated = np.ones(n, dtype=np.bool_)
     terminated[live.number] = False
-    left = 0.0 if horizon is not None else pomdp.gamma**T * _largest_tail(pomdp) * float(1.0 - terminated.mean())
+    going_on = 1.0 - float(terminated.mean())
+    left = 0.0 if horizon is not None or going_on == 0.0 else pomdp.gamma**T * _largest_tail(pomdp) * going_on
     return BeliefEpisodes(
         returns=rewards @ pomdp.gamma ** np.arange(T),
         lengths=lengths,
@@ -237,7 +239,12 @@ def _actions(policy: BeliefPolicy, beliefs: FloatArray, steps_left: int | None) 
     """Return what a policy does in some beliefs (n, S): (n,) int64."""
     if isinstance(policy, AlphaVectorSolution):
         plan = policy.stages[steps_left] if policy.stages and steps_left is not None else policy
-        return plan.actions[np.argmax(worth(plan.alpha_vectors, beliefs), axis=1)]
+        possible = np.flatnonzero(beliefs.any(axis=0))  # of a large model, few states at any time
+        values = worth(plan.alpha_vectors[:, possible], beliefs[:, possible])
+        lost = values.max(axis=1) == -np.inf
+        if lost.any():
+            policy.act(beliefs[int(np.argmax(lost))], steps_left)  # says what is wrong
+        return plan.actions[np.argmax(values, axis=1)]
     if not hasattr(policy, "act"):
         chosen = [cast("Callable[[FloatArray], int]", policy)(b) for b in beliefs]
     else:

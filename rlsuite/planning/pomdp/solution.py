@@ -30,7 +30,7 @@ class BeliefPlan(ABC):
     iterations : int
         What the method counts; its own documentation says what that is.
     seconds : float
-        Wall-clock time taken.
+        Wall-clock time taken, without what was spent on compiling.
     method : str
         Name of the method.
     """

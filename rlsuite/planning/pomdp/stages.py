@@ -83,7 +83,7 @@ def next_stage(
     witnesses: list[FloatArray] = [points]
     loss = 0.0
     for action in range(pomdp.n_actions):
-        reward, seen = projection.reward[action], projection.possible[action]
+        reward, seen = projection.reward[action], list(projection.moves[action])
         if not (reward > -np.inf).any():
             continue
         sets = [projection.of(vectors, action, z) for z in seen]

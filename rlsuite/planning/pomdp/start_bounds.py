@@ -20,9 +20,9 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import Lookahead, best
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.informed_kernels import informed_sweep
 from rlsuite.planning.pomdp.point_tables import PreparedModel
-from rlsuite.planning.watch import Watch
 
 DIRECT = 1_000
 """Up to this many states a blind policy is evaluated by elimination, beyond by sweeps."""
@@ -31,15 +31,15 @@ MOST_SWEEPS = 1_000_000
 """Sweeps for a blind policy."""
 
 
-class Informed(NamedTuple):
-    """The fast informed bound, as far as it was computed."""
+class Above(NamedTuple):
+    """An upper bound with one vector per action, as far as it was computed."""
 
     q: FloatArray
-    """(S, A) float64, not below it; minus infinity for illegal actions"""
+    """(S, A) float64: max_a q(., a) . b is an upper bound; minus infinity for illegal actions"""
     distance: float
-    """how far above it `q` can be"""
-    sweeps: int
-    """how many sweeps it took"""
+    """how far `q` can be above what it would be if it were computed to the end"""
+    iterations: int
+    """how many policies or sweeps it took"""
 
 
 class Blind(NamedTuple):
@@ -53,15 +53,20 @@ class Blind(NamedTuple):
     """how much more they can be worth at most"""
 
 
-def seen_values(model: PreparedModel, watch: Watch, *, share: float = 1.0) -> FloatArray:
-    """Return the QMDP bound, (S, A) float64, minus infinity for illegal actions; in that share of the time left."""
-    solution = policy_iteration(model.pomdp.mdp, tol=math.inf, deadline=_left(watch, share))
-    return np.where(model.pomdp.mdp.legal, solution.q + solution.error_bound, -np.inf)
+def seen_values(model: PreparedModel, watch: CompilingWatch, *, share: float = 1.0) -> Above:
+    """Return the QMDP bound, computed in that share of the time left."""
+    while True:
+        compiling = watch.compiling
+        solution = policy_iteration(model.pomdp.mdp, tol=math.inf, deadline=_left(watch, share))
+        if watch.deadline is None or watch.compiling == compiling:  # else its time went into compiling
+            break
+    q = np.where(model.pomdp.mdp.legal, solution.q + solution.error_bound, -np.inf)
+    return Above(q, 2.0 * solution.error_bound, solution.iterations)
 
 
 def informed_values(
-    model: PreparedModel, seen: FloatArray, watch: Watch, *, tol: float, share: float = 1.0, max_sweeps: int
-) -> Informed:
+    model: PreparedModel, seen: FloatArray, watch: CompilingWatch, *, tol: float, share: float = 1.0, max_sweeps: int
+) -> Above:
     """Return the fast informed bound, from sweeps that begin with `seen` and are above it at any time.
 
     Parameters
@@ -70,7 +75,7 @@ def informed_values(
         The model.
     seen : ndarray (S, A) float64
         The QMDP bound.
-    watch : Watch
+    watch : CompilingWatch
         Told when to stop.
     tol : float
         Sweeps end when the distance is at most this.
@@ -86,25 +91,26 @@ def informed_values(
     reward, q = model.reward.reshape(-1), seen.reshape(-1).copy()
     out, sums = np.empty_like(q), np.zeros(symbols * actions)
     factor = model.modulus / (1.0 - model.modulus)
-    until = watch.seconds + _left(watch, share, math.inf)
+    size = float(np.abs(q[q > -np.inf]).max())
     sweeps, distance = 0, math.inf
+    until = watch.seconds + _left(watch, share)
     while distance > tol and sweeps < max_sweeps and not watch.hurries and watch.seconds < until:
         fall = informed_sweep(states, actions, symbols, pomdp.gamma, *rows, reward, q, sums, out)
         np.minimum(q, out, out=q)
         sweeps += 1
         distance = factor * fall
-    q += model.rounding(float(np.abs(q[q > -np.inf]).max(initial=0.0)))
-    return Informed(q.reshape(states, actions), distance, sweeps)
+    q += model.rounding(max(size, float(np.abs(q[q > -np.inf]).max(initial=0.0))))
+    return Above(q.reshape(states, actions), distance, sweeps)
 
 
-def blind_plans(model: PreparedModel, watch: Watch, *, tol: float, share: float = 1.0) -> Blind:
+def blind_plans(model: PreparedModel, watch: CompilingWatch, *, tol: float, share: float = 1.0) -> Blind:
     """Return the blind policies, and more plans if some actions are illegal in some states.
 
     Parameters
     ----------
     model : PreparedModel
         The model.
-    watch : Watch
+    watch : CompilingWatch
         Told when to stop; what is returned is a lower bound in any case.
     tol : float
         Largest error of their values that is worth working on.
@@ -114,7 +120,7 @@ def blind_plans(model: PreparedModel, watch: Watch, *, tol: float, share: float 
     legal = model.pomdp.mdp.legal
     acting = cast("BoolArray", legal.any(axis=1))
     actions: IndexArray = np.arange(model.pomdp.n_actions)
-    until = watch.seconds + _left(watch, share, math.inf)
+    until = watch.seconds + _left(watch, share)
     found = [_blind(model, a, acting, watch, tol, until) for a in range(legal.shape[1])]
     vectors, distance = np.stack([values for values, _ in found]), max(distance for _, distance in found)
     if legal[acting].all():
@@ -123,7 +129,7 @@ def blind_plans(model: PreparedModel, watch: Watch, *, tol: float, share: float 
 
 
 def _blind(
-    model: PreparedModel, a: int, acting: BoolArray, watch: Watch, tol: float, until: float
+    model: PreparedModel, a: int, acting: BoolArray, watch: CompilingWatch, tol: float, until: float
 ) -> tuple[FloatArray, float]:
     """Return a lower bound (S,) on the value of taking action a for ever, and how far it is below at most."""
     step: Any = model.steps[a]
@@ -166,6 +172,6 @@ def _guaranteed(model: PreparedModel) -> FloatArray:
     return np.where(mdp.legal, -q, -np.inf).T
 
 
-def _left(watch: Watch, share: float, forever: float | None = None) -> Any:
-    """Return a share of the seconds until the deadline, at least a little; `forever` if there is none."""
-    return forever if watch.deadline is None else max(share * (watch.deadline - watch.seconds), 1e-3)
+def _left(watch: CompilingWatch, share: float) -> float:
+    """Return a share of the seconds until the deadline, at least a little; infinity if there is none."""
+    return math.inf if watch.deadline is None else max(share * (watch.deadline - watch.seconds), 1e-3)

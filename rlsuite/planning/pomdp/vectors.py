@@ -21,6 +21,9 @@ from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.solution import BeliefPlan
 
+BLOCK = 1 << 18
+"""Entries of vectors copied at a time."""
+
 
 class BoundsTrace(NamedTuple):
     """How the bounds at the start belief drew together while a method worked: n entries."""
@@ -69,12 +72,33 @@ def worth(alpha_vectors: FloatArray, beliefs: FloatArray) -> FloatArray:
     >>> worth(np.array([[1.0, -np.inf], [0.0, 2.0]]), np.array([[1.0, 0.0], [0.5, 0.5]])).tolist()
     [[1.0, 0.0], [-inf, 1.0]]
     """
-    illegal = alpha_vectors == -np.inf
-    if not illegal.any():
+    if alpha_vectors.min(initial=0.0) > -np.inf:
         return beliefs @ alpha_vectors.T
+    illegal = alpha_vectors == -np.inf
     products = beliefs @ np.where(illegal, 0.0, alpha_vectors).T
     products[(beliefs > 0.0) @ illegal.T] = -np.inf
     return products
+
+
+def worth_at(alpha_vectors: FloatArray, belief: FloatArray) -> FloatArray:
+    """Return alpha_i . b for all vectors (n, S) and one belief (S,), as (n,) float64: `worth` without a large copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlsuite.planning.pomdp.vectors import worth_at
+    >>> worth_at(np.array([[1.0, -np.inf, 5.0], [0.0, 2.0, 5.0]]), np.array([0.5, 0.5, 0.0])).tolist()
+    [-inf, 1.0]
+    """
+    possible = np.flatnonzero(belief)
+    if 2 * possible.size <= belief.size:  # reads no more than it has to
+        return alpha_vectors[:, possible] @ belief[possible]
+    with np.errstate(invalid="ignore"):
+        values: FloatArray = alpha_vectors @ belief
+    unclear = np.flatnonzero(np.isnan(values))  # 0 times minus infinity
+    for some in np.array_split(unclear, 1 + unclear.size * belief.size // BLOCK):
+        values[some] = alpha_vectors[np.ix_(some, possible)] @ belief[possible]
+    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +199,7 @@ class AlphaVectorSolution(BeliefPlan):
 
     def _best(self, vectors: FloatArray, belief: ArrayLike) -> tuple[int, float]:
         b = validation.belief(belief, vectors.shape[1])
-        values = worth(vectors, b[np.newaxis])[0]
+        values = worth_at(vectors, b)
         best = int(np.argmax(values))
         if values[best] == -np.inf:
             raise ParameterError(

@@ -12,7 +12,8 @@ from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.exact import solve_exactly
 from rlsuite.planning.pomdp.incremental_pruning import in_turns
-from rlsuite.planning.pomdp.pruning import first_witness, that_matter
+from rlsuite.planning.pomdp.pruning import that_matter
+from rlsuite.planning.pomdp.rises import first_witness
 from rlsuite.planning.pomdp.stages import Sums
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, worth
 from rlsuite.planning.watch import Watch

@@ -11,6 +11,7 @@ from rlsuite.planning import reachable_beliefs, solve
 from rlsuite.planning.pomdp import bound_tree, bound_tree_room
 from rlsuite.planning.pomdp.aems2 import BoundPlanner, aems2
 from rlsuite.planning.pomdp.bound_tree import ENTRIES, NODES, SLOTS
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 
 LISTEN, OPEN_LEFT, OPEN_RIGHT = 0, 1, 2
 TIGER_75 = 1220 / 631
@@ -32,8 +33,8 @@ def cups():
 
 
 def planner_of(model, **options):
-    told = {"max_iterations": 100, "deadline": None, "tol": 1e-6, "lower": None, "max_gb": 1.0} | options
-    return BoundPlanner(model, **told)
+    told = {"max_iterations": 100, "lower": None, "max_gb": 1.0} | options
+    return BoundPlanner(model, CompilingWatch("aems2", tol=1e-6), **told)
 
 
 def grown_tree(model, expansions):
@@ -235,6 +236,13 @@ def test_bad_arguments_are_named(cups, options, words):
 
 
 def test_a_plan_for_another_model_is_none(cups, tiger):
+    """Its vectors would be no lower bounds; nor are those of a method that only bounds the value from above."""
     offline = solve(tiger(0.75), "incremental_pruning", tol=2.0)
-    with pytest.raises(ParameterError, match="lower= needs a plan without horizon for the same model"):
-        aems2(cups, lower=offline)
+    for model in (cups, tiger(0.9), tiger(0.75).replace(reward=2.0 * tiger(0.75).mdp.reward)):
+        with pytest.raises(ParameterError, match="lower= needs a plan without horizon for the same model"):
+            aems2(model, lower=offline)
+    for method in ("qmdp", "reachable_beliefs"):
+        with pytest.raises(ParameterError, match="whose vectors promise nothing"):
+            aems2(tiger(0.75), lower=solve(tiger(0.75), method))
+    elsewhere = aems2(tiger(0.75).replace(start=[0.2, 0.8]), max_iterations=5, lower=offline)
+    assert elsewhere.lower_bound <= elsewhere.upper_bound

@@ -240,6 +240,7 @@ def test_it_says_nothing_on_its_own(cups, capsys):
         ({"horizon": 0}, "horizon=0"),
         ({"max_nodes": 0}, "max_nodes=0"),
         ({"max_nodes": 1 << 40}, "too large"),
+        ({"seed": -1}, "seed=-1"),
         ({"tol": 0}, "tol=0"),
         ({"gamma": 1.0}, "gamma < 1"),
         ({"simulation": 3}, "unknown option of pomcp 'simulation'; did you mean 'simulations'"),

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from rlsuite.planning.pomdp.pruning import OutOfTime, first_witness, largest_rise, sums_that_matter, that_matter
+from rlsuite.planning.pomdp.pruning import OutOfTime, sums_that_matter, that_matter
+from rlsuite.planning.pomdp.rises import first_witness, largest_rise
 from rlsuite.planning.watch import Watch
 
 WATCH = Watch("test", tol=1e-6)

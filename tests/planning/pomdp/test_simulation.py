@@ -1,5 +1,7 @@
 """Episodes under policies over beliefs."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -99,7 +101,27 @@ def test_episodes_end_and_pay_at_random():
     assert low < 1 / 3 < high
 
 
+def test_an_undiscounted_episode_that_ends_has_no_tail():
+    mdp = MDP.from_arrays([[[0.5, 0.5]], [[0, 1]]], [[1.0], [0.0]], gamma=1.0, start=0, terminated=[False, True])
+    lived = simulate_beliefs(POMDP(mdp, np.ones((1, 2, 1))), lambda b: 0, episodes=500, steps=100, seed=0)
+    assert lived.terminated.all()
+    assert lived.tail == 0.0
+    low, high = lived.interval(0.999)
+    assert low < 2.0 < high
+
+
+def test_a_plan_without_a_legal_vector_is_told(tiger):
+    plan = solve(tiger, "incremental_pruning", horizon=2)
+    stages = tuple(stage._replace(alpha_vectors=np.full_like(stage.alpha_vectors, -np.inf)) for stage in plan.stages)
+    lost = dataclasses.replace(plan, stages=stages)
+    with pytest.raises(ParameterError, match="no plan is legal in all the states"):
+        simulate_beliefs(tiger, lost, seed=0)
+
+
 def test_bad_arguments(tiger):
+    for seed in (-1, 0.5, "one"):
+        with pytest.raises(ParameterError, match="seed="):
+            simulate_beliefs(tiger, lambda b: 0, steps=3, seed=seed)
     with pytest.raises(ParameterError, match="gamma is 1 and the policy has no horizon"):
         simulate_beliefs(tiger.replace(gamma=1.0), lambda b: 0)
     with pytest.raises(ParameterError, match="steps=9 is more than the 2 steps of the policy"):

@@ -1,4 +1,4 @@
-"""When a climb ends before it is done: a deadline or Ctrl-C, either of which keeps the best model so far."""
+"""When long work has to end before it is done: a deadline or Ctrl-C, either of which keeps the best answer so far."""
 
 import signal
 import sys
@@ -13,8 +13,9 @@ from rlsuite.checks import positive_number
 class Clock:
     """Watches a deadline and Ctrl-C, and shows how a long piece of work goes.
 
-    Used as a context manager it listens to Ctrl-C (in the main thread): the first one sets `hurries`, a second one
-    raises KeyboardInterrupt as usual.
+    Used as a context manager it listens to Ctrl-C (in the main thread): the first one sets `hurries`, so that the best
+    answer so far can be returned; a second one raises KeyboardInterrupt as usual. Where one clock runs inside another,
+    Ctrl-C is meant for both.
 
     Parameters
     ----------
@@ -24,6 +25,13 @@ class Clock:
         Number of seconds after which `hurries` is true.
     progress : bool
         Whether to show a bar on stderr.
+
+    Attributes
+    ----------
+    started : float
+        When the work began, on the scale of `time.perf_counter`, in seconds.
+    interrupted : bool
+        Whether Ctrl-C was pressed.
 
     Raises
     ------
@@ -39,11 +47,11 @@ class Clock:
     """
 
     def __init__(self, name: str, *, deadline: object = None, progress: bool = False) -> None:
+        self.started = time.perf_counter()
         self.name = name
         self.deadline = None if deadline is None else positive_number("deadline", deadline)
-        self.started = time.perf_counter()
-        self._interrupted = False
-        self._progress = progress
+        self.progress = progress
+        self.interrupted = False
         self._bar: Any = None
         self._previous: Any = None
 
@@ -55,7 +63,7 @@ class Clock:
     @property
     def reason(self) -> str:
         """Why the work has to end, or an empty string."""
-        if self._interrupted:
+        if self.interrupted:
             return "interrupted"
         if self.deadline is not None and self.seconds >= self.deadline:
             return f"deadline={self.deadline:g} seconds passed"
@@ -64,20 +72,25 @@ class Clock:
     @property
     def hurries(self) -> bool:
         """Whether the work has to end."""
-        return bool(self.reason)
+        return self.interrupted or (self.deadline is not None and self.seconds >= self.deadline)
 
-    def tick(self, text: str) -> None:
-        """Count one iteration on the bar, with a text behind it."""
+    @property
+    def shows(self) -> bool:
+        """Whether there is a bar, so that a text for it is worth its time."""
+        return self._bar is not None
+
+    def tick(self, text: str, done: int | None = None) -> None:
+        """Show on the bar how many iterations are done, by default one more, with a text behind it."""
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
-            self._bar.update()
+            self._bar.update(1 if done is None else done - self._bar.n)
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.getsignal(signal.SIGINT)
             if callable(self._previous):
-                signal.signal(signal.SIGINT, self._interrupt)
-        if self._progress:
+                signal.signal(signal.SIGINT, self._hear)
+        if self.progress:
             from tqdm import tqdm
 
             self._bar = tqdm(desc=self.name, unit=" iterations", file=sys.stderr)
@@ -92,7 +105,14 @@ class Clock:
             self._bar.close()
             self._bar = None
 
-    def _interrupt(self, signum: int, frame: FrameType | None) -> None:
-        if self._interrupted:
+    def _hear(self, signum: int, frame: FrameType | None) -> None:
+        if self.interrupted:
             raise KeyboardInterrupt
-        self._interrupted = True
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        """End this work, and that which it is a part of."""
+        self.interrupted = True
+        outer = getattr(self._previous, "__self__", None)
+        if isinstance(outer, Clock):
+            outer._interrupt()

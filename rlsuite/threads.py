@@ -1,4 +1,8 @@
-"""Work on all cores: compiled kernels release Python's lock, so plain threads are enough."""
+"""Work on all cores: compiled kernels release Python's lock, so plain threads are enough.
+
+Who cuts the work into tasks does so without looking at the number of cores, and each task writes to arrays of its own;
+then neither the number of threads nor their order can change a result.
+"""
 
 import os
 from collections import deque
@@ -22,7 +26,7 @@ def at_the_same_time(tasks: Sequence[Callable[[], Result]], worth_it: bool = Tru
     Parameters
     ----------
     tasks : sequence of callables
-        What is to be done.
+        What is to be done. An error in one of them is raised here.
     worth_it : bool
         Whether there is so much to do that other threads are called for help.
 
@@ -44,17 +48,19 @@ def at_the_same_time(tasks: Sequence[Callable[[], Result]], worth_it: bool = Tru
                 return
             results[number] = task()
 
+    # This thread works too; whoever is done takes the next task.
     helpers = [_threads().submit(work) for _ in range(min(n_threads(), len(tasks)) - 1)]
     work()
     for helper in helpers:
-        helper.result()
+        if not helper.cancel():  # one that has not begun by now has nothing left to do
+            helper.result()
     return results
 
 
 def _threads() -> ThreadPoolExecutor:
     global _pool
     if _pool is None:
-        _pool = ThreadPoolExecutor(max(1, n_threads() - 1), thread_name_prefix="rlsuite-inference")
+        _pool = ThreadPoolExecutor(max(1, n_threads() - 1), thread_name_prefix="rlsuite")
     return _pool
 
 
