@@ -155,7 +155,8 @@ def verdicts(comparison: Comparison) -> Iterable[Verdict]:
         least = "" if comparison.fastest else "at least "
         yield Verdict(f"{wanted:g} times the fastest peer, {name}", ahead, f"{least}{comparison.ratio:.3g} times")
     lean = comparison.leanest
-    if lean is not None:
+    # one that was ended would have needed more, but who knows how much: less than that is a proof, more says nothing
+    if lean is not None and not (lean.failure and ours.gb > lean.gb):
         measured = f"{memory(ours)} against {memory(lean)} of {lean.peer}"
         beyond = comparison.leanest_beyond_start
         if not math.isnan(beyond):

@@ -13,9 +13,11 @@ import numpy as np
 from memory import from_rusage
 from planning_models import Case
 from planning_solvers import OURS
+from planning_worker import SOLVING
 
 WORKER = Path(__file__).with_name("planning_worker.py")
-TIME_OVER = "time over"
+TIME_OVER = "time over"  # while it solved: this says something about its speed
+NEVER_BEGAN = "time over before it began to solve"  # and this nothing
 NO_MEMORY = "out of memory"
 
 
@@ -28,7 +30,7 @@ class Run(NamedTuple):
     gb: float  # peak memory of the whole process; up to its end, if it was ended
     gb_beyond_start: float  # the same beyond what it took when everything was imported and compiled; nan if ended
     error: float  # ours: bound by a computation of the benchmark's own; theirs: distance from ours
-    failure: str = ""  # TIME_OVER, NO_MEMORY, or the message
+    failure: str = ""  # TIME_OVER, NEVER_BEGAN, NO_MEMORY, or the message
     exact: bool = True  # whether the value is as near to the optimum as was asked
     detail: dict[str, Any] | None = None
 
@@ -65,7 +67,7 @@ def start(*arguments: object) -> tuple[dict[str, Any] | None, str, float]:
     if process.returncode == 0:
         return json.loads(printed.strip().splitlines()[-1]), "", gb
     if process.returncode == -signal.SIGALRM:
-        return None, TIME_OVER, gb
+        return None, TIME_OVER if SOLVING in printed.splitlines() else NEVER_BEGAN, gb
     if process.returncode == -signal.SIGKILL or "MemoryError" in said or "bad_alloc" in said:
         return None, NO_MEMORY, gb
     last = said.splitlines()[-1] if said else f"ended with status {process.returncode}"

@@ -6,7 +6,8 @@
 ``solve SOLVER FOLDER GAMMA TOL LIMIT FAMILY``
                                          solve it, and solve it again while that takes little time
 
-A process that takes longer than LIMIT seconds to prepare, or to solve, is ended by the alarm that it set itself.
+A process that solves for longer than LIMIT seconds is ended by the alarm that it set itself; so is one that prepares
+for longer than WARM_UP or BUILDING. Which it was is told by SOLVING, printed when all is prepared.
 """
 
 import gc
@@ -25,6 +26,9 @@ import numpy as np
 from memory import peak
 from planning_models import Rows, build, distance_to_fixed_point
 
+WARM_UP = 60  # seconds to compile and to solve a tiny problem, which is not timed
+BUILDING = 600  # seconds to build a solver's own model, which is not timed either
+SOLVING = "solving"
 SHARE_OF_MEMORY = 0.6  # more than that, and a process is out of memory: the machine is not to begin swapping
 REPEATS = 7
 SECONDS_TO_REPEAT = 1.5
@@ -45,14 +49,15 @@ def solve(solver: str, folder: str, gamma: str, tol: str, limit: str, family: st
 
     prepare = SOLVERS[solver]
     problem = (float(gamma), float(tol))
-    alarm(limit)
+    alarm(WARM_UP)
     prepare(build(family, SMALL[family]), *problem)()
     baseline = peak()
 
-    alarm(limit)
+    alarm(BUILDING)
     start = time.perf_counter()
     run = prepare(Rows.read(Path(folder)), *problem)
     built = time.perf_counter() - start
+    print(SOLVING, flush=True)
     alarm(limit)
     times = []
     while True:
@@ -143,7 +148,7 @@ def own(side: str, gamma: str, tol: str, limit: str) -> dict[str, Any]:
         return grid_world(size=size, slip=0.2, step_cost=1, gamma=float(gamma)).model
 
     rl.solve(grid(4), tol=float(tol))
-    alarm(limit)
+    alarm(BUILDING)
     start = time.perf_counter()
     mdp = grid(int(side))
     built = time.perf_counter()
@@ -172,7 +177,7 @@ def median_seconds(work: Callable[[], object], rounds: int) -> float:
     return statistics.median(times)
 
 
-def alarm(limit: str) -> None:
+def alarm(limit: str | int) -> None:
     """End this process in so many seconds, whatever it does then, unless told otherwise before."""
     signal.alarm(int(limit))
 

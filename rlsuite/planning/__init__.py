@@ -2,6 +2,7 @@
 
 from rlsuite.planning.average_reward import AverageRewardSolution
 from rlsuite.planning.long_run import gain_and_bias
+from rlsuite.planning.matrices import continuation_matrix
 from rlsuite.planning.mdp.auto import auto
 from rlsuite.planning.mdp.average_reward_policy_iteration import average_reward_policy_iteration
 from rlsuite.planning.mdp.backward_induction import backward_induction
@@ -17,7 +18,7 @@ from rlsuite.planning.mdp.relative_value_iteration import relative_value_iterati
 from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path
 from rlsuite.planning.mdp.topological import topological
 from rlsuite.planning.mdp.value_iteration import value_iteration
-from rlsuite.planning.operators import Lookahead, bellman, continuation_matrix, greedy, q_from_value
+from rlsuite.planning.operators import Lookahead, bellman, greedy, q_from_value
 from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.planning.pomdp.aems2 import aems2
 from rlsuite.planning.pomdp.belief_graph import belief_mdp

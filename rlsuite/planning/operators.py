@@ -18,23 +18,22 @@ the functions accept either form.
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 
+from rlsuite.checks import finite_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.kernels import action_values, mean_rewards, survey
+from rlsuite.planning.matrices import continuation_matrix
 from rlsuite.planning.threads import cut, on_blocks
 from rlsuite.planning.vectors import vector
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    Matrix: TypeAlias = csr_array[np.float64]
+    from rlsuite.planning.matrices import Matrix
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
@@ -159,39 +158,6 @@ def _mean_rewards(mdp: MDP, blocks: list[tuple[int, int]]) -> tuple[FloatArray, 
     return mean, float(max(on_blocks(mean_rewards, blocks, *rows, mean)))
 
 
-def continuation_matrix(mdp: MDP) -> "Matrix":
-    """Return c(s' | s, a), the probability to be in s' after action a in s with the episode going on.
-
-    Parameters
-    ----------
-    mdp : MDP
-        The model.
-
-    Returns
-    -------
-    csr_array (S * A, S) float64
-        Row s * A + a belongs to the pair (s, a). The probabilities of transitions that occur twice are added;
-        terminated transitions are left out, so a row may sum to less than 1. The row of an illegal action is empty.
-
-    Examples
-    --------
-    A coin that ends the game on heads:
-
-    >>> from rlsuite.models import MDP
-    >>> from rlsuite.planning.operators import continuation_matrix
-    >>> mdp = MDP.from_rows([0, 2, 2], [0, 1], [0.5, 0.5], [-1, -1], n_actions=1, gamma=1.0)
-    >>> continuation_matrix(mdp).toarray().tolist()
-    [[0.5, 0.0], [0.0, 0.0]]
-    """
-    going_on = np.where(mdp.terminated, 0.0, mdp.probability)
-    shape = (mdp.n_states * mdp.n_actions, mdp.n_states)
-    # A copy, because adding up works in place and the arrays of a model are read-only.
-    matrix: Any = csr_array((going_on, mdp.next_state, mdp.indptr), shape=shape, copy=True)
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    return matrix
-
-
 def q_from_value(model: MDP | Lookahead, value: ArrayLike) -> FloatArray:
     """Return the value of every action if V is what follows: r(s, a) + gamma sum_s' c(s' | s, a) V(s').
 
@@ -277,6 +243,11 @@ def greedy(q: ArrayLike, tolerance: float = 0.0) -> IndexArray:
     ndarray (S,) int64
         -1 where no action is legal.
 
+    Raises
+    ------
+    ParameterError
+        If `q` is not a table of numbers, or holds NaN; or if the tolerance is negative or no finite number.
+
     Examples
     --------
     >>> import numpy as np
@@ -284,8 +255,13 @@ def greedy(q: ArrayLike, tolerance: float = 0.0) -> IndexArray:
     >>> greedy([[1.0, 3.0, 3.0], [-np.inf, -np.inf, -np.inf]]).tolist()
     [1, -1]
     """
-    table = np.asarray(q, dtype=np.float64)
+    table = _action_values(q)
+    if finite_number("tolerance", tolerance) < 0.0:
+        raise ParameterError(f"tolerance={tolerance} is less than 0")
     maximum = highest(table)
+    unknown = np.isnan(maximum)
+    if unknown.any():
+        raise ParameterError(f"q[{unknown.argmax()}] has a NaN; an illegal action is worth -inf")
     enough = maximum - tolerance
     actions = table.shape[1]
     policy = np.full(maximum.size, actions - 1, dtype=np.int64)
@@ -293,6 +269,19 @@ def greedy(q: ArrayLike, tolerance: float = 0.0) -> IndexArray:
         np.copyto(policy, action, where=table[:, action] >= enough)
     policy[maximum == -np.inf] = -1
     return policy
+
+
+def _action_values(q: ArrayLike) -> FloatArray:
+    try:
+        table = np.asarray(q)
+    except ValueError as error:  # rows of different length
+        raise ParameterError(f"q is no table of numbers: {error}") from error
+    if table.ndim != 2 or table.shape[1] == 0 or table.dtype.kind not in "biuf":
+        raise ParameterError(
+            f"q has shape {table.shape} and dtype {table.dtype}; needed are numbers (states, actions), which "
+            "q_from_value computes from a model and a value"
+        )
+    return table.astype(np.float64, copy=False)
 
 
 def highest(q: FloatArray) -> FloatArray:
@@ -304,27 +293,6 @@ def highest(q: FloatArray) -> FloatArray:
     for action in range(1, q.shape[1]):
         np.maximum(maximum, q[:, action], out=maximum)
     return maximum
-
-
-def averaging(weights: FloatArray) -> Any:
-    """Return the matrix that averages over actions: (averaging(pi) @ x)(s) = sum_a pi(a | s) x(s, a).
-
-    Parameters
-    ----------
-    weights : ndarray (n, A) float64
-        pi(a | s).
-
-    Returns
-    -------
-    csr_array (n, n * A) float64
-        Without stored zeros.
-    """
-    n, actions = weights.shape
-    taken: IndexArray = np.flatnonzero(weights)
-    # Row i holds the entries i * A to (i + 1) * A of what is averaged.
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.count_nonzero(weights, axis=1), out=indptr[1:])
-    return csr_array((weights.reshape(-1)[taken], taken, indptr), shape=(n, n * actions))
 
 
 def checked_value(mdp: MDP, value: ArrayLike, name: str = "value") -> FloatArray:

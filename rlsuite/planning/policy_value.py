@@ -20,8 +20,9 @@ from rlsuite.models import MDP, POMDP, validation
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import contracting, representable
 from rlsuite.planning.linear_system import solve_fixed_point
+from rlsuite.planning.matrices import averaging
 from rlsuite.planning.observation_chain import chain_of_observations, chain_of_states
-from rlsuite.planning.operators import Lookahead, averaging
+from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.reachability import reachable
 
 DENSE_LIMIT = 160

@@ -87,3 +87,21 @@ def test_greedy_takes_the_first_of_equals_within_the_tolerance():
     q = np.array([[1.0, 2.0, 2.0], [2.0 - 1e-9, 2.0, -np.inf], [-np.inf, -np.inf, 0.0], [-np.inf] * 3])
     assert greedy(q).tolist() == [1, 1, 2, -1]
     assert greedy(q, tolerance=1e-8).tolist() == [1, 0, 2, -1]
+
+
+@pytest.mark.parametrize(
+    ("q", "tolerance", "message"),
+    [
+        ([[1.0, np.nan], [0.0, 1.0]], 0.0, r"q\[0\] has a NaN"),
+        ([1.0, 2.0], 0.0, r"q has shape \(2,\)"),
+        (np.zeros((3, 0)), 0.0, r"q has shape \(3, 0\)"),
+        ([["a", "b"]], 0.0, "dtype <U1"),
+        ([[1.0], [1.0, 2.0]], 0.0, "q is no table of numbers"),
+        (object(), 0.0, "dtype object"),
+        ([[1.0, 2.0]], -1.0, "tolerance=-1.0 is less than 0"),
+        ([[1.0, 2.0]], np.nan, "tolerance"),
+    ],
+)
+def test_action_values_that_are_none_are_named(q, tolerance, message):
+    with pytest.raises(ParameterError, match=message):
+        greedy(q, tolerance)
