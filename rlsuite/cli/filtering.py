@@ -39,7 +39,9 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
     )
-    parser.add_argument("--smooth", action="store_true", help="what all observations say of each time, not only those until then")
+    parser.add_argument(
+        "--smooth", action="store_true", help="what all observations say of each time, not only those until then"
+    )
     parser.add_argument("--decode", action="store_true", help="also the most probable path of hidden states")
     parser.add_argument(
         "--plot", metavar="FILE.png", help="draw the states of a hidden Markov model over time (.png, .svg, .pdf)"

@@ -212,15 +212,15 @@ class HMM:
 
         return from_states(z, states, lengths, **options)
 
-    def sample(self, n: int, *, seed: Seed) -> tuple[AnyArray, IndexArray]:
+    def sample(self, n: int, *, seed: Seed | None = None) -> tuple[AnyArray, IndexArray]:
         """Draw a sequence.
 
         Parameters
         ----------
         n : int
             Number of time steps, at least 1.
-        seed : int, SeedSequence or Generator
-            Where the random numbers come from.
+        seed : int, SeedSequence or Generator, optional
+            Where the random numbers come from; by default from the operating system, other ones each time.
 
         Returns
         -------

@@ -41,10 +41,10 @@ def draw_path(
         path[t] = column[low]
 
 
-def sample(model: HMM, n: int, seed: Seed) -> tuple[AnyArray, IndexArray]:
+def sample(model: HMM, n: int, seed: Seed | None) -> tuple[AnyArray, IndexArray]:
     """Return n observations and the hidden states that emitted them; see `HMM.sample`."""
     n = whole_number("n", n)
-    rng = generator(seed)
+    rng = np.random.default_rng() if seed is None else generator(seed)
     csr = model.sparse_transition
     indptr = np.asarray(csr.indptr, dtype=np.int64)
     running = np.cumsum(csr.data)

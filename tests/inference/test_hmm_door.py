@@ -97,10 +97,17 @@ def test_numbers_of_steps(bad: Any, umbrella: HMM) -> None:
         umbrella.sample(bad, seed=0)
 
 
-@pytest.mark.parametrize("seed", [None, -1, 0.5, "seven"])
-def test_there_is_no_global_randomness(seed: Any, umbrella: HMM) -> None:
+@pytest.mark.parametrize("seed", [-1, 0.5, "seven"])
+def test_what_is_no_seed_is_named(seed: Any, umbrella: HMM) -> None:
     with pytest.raises(ParameterError, match="seed="):
         umbrella.sample(3, seed=seed)
+
+
+def test_without_a_seed_there_is_no_global_randomness(umbrella: HMM) -> None:
+    np.random.seed(0)  # noqa: NPY002 - the global state that must not matter
+    one = umbrella.sample(200)[0]
+    np.random.seed(0)  # noqa: NPY002
+    assert umbrella.sample(200)[0].tolist() != one.tolist()
 
 
 def test_paths_are_checked(umbrella: HMM) -> None:
