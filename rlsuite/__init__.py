@@ -30,12 +30,14 @@ _HOME = {
         "UCRL2 WatkinsQLambda count count_state follow load step_size value_step_size"
     ),
     "rlsuite.compilation": "compiled",
+    "rlsuite.belief_observation": "BeliefObservation",
     "rlsuite.environment": "TabularEnv",
     "rlsuite.exploration": (
         "CountBonus EpsilonGreedy Exploration MaxBoltzmann RandomActions Softmax UpperConfidence argmax chances choose "
         "greedy max_value uniform"
     ),
     "rlsuite.finding": "find_env",
+    "rlsuite.inference": "HMM ParticleFilter learn_pomdp",
     "rlsuite.models": "MDP POMDP MarkovChain",
     "rlsuite.planning": "Solution evaluate_policy solve",
     "rlsuite.rendering": "GridLayout",
@@ -45,13 +47,24 @@ _HOME = {
     "rlsuite.vector": "TabularVectorEnv",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
-_SUBPACKAGES = ("errors", "experiments", "models", "planning", "plotting", "rendering", "testing", "training")
+_SUBPACKAGES = (
+    "errors",
+    "experiments",
+    "inference",
+    "models",
+    "planning",
+    "plotting",
+    "rendering",
+    "testing",
+    "training",
+)
 
 __all__ = [*sorted(_MODULE_OF), *_SUBPACKAGES]  # pyright: ignore[reportUnsupportedDunderAll] - computed from the table
 
 if TYPE_CHECKING:
     from rlsuite import errors as errors
     from rlsuite import experiments as experiments
+    from rlsuite import inference as inference
     from rlsuite import models as models
     from rlsuite import planning as planning
     from rlsuite import plotting as plotting
@@ -125,6 +138,7 @@ if TYPE_CHECKING:
     from rlsuite.agents import load as load
     from rlsuite.agents import step_size as step_size
     from rlsuite.agents import value_step_size as value_step_size
+    from rlsuite.belief_observation import BeliefObservation as BeliefObservation
     from rlsuite.compilation import compiled as compiled
     from rlsuite.environment import TabularEnv as TabularEnv
     from rlsuite.exploration import CountBonus as CountBonus
@@ -141,6 +155,9 @@ if TYPE_CHECKING:
     from rlsuite.exploration import max_value as max_value
     from rlsuite.exploration import uniform as uniform
     from rlsuite.finding import find_env as find_env
+    from rlsuite.inference import HMM as HMM
+    from rlsuite.inference import ParticleFilter as ParticleFilter
+    from rlsuite.inference import learn_pomdp as learn_pomdp
     from rlsuite.models import MDP as MDP
     from rlsuite.models import POMDP as POMDP
     from rlsuite.models import MarkovChain as MarkovChain

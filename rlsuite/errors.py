@@ -15,6 +15,7 @@
 
     RlsuiteWarning            (a UserWarning)
     |-- ConvergenceWarning    a result whose error bound exceeds the tolerance asked for
+    |-- RoundingWarning       probabilities in a file that had to be changed to sum to one
     `-- StepwiseWarning       `loop="auto"` had to leave the compiled loop
 """
 
@@ -68,6 +69,10 @@ class RlsuiteWarning(UserWarning):
 
 class ConvergenceWarning(RlsuiteWarning):
     """The error bound of a result exceeds the tolerance that was asked for."""
+
+
+class RoundingWarning(RlsuiteWarning):
+    """Probabilities in a text file are off by more than the rounding of a few decimals; they were rescaled."""
 
 
 class StepwiseWarning(RlsuiteWarning):

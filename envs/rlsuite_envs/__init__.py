@@ -48,6 +48,14 @@ TIME_LIMITS = {
     "Bandit-v0": 1_000,
     # ... and some thirty doors.
     "Tiger-v0": 100,
+    # Endless too, with a reward every five to fifty steps ...
+    "CheeseMaze-v0": 100,
+    "Shuttle-v0": 100,
+    "Hallway-v0": 251,  # the limit of the paper
+    # ... or over as soon as somebody decides.
+    "RockSample-v0": 100,
+    "Tag-v0": 100,
+    "LightDark-v0": 100,
 }
 """Steps after which an episode of each environment is truncated; all environments there are."""
 

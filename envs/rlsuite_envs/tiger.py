@@ -1,4 +1,4 @@
-"""The tiger problem (KLC98, section 2.3): two doors, a tiger behind one of them, and unreliable ears."""
+"""The tiger problem (KLC98, section 2.3): two doors or more, a tiger behind one of them, and unreliable ears."""
 
 import numpy as np
 
@@ -7,14 +7,21 @@ from rlsuite.models import POMDP
 from rlsuite.rendering import BoxesDrawing, Drawing
 from rlsuite_envs.keywords import choice, number, whole
 
-STATES = ("tiger left", "tiger right")
-ACTIONS = ("listen", "open left", "open right")
-OBSERVATIONS = ("hear left", "hear right")
 LISTEN = 0
+
+
+def door_names(doors: int) -> tuple[str, ...]:
+    """Return the names of the doors: sides where there are two, numbers where there are more.
+
+    >>> door_names(2), door_names(3)
+    (('left', 'right'), ('1', '2', '3'))
+    """
+    return ("left", "right") if doors == 2 else tuple(str(number) for number in range(1, doors + 1))
 
 
 def tiger(
     *,
+    doors: int = 2,
     accuracy: float = 0.85,
     listen_cost: float = 1.0,
     right_reward: float = 10.0,
@@ -37,47 +44,53 @@ def tiger(
     >>> heard_left.round(4).tolist(), problem.update_belief(heard_left, 0, 0).round(4).tolist()
     ([0.85, 0.15], [0.9698, 0.0302])
     """
+    n_states = whole("doors", doors, 2)
     number("accuracy", accuracy, 0, 1)
     number("listen_cost", listen_cost)
     number("right_reward", right_reward)
     number("tiger_cost", tiger_cost)
     choice("opening", opening, ["continue", "end"])
-    n_states, n_actions = len(STATES), len(ACTIONS)
-    transition = np.full((n_states, n_actions, n_states), 0.5)
+    n_actions = n_states + 1
+    names = door_names(n_states)
+    transition = np.full((n_states, n_actions, n_states), 1.0 / n_states)
     transition[:, LISTEN] = np.eye(n_states)
     reward = np.full((n_states, n_actions), right_reward)
     reward[:, LISTEN] = -listen_cost
-    reward[[0, 1], [1, 2]] = -tiger_cost
+    reward[np.arange(n_states), np.arange(1, n_actions)] = -tiger_cost
     terminated = np.zeros(transition.shape, dtype=np.bool_)
     terminated[:, 1:] = opening == "end"
     # After a door was opened the tiger is placed anew, and what is heard says nothing.
-    observation = np.full((n_actions, n_states, len(OBSERVATIONS)), 0.5)
-    observation[LISTEN] = [[accuracy, 1 - accuracy], [1 - accuracy, accuracy]]
+    observation = np.full((n_actions, n_states, n_states), 1.0 / n_states)
+    # 1 - 0.85 is 0.15000000000000002; what is symmetric but for that needs vectors of its own for either side
+    observation[LISTEN] = round((1 - accuracy) / (n_states - 1), 15)
+    np.fill_diagonal(observation[LISTEN], accuracy)
     problem = POMDP.from_arrays(
         transition,
         reward,
         observation,
         gamma=gamma,
-        start=[0.5, 0.5],
+        start=np.full(n_states, 1.0 / n_states),
         terminated=terminated,
-        state_labels=STATES,
-        action_labels=ACTIONS,
-        observation_labels=OBSERVATIONS,
+        state_labels=[f"tiger {name}" for name in names],
+        action_labels=["listen", *(f"open {name}" for name in names)],
+        observation_labels=[f"hear {name}" for name in names],
     )
     return problem if window is None else problem.window(whole("window", window, 1))
 
 
 class TigerEnv(TabularEnv):
-    """Two doors and a tiger: listen as often as it pays, then open the door without it (KLC98, section 2.3).
+    """Doors and a tiger: listen as often as it pays, then open a door without it (KLC98, section 2.3).
 
     Parameters
     ----------
+    doors : int
+        Number of doors, at least 2; behind one of them is the tiger.
     accuracy : float
-        Probability of hearing the tiger where it is, in [0, 1].
+        Probability of hearing the tiger where it is, in [0, 1]; otherwise it is heard behind any of the other doors.
     listen_cost : float
         Cost of listening.
     right_reward : float
-        Reward for opening the door without the tiger.
+        Reward for opening a door without the tiger.
     tiger_cost : float
         Cost of opening the door with the tiger.
     opening : {"continue", "end"}
@@ -93,9 +106,9 @@ class TigerEnv(TabularEnv):
 
     Notes
     -----
-    Actions: 0 listen, 1 open left, 2 open right. Observations: 0 hear left, 1 hear right, 2 nothing yet. After opening,
-    both sounds are equally likely. The horizon is the time limit of the registered id
-    (``gymnasium.make(..., max_episode_steps=...)`` changes it).
+    Actions: 0 listen, 1 open left, 2 open right. Observations: 0 hear left, 1 hear right, 2 nothing yet. More doors are
+    numbered from 1: action i opens door i. After opening, all sounds are equally likely. The horizon is the time limit
+    of the registered id (``gymnasium.make(..., max_episode_steps=...)`` changes it).
 
     Examples
     --------
@@ -110,6 +123,7 @@ class TigerEnv(TabularEnv):
     def __init__(
         self,
         *,
+        doors: int = 2,
         accuracy: float = 0.85,
         listen_cost: float = 1.0,
         right_reward: float = 10.0,
@@ -120,6 +134,7 @@ class TigerEnv(TabularEnv):
         render_mode: str | None = None,
     ) -> None:
         model = tiger(
+            doors=doors,
             accuracy=accuracy,
             listen_cost=listen_cost,
             right_reward=right_reward,
@@ -131,5 +146,7 @@ class TigerEnv(TabularEnv):
         super().__init__(model, render_mode=render_mode)
 
     def default_drawing(self) -> Drawing:
-        """Return a drawing of the two doors, the one opened last in colour."""
-        return BoxesDrawing(["left", "right"], follow="action", boxes=[None, 0, 1], action_labels=ACTIONS)
+        """Return a drawing of the doors, the one opened last in colour."""
+        labels = self.model.action_labels or ()
+        names = door_names(len(labels) - 1)
+        return BoxesDrawing(names, follow="action", boxes=[None, *range(len(names))], action_labels=labels)

@@ -14,10 +14,10 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from rlsuite import __version__, errors
-from rlsuite.cli import checking, demo, experiments, listing, solving, training
+from rlsuite.cli import checking, demo, experiments, filtering, listing, solving, training
 from rlsuite.cli.output import complain, note, show_warning
 
-COMMANDS = (demo, listing, training, experiments, checking, solving)
+COMMANDS = (demo, listing, training, experiments, checking, solving, filtering)
 """Modules of commands, in the order in which help lists them."""
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
@@ -54,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser, commands = _parser()
     with warnings.catch_warnings():
         warnings.showwarning = show_warning
+        warnings.simplefilter("default", errors.RlsuiteWarning)  # told, not raised, whatever Python was asked for
         try:
             chosen = _parse(parser, commands, given)
             return chosen.run(chosen)
@@ -86,7 +87,8 @@ def _leave(code: int) -> int:
 def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     parser = _Parser(
         prog="rlsuite",
-        description="Finite decision problems: environments, exact planners, compiled learners, and figures.",
+        description="Finite decision problems: environments, exact planners, compiled learners, hidden states, and "
+        "figures.",
         epilog="Every command has its own --help. Start with: rlsuite demo",
         allow_abbrev=False,
     )
@@ -103,6 +105,9 @@ def _parse(
     if given and not given[0].startswith("-") and given[0] not in commands:
         raise errors.ParameterError(errors.unknown("command", given[0], commands))
     chosen, extra = parser.parse_known_args(given)
+    if "words" in chosen and not any(one.startswith("-") and not one[1:2].isdigit() for one in extra):
+        # argparse takes no more of them after the first flag, and -1,2 for a flag
+        chosen.words, extra = [*chosen.words, *extra], []
     if extra:
         known = [option for action in commands[chosen.command]._actions for option in action.option_strings]
         flag = extra[0].partition("=")[0]

@@ -3,7 +3,8 @@
 import argparse
 import ast
 import dataclasses
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 SCHEDULE_HELP = "a number, or a schedule such as linear:1.0:0.1:5000, exponential:1.0:0.999, inverse:1.0:visits"
 EXPLORATION_FLAGS = ("epsilon", "temperature", "base", "c", "beta")
+
+DEFAULT_GAMMA = 0.99
+"""Discount of environments that do not have one."""
 
 
 def add_agent_flags(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +84,14 @@ def keywords(flag: str, pairs: Sequence[str]) -> dict[str, Any]:
             raise ParameterError(f"{flag} {pair!r} is not of the form key=value")
         found[key] = literal(text)
     return found
+
+
+def parameters(function: Callable[..., Any] | None) -> set[str]:
+    """Keywords of a function; none if there is no such function."""
+    if function is None:
+        return set()
+    listed = inspect.signature(function).parameters.values()
+    return {parameter.name for parameter in listed if parameter.kind is parameter.KEYWORD_ONLY}
 
 
 def schedule(flag: str, text: str) -> Any:

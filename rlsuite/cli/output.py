@@ -5,12 +5,16 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 from rlsuite.errors import FileError, ParameterError, unknown
 
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
+
+MOST_ROWS = 200
+"""Rows of a table on the screen; --json has them all."""
 
 
 def complain(message: str) -> None:
@@ -80,6 +84,17 @@ def columns(rows: Iterable[Sequence[str]], indent: str = "  ") -> str:
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in texts]
     return "\n".join(indent + line.rstrip() for line in lines)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], total: int) -> str:
+    """The first rows of a table, under a header, and how many more there are of all `total`.
+
+    >>> table(["state", "value"], ([str(state), "0"] for state in range(1_000)), 1_000).splitlines()[-1]
+    '  ... and 800 more: --json has them'
+    """
+    text = columns([header, *islice(rows, MOST_ROWS)])
+    rest = total - MOST_ROWS
+    return f"{text}\n  ... and {rest:,} more: --json has them" if rest > 0 else text
 
 
 def number(value: float) -> str:

@@ -3,30 +3,25 @@
 import argparse
 import inspect
 import sys
-import warnings
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlsuite.cli.options import add_env_flags, add_json_flag, import_packages, keywords, whole_number
-from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, note, print_json
-from rlsuite.errors import ConvergenceWarning, ParameterError, UnsuitableEnvironment, unknown
+from rlsuite.cli.figures import ELSEWHERE, ON_GRID, drawer
+from rlsuite.cli.options import DEFAULT_GAMMA, add_env_flags, add_json_flag, keywords, parameters, whole_number
+from rlsuite.cli.output import note, print_json
+from rlsuite.errors import ParameterError, UnsuitableEnvironment
 
 if TYPE_CHECKING:
     import gymnasium
-    from matplotlib.axes import Axes
 
-    from rlsuite.cli.solutions import Found
+    from rlsuite.cli.solutions import FoundForMDP, FoundForPOMDP
     from rlsuite.models import MDP, POMDP
-    from rlsuite.planning import Solution
     from rlsuite.rendering import GridLayout
-
-DEFAULT_GAMMA = 0.99
-ON_GRID, ELSEWHERE = "value_map", "state_values"
-"""Figures that --plot draws unless --figure names another one."""
 
 NOT_CONVERGED = 1
 """Exit code if the error bound of the answer is above the tolerance."""
+
+FLAGS = ("horizon", "gap", "max_iterations", "deadline")
+"""Keywords of some methods that are flags of their own."""
 
 
 def add(commands: Any) -> None:
@@ -34,15 +29,18 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "solve",
         help="compute the optimum of an environment that has a table, or of a model file",
-        description="Compute the optimal values and an optimal policy, with a bound on their error. Ctrl-C prints the "
-        "best answer so far.",
-        epilog="Exit code 0: the error bound is within the tolerance. 1: it is not; the best answer found is printed "
-        "with a warning. 2: there is no answer.",
+        description="Compute the optimal values and an optimal policy, with a bound on their error; where states are "
+        "hidden, a plan, and two bounds on the value at the start. Ctrl-C prints the best answer so far.",
+        epilog="Exit code 0: the error bound, or the distance of the two bounds, is within the tolerance, or the "
+        "method searches online and promises none. 1: it is not; the best answer found is printed with a warning. 2: "
+        "there is no answer.",
         allow_abbrev=False,
     )
-    add_env_flags(parser, "ENV|FILE", "; or a model file (.mdp, .npz, .tra), with --env for keywords of MDP.read")
+    add_env_flags(
+        parser, "ENV|FILE", "; or a model file (.mdp, .pomdp, .npz, .tra), with --env for keywords of MDP.read"
+    )
     parser.add_argument(
-        "--method", metavar="NAME", help="policy_iteration, ... (default: auto); a wrong name lists all"
+        "--method", metavar="NAME", help="policy_iteration, sarsop, ... (default: auto); a wrong name lists all"
     )
     parser.add_argument(
         "--gamma",
@@ -54,6 +52,7 @@ def add(commands: Any) -> None:
         "--tol", type=float, default=1e-6, metavar="NUMBER", help="largest error allowed (default 1e-6)"
     )
     parser.add_argument("--horizon", type=whole_number, metavar="N", help="number of steps, for methods that take one")
+    parser.add_argument("--gap", type=float, metavar="NUMBER", help="largest distance of two bounds; wins over --tol")
     parser.add_argument("--max-iterations", type=whole_number, metavar="N", help="limit of iterative methods")
     parser.add_argument("--deadline", type=float, metavar="SECONDS", help="then stop with the best answer so far")
     parser.add_argument(
@@ -68,9 +67,12 @@ def add(commands: Any) -> None:
     parser.add_argument("--show", action="store_true", help="print values and policy, as a map where there is one")
     parser.add_argument("--plot", metavar="FILE.png", help="draw a figure (.png, .svg, .pdf)")
     parser.add_argument(
-        "--figure", metavar="NAME", help=f"which figure (default: {ON_GRID} for a grid, {ELSEWHERE} for others)"
+        "--figure",
+        metavar="NAME",
+        help=f"which figure (default: {ON_GRID} for a grid, {ELSEWHERE} for others, and where states are hidden what "
+        "suits their number)",
     )
-    parser.add_argument("--against", metavar="NAME", help="iterations or seconds, the x axis of convergence")
+    parser.add_argument("--against", metavar="NAME", help="iterations or seconds, the x axis of convergence and gap")
     add_json_flag(parser)
     parser.set_defaults(run=run)
 
@@ -78,64 +80,39 @@ def add(commands: Any) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Solve."""
     from rlsuite import planning
-    from rlsuite.cli.solutions import Found
 
     env, model = _opened(chosen)
     layout = _layout(env, model)
-    draw = _drawer(chosen, env, layout, model)
-    known = planning.methods(model)
-    method = chosen.method.replace("-", "_") if chosen.method else min(known, key=_preference)
-    given = {"horizon": chosen.horizon, "max_iterations": chosen.max_iterations, "deadline": chosen.deadline}
-    options = {key: value for key, value in given.items() if value is not None} | keywords("--option", chosen.option)
-    if sys.stderr.isatty() and "progress" in _parameters(known.get(method)):
+    default: str = inspect.signature(planning.solve).parameters["method"].default
+    method = (chosen.method or default).replace("-", "_")
+    draw = drawer(chosen, env, layout, model, method)
+    given = {flag: getattr(chosen, flag) for flag in FLAGS if getattr(chosen, flag) is not None}
+    options = given | keywords("--option", chosen.option)
+    if sys.stderr.isatty() and "progress" in parameters(planning.methods(model).get(method)):
         options = {"progress": True} | options
     solver: Any = planning.solve
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", ConvergenceWarning)
-        solution = solver(model, method, tol=chosen.tol, unreachable=chosen.unreachable, **options)
-    found = Found(model, solution, layout)
+    solution = solver(model, method, tol=chosen.tol, unreachable=chosen.unreachable, **options)
+    found = _found(model, solution, layout)
     if draw is not None:
         from rlsuite.plotting import save
 
         save(draw(solution), chosen.plot)
     _report(chosen, found, method)
-    return 0 if solution.converged else NOT_CONVERGED
+    return 0 if found.good_enough else NOT_CONVERGED
 
 
 def _opened(chosen: argparse.Namespace) -> "tuple[gymnasium.Env[Any, Any] | None, MDP | POMDP]":
     """The environment, if it is one, and the model."""
+    from rlsuite.cli.opening import open_model
     from rlsuite.models import MDP, POMDP
-    from rlsuite.models.on_disk import SUFFIXES
 
-    path, given = Path(chosen.environment), keywords("--env", chosen.env)
-    if path.suffix.lower() in SUFFIXES or (path.suffix not in ("", ".py") and path.is_file()):
-        known = _parameters(MDP.read) - {"gamma"}
-        for name in given.keys() - known:
-            raise ParameterError(f"{path}: {unknown('keyword of MDP.read', name, known)}")
-        return None, MDP.read(path, gamma=chosen.gamma, **given)
-    from rlsuite.finding import find_env
-
-    import_packages()
-    env = find_env(chosen.environment, **given)
-    own = getattr(env.unwrapped, "model", None)
-    own_gamma = own.gamma if isinstance(own, MDP | POMDP) else DEFAULT_GAMMA
-    kind = POMDP if isinstance(own, POMDP) else MDP
-    return env, kind.from_env(env, gamma=own_gamma if chosen.gamma is None else chosen.gamma)
-
-
-def _preference(method: str) -> tuple[bool, str]:
-    """The library's own default first."""
-    from rlsuite.planning import solve
-
-    return method != inspect.signature(solve).parameters["method"].default, method
-
-
-def _parameters(function: Callable[..., Any] | None) -> set[str]:
-    """Keywords of a function; none if there is no such function."""
-    if function is None:
-        return set()
-    parameters = inspect.signature(function).parameters.values()
-    return {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+    model, env = open_model(chosen.environment, keywords("--env", chosen.env), chosen.gamma)
+    if not isinstance(model, MDP | POMDP):
+        raise UnsuitableEnvironment(
+            f"{chosen.environment} holds a hidden Markov model, in which there is nothing to decide; 'rlsuite filter' "
+            "is for it"
+        )
+    return env, model
 
 
 def _layout(env: "gymnasium.Env[Any, Any] | None", model: "MDP | POMDP") -> "GridLayout | None":
@@ -152,43 +129,14 @@ def _layout(env: "gymnasium.Env[Any, Any] | None", model: "MDP | POMDP") -> "Gri
         return None
 
 
-def _drawer(
-    chosen: argparse.Namespace,
-    env: "gymnasium.Env[Any, Any] | None",
-    layout: "GridLayout | None",
-    model: "MDP | POMDP",
-) -> "Callable[[Solution], Axes] | None":
-    """How --plot draws what will be found; what cannot be drawn is found out before solving."""
-    from rlsuite.models import MDP
+def _found(model: "MDP | POMDP", solution: Any, layout: "GridLayout | None") -> "FoundForMDP | FoundForPOMDP":
+    from rlsuite.cli.solutions import FoundForMDP, FoundForPOMDP
+    from rlsuite.models import POMDP
 
-    if not chosen.plot:
-        for flag in ("figure", "against"):
-            if getattr(chosen, flag):
-                raise ParameterError(f"--{flag} is about the figure of --plot: give its file name too")
-        return None
-    check_writable(Path(chosen.plot), "--plot", FIGURE_SUFFIXES)
-    if not isinstance(model, MDP):
-        raise UnsuitableEnvironment(f"--plot draws values of states, and the states of {chosen.environment} are hidden")
-    from rlsuite.plotting import solution_figures
-
-    name = (chosen.figure or (ELSEWHERE if layout is None else ON_GRID)).replace("-", "_")
-    if name not in solution_figures():
-        raise ParameterError(unknown("figure", name, solution_figures()))
-    figure = solution_figures()[name]
-    if figure.on_grid and layout is None:
-        raise UnsuitableEnvironment(
-            f"{chosen.environment} does not say where its states lie on a grid, and {name} draws them there"
-        )
-    given = {"against": chosen.against} if chosen.against else {}
-    for flag in given.keys() - _parameters(figure.draw):
-        raise ParameterError(f"--{flag} is not about {name}")
-    if "tol" in _parameters(figure.draw):
-        given["tol"] = chosen.tol
-    first = (env,) if figure.on_grid else ()
-    return lambda solution: figure.draw(*first, solution, **given)
+    return FoundForPOMDP(model, solution) if isinstance(model, POMDP) else FoundForMDP(model, solution, layout)
 
 
-def _report(chosen: argparse.Namespace, found: "Found", method: str) -> None:
+def _report(chosen: argparse.Namespace, found: "FoundForMDP | FoundForPOMDP", method: str) -> None:
     solver: str = found.solution.method
     if chosen.json:
         by = {"method": solver, "chosen_by": None if solver == method else method}
@@ -204,12 +152,4 @@ def _report(chosen: argparse.Namespace, found: "Found", method: str) -> None:
     if chosen.plot:
         print(f"  written: {chosen.plot}")
     if not chosen.show:
-        note(f"next: the same with --show{_or_plot(chosen, found)}")
-
-
-def _or_plot(chosen: argparse.Namespace, found: "Found") -> str:
-    from rlsuite.models import MDP
-
-    if chosen.plot or not isinstance(found.model, MDP):
-        return ""
-    return " or --plot value.png"
+        note(f"next: the same with --show{'' if chosen.plot else ' or --plot value.png'}")

@@ -7,6 +7,7 @@ remains of it under a fixed policy.
 
 from rlsuite.models.chain import MarkovChain
 from rlsuite.models.mdp import MDP
+from rlsuite.models.observations import ObservationRows
 from rlsuite.models.pomdp import POMDP
 
-__all__ = ["MDP", "POMDP", "MarkovChain"]
+__all__ = ["MDP", "POMDP", "MarkovChain", "ObservationRows"]

@@ -58,6 +58,10 @@ class CsrMatrix(Protocol):
         """Return the dense array."""
         ...
 
+    def __matmul__(self, vector: FloatArray, /) -> FloatArray:
+        """Return the product with a vector."""
+        ...
+
 
 class Rows(NamedTuple):
     """Transitions as rows over (state, action): the form in which every way into a model ends.

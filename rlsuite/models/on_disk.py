@@ -133,6 +133,8 @@ class OnDisk:
 
 def _suffix(path: str | PathLike[str]) -> str:
     suffix = Path(path).suffix.lower()
+    if suffix == ".pomdp":
+        raise FileError(f"{path}: a .pomdp file is about hidden states; POMDP.read and POMDP.write are for it")
     if suffix not in SUFFIXES:
         raise FileError(f"{path}: {unknown('suffix', suffix, SUFFIXES)}")
     return suffix

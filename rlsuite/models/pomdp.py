@@ -6,44 +6,36 @@ section 3). What is known of the hidden state is the belief b(s); the state esti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from rlsuite.checks import whole_number
-from rlsuite.errors import FileError, ModelError, ParameterError, UnsuitableEnvironment, unknown
-from rlsuite.models import row_checks, validation
+from rlsuite.errors import ModelError, ParameterError, unknown
+from rlsuite.models import observations, validation
 from rlsuite.models.aliases import FloatArray
-from rlsuite.models.arrays import Order, Tables
-from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, read_arrays, text, text_in, write_arrays
-from rlsuite.models.gymnasium_table import name_of, opened
+from rlsuite.models.beliefs import Beliefs
 from rlsuite.models.mdp import MDP
+from rlsuite.models.observations import ObservationRows, Observations
+from rlsuite.models.pomdp_on_disk import PomdpOnDisk
+from rlsuite.models.pomdp_ways_in import PomdpWaysIn
 
 if TYPE_CHECKING:
-    from os import PathLike
-
-    from gymnasium import Env
-    from gymnasium.envs.registration import EnvSpec
-    from scipy.sparse import csr_array
+    from collections.abc import Sequence
 
     from rlsuite.environment import TabularEnv
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class POMDP:
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs):
     """A finite POMDP: the MDP of its hidden states, and what is seen of them.
 
     Parameters
     ----------
     mdp : MDP
         The hidden process; its start distribution is the first belief.
-    observation : ndarray (A, S, Z) float64
+    observation : array_like (A, S, Z), or sequence of A sparse (S, Z) matrices, or ObservationRows
         ``observation[a, s', z]`` = Pr(z | a, s'); each row sums to 1 within 1e-8. Nothing is observed before the first
-        action.
+        action. A dense array keeps every bit; of the other forms, impossible observations are left out.
     observation_labels : sequence of str, optional
         Z distinct names.
 
@@ -51,6 +43,13 @@ class POMDP:
     ------
     ModelError
         If the observation model is not one; the message names the offender.
+
+    Notes
+    -----
+    Rewards that depend on the observation, R(s, a, s', z), are folded into the mean reward of the transition,
+    r(s, a, s') = sum_z O[a, s', z] R(s, a, s', z), by the ways in that take them. That changes no value and no policy,
+    as a belief is updated with the observation and never with the reward. Only an environment made from the model pays
+    the mean in place of the single rewards.
 
     Examples
     --------
@@ -68,149 +67,57 @@ class POMDP:
     """
 
     mdp: MDP
-    observation: FloatArray
-    observation_labels: tuple[str, ...] | None = None
+    observation_labels: tuple[str, ...] | None
+    given_observation: FloatArray | ObservationRows
 
-    def __post_init__(self) -> None:
-        if not isinstance(cast("object", self.mdp), MDP):
-            raise ModelError(f"mdp is a {type(self.mdp).__name__}, not an MDP")
-        table = validation.floats("observation", self.observation)
-        if table.ndim != 3 or table.shape[:2] != (self.mdp.n_actions, self.mdp.n_states) or table.shape[2] < 1:
-            raise ModelError(
-                f"observation has shape {table.shape}, not ({self.mdp.n_actions}, {self.mdp.n_states}, Z): "
-                "observation[a, s', z]"
-            )
-        row_checks.observations(table)
-        labels = validation.labels("observation_labels", self.observation_labels, table.shape[2])
-        object.__setattr__(self, "observation", validation.frozen(table, self.observation))
-        object.__setattr__(self, "observation_labels", labels)
-
-    # ---------------------------------------------------------------------------------------------- ways in
-
-    @classmethod
-    def from_arrays(
-        cls,
-        P: Tables,
-        R: Tables,
-        O: ArrayLike,  # noqa: E741 - the field's own name
-        *,
-        gamma: float,
-        order: Order = "sas",
-        start: ArrayLike | None = None,
-        terminated: Tables | None = None,
-        legal: ArrayLike | None = None,
-        reward_std: ArrayLike | None = None,
-        bernoulli: ArrayLike | None = None,
-        state_labels: Sequence[str] | None = None,
-        action_labels: Sequence[str] | None = None,
-        observation_labels: Sequence[str] | None = None,
-    ) -> POMDP:
-        """Build a model from matrices.
-
-        Parameters
-        ----------
-        O : array_like (A, S, Z) or (S, Z)
-            Pr(z | a, s'), whatever the order of `P`; the second form if the action does not matter.
-        observation_labels : sequence of str, optional
-            Z distinct names.
-        P, R, gamma, order, start, terminated, legal, reward_std, bernoulli, state_labels, action_labels
-            As in `MDP.from_arrays`.
-        """
-        mdp = MDP.from_arrays(
-            P,
-            R,
-            gamma=gamma,
-            order=order,
-            start=start,
-            terminated=terminated,
-            legal=legal,
-            reward_std=reward_std,
-            bernoulli=bernoulli,
-            state_labels=state_labels,
-            action_labels=action_labels,
-        )
-        table = validation.floats("O", O)
-        if table.ndim == 2:
-            table = np.broadcast_to(table, (mdp.n_actions, *table.shape))
-        return cls(mdp, table, None if observation_labels is None else tuple(observation_labels))
-
-    @classmethod
-    def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: Any) -> POMDP:
-        """Read the model of a partially observable environment of ours.
-
-        Parameters
-        ----------
-        env : str, EnvSpec or gymnasium.Env
-            An id, ``"module:Id"``, ``"file.py:Class"`` or an environment; see `rlsuite.finding.find_env`.
-        gamma : float
-            Discount factor in [0, 1].
-        **kwargs
-            Passed to the environment when it is made.
-
-        Raises
-        ------
-        UnsuitableEnvironment
-            If the environment has no such model. Gymnasium has no convention for one, so only an environment with
-            a POMDP in ``env.unwrapped.model`` will do.
-        """
-        with opened(env, kwargs) as found:
-            model: object = getattr(found.unwrapped, "model", None)
-            if isinstance(model, POMDP):
-                return model.replace(gamma=gamma)
-            if isinstance(model, MDP):
-                raise UnsuitableEnvironment(f"{name_of(found)} is fully observable: read it with MDP.from_env")
-            raise UnsuitableEnvironment(
-                f"{name_of(found)} has no POMDP (env.unwrapped.model); build one with POMDP.from_arrays"
-            )
-
-    @classmethod
-    def read(cls, path: str | PathLike[str]) -> POMDP:
-        """Read a model that `write` wrote.
-
-        Raises
-        ------
-        FileError
-            If the file is missing, truncated, from elsewhere, or holds no valid model.
-        """
-        arrays = read_arrays(path, "POMDP")
-        if "observation" not in arrays:
-            raise FileError(f"{path} is malformed: it has no observation")
-        observation = arrays.pop("observation")
-        labels = arrays.pop("observation_labels", None)
-        named = None if labels is None else text_in(path, "observation_labels", labels)
-        mdp = mdp_from_arrays(path, arrays)
-        try:
-            return cls(mdp, observation, named)
-        except ModelError as cause:
-            raise FileError(f"{path} holds no valid model: {cause}") from cause
-
-    def write(self, path: str | PathLike[str]) -> None:
-        """Write the model to a ``.npz`` file, which appears complete or not at all.
-
-        Raises
-        ------
-        FileError
-            If the name does not end in ``.npz``, or the file cannot be written.
-        """
-        arrays = {**mdp_to_arrays(self.mdp), "observation": self.observation}
-        if self.observation_labels is not None:
-            arrays["observation_labels"] = text(self.observation_labels)
-        write_arrays(path, "POMDP", arrays)
+    def __init__(self, mdp: MDP, observation: Observations, observation_labels: Sequence[str] | None = None) -> None:
+        if not isinstance(cast("object", mdp), MDP):
+            raise ModelError(f"mdp is a {type(mdp).__name__}, not an MDP")
+        found = observations.checked(observation, mdp.n_actions, mdp.n_states)
+        is_rows = isinstance(found, ObservationRows)
+        symbols = found.n_observations if is_rows else found.shape[2]
+        values: dict[str, object] = {
+            "mdp": mdp,
+            "observation_labels": validation.labels("observation_labels", observation_labels, symbols),
+            "given_observation": found,
+            # The other form is computed when somebody asks for it.
+            "observation_rows" if is_rows else "observation": found,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def replace(self, **changes: Any) -> POMDP:
         """Return a copy with some fields changed, those of the hidden MDP included, checked anew."""
-        own = {field.name for field in fields(self)}
+        own = {"mdp", "observation", "observation_labels"}
         hidden = {field.name for field in fields(MDP)}
         for name in changes:
             if name not in own | hidden:
                 raise ParameterError(unknown("field", name, own | hidden))
         of_mdp = {name: value for name, value in changes.items() if name in hidden}
-        of_self = {name: value for name, value in changes.items() if name in own}
-        if of_mdp:
-            of_self["mdp"] = of_self.get("mdp", self.mdp).replace(**of_mdp)
-        return replace(self, **of_self)
+        mdp = changes.get("mdp", self.mdp)
+        return POMDP(
+            mdp.replace(**of_mdp) if of_mdp else mdp,
+            changes.get("observation", self.given_observation),
+            changes.get("observation_labels", self.observation_labels),
+        )
 
     # ------------------------------------------------------------------------------------------- properties
+
+    @cached_property
+    def observation(self) -> FloatArray:
+        """(A, S, Z) float64: ``observation[a, s', z]`` = Pr(z | a, s').
+
+        Raises
+        ------
+        ParameterError
+            If the model was made from a sparse form and the dense one needs more memory than there is.
+        """
+        return observations.table_of_rows(self.observation_rows, self.n_states)
+
+    @cached_property
+    def observation_rows(self) -> ObservationRows:
+        """Pr(z | a, s') as rows over (a, s'), without the observations that are impossible there."""
+        return observations.rows_of_table(self.observation)
 
     @property
     def n_states(self) -> int:
@@ -225,7 +132,8 @@ class POMDP:
     @property
     def n_observations(self) -> int:
         """Z."""
-        return self.observation.shape[2]
+        given = self.given_observation
+        return given.n_observations if isinstance(given, ObservationRows) else given.shape[2]
 
     @property
     def gamma(self) -> float:
@@ -246,74 +154,6 @@ class POMDP:
     def action_labels(self) -> tuple[str, ...] | None:
         """Names of the actions."""
         return self.mdp.action_labels
-
-    # ------------------------------------------------------------------------------------------------ beliefs
-
-    def predict(self, belief: ArrayLike, action: int) -> FloatArray:
-        """Return Pr[z | b, a], the distribution of the next observation: (Z,) float64.
-
-        Raises
-        ------
-        ParameterError
-            If `belief` is not a distribution over the states, or `action` is not legal in all states that it holds
-            possible.
-        """
-        b = self._belief(belief, action)
-        ahead = cast("FloatArray", self._ahead[action].T @ b)
-        return ahead @ self.observation[action]
-
-    def update_belief(self, belief: ArrayLike, action: int, observation: int) -> FloatArray:
-        """Return the belief after `action` was taken and `observation` was made: (S,) float64.
-
-        b'(s') = O[a, s', z] sum_s Pr[s' | s, a] b(s) / Pr[z | b, a] (KLC98, section 3.3). One who still asks knows that
-        the episode goes on, so only transitions that do not terminate count.
-
-        Parameters
-        ----------
-        belief : array_like (S,)
-            Distribution over the states before the action.
-        action, observation : int
-            What was done and what was seen.
-
-        Raises
-        ------
-        ParameterError
-            As in `predict`; and if the observation is impossible, or the episode must have ended.
-        """
-        b = self._belief(belief, action)
-        z = whole_number("observation", observation, at_least=0)
-        if z >= self.n_observations:
-            raise ParameterError(f"observation={z} is not one of 0..{self.n_observations - 1}")
-        ahead = cast("FloatArray", self._going_on[action].T @ b)
-        joint = self.observation[action, :, z] * ahead
-        total = float(joint.sum())
-        if total <= 0.0:
-            raise ParameterError(
-                f"observation={z} cannot follow action={action} in this belief while the episode goes on"
-            )
-        return joint / total
-
-    @cached_property
-    def _ahead(self) -> tuple[csr_array[np.float64], ...]:
-        """Pr[s' | s, a] for each action, as sparse (S, S) matrices."""
-        return tuple(self.mdp.transition_matrix(a) for a in range(self.n_actions))
-
-    @cached_property
-    def _going_on(self) -> tuple[csr_array[np.float64], ...]:
-        """Pr[s', not terminated | s, a] for each action, as sparse (S, S) matrices."""
-        continuing = np.where(self.mdp.terminated, 0.0, self.mdp.probability)
-        matrix = self.mdp.matrix_of(continuing)
-        return tuple(matrix[a :: self.n_actions] for a in range(self.n_actions))
-
-    def _belief(self, belief: ArrayLike, action: int) -> FloatArray:
-        b = validation.belief(belief, self.n_states)
-        if whole_number("action", action, at_least=0) >= self.n_actions:
-            raise ParameterError(f"action={action} is not an action; the actions are 0..{self.n_actions - 1}")
-        illegal = (b > 0.0) & ~self.mdp.legal[:, action]
-        if illegal.any():
-            state = int(np.argmax(illegal))
-            raise ParameterError(f"action={action} is illegal in state {state}, which has the belief {b[state]:g}")
-        return b
 
     # --------------------------------------------------------------------------------------------- ways out
 
@@ -347,4 +187,4 @@ class POMDP:
         return self
 
     def __reduce__(self) -> tuple[type[POMDP], tuple[object, ...]]:
-        return POMDP, (self.mdp, self.observation, self.observation_labels)
+        return POMDP, (self.mdp, self.given_observation, self.observation_labels)

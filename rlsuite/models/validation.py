@@ -81,7 +81,10 @@ def labels(name: str, values: Sequence[str] | None, number_of: int) -> tuple[str
         return None
     if isinstance(values, str):
         raise ModelError(f"{name}={values!r} is one string; a sequence of {number_of} strings is needed")
-    listed = tuple(values)
+    try:
+        listed = tuple(values)
+    except TypeError as cause:
+        raise ModelError(f"{name}={values!r} is no sequence of {number_of} strings") from cause
     if len(listed) != number_of:
         raise ModelError(f"{name} has {len(listed)} entries, not {number_of}")
     seen: dict[str, int] = {}

@@ -14,7 +14,7 @@ from typing import Any, Literal, overload
 from rlsuite.checks import one_of
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, POMDP
-from rlsuite.planning.pomdp.solution import BeliefSolution
+from rlsuite.planning.pomdp.solution import BeliefPlan
 from rlsuite.planning.reachability import check_reachable
 from rlsuite.planning.solution import Solution
 
@@ -69,7 +69,7 @@ def solve(
 @overload
 def solve(
     model: POMDP,
-    method: str,
+    method: str = ...,
     *,
     tol: float = ...,
     gamma: float | None = ...,
@@ -79,7 +79,7 @@ def solve(
     progress: bool | None = ...,
     unreachable: Unreachable = ...,
     **options: Any,
-) -> BeliefSolution: ...
+) -> BeliefPlan: ...
 def solve(
     model: MDP | POMDP,
     method: str = "auto",
@@ -92,7 +92,7 @@ def solve(
     progress: bool | None = None,
     unreachable: Unreachable = "allow",
     **options: Any,
-) -> Solution | BeliefSolution:
+) -> Solution | BeliefPlan:
     """Solve a model, and say how far the answer can be from the optimum.
 
     Parameters
@@ -100,10 +100,11 @@ def solve(
     model : MDP or POMDP
         The model.
     method : str
-        Name of a method; `methods` lists those of each kind of model. By default one that suits the MDP; the solution
-        says which.
+        Name of a method; `methods` lists those of each kind of model. By default one that suits the model; the
+        solution says which.
     tol : float
-        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+        Largest error of the value, and largest loss of the policy, that is allowed; for a POMDP, largest distance of
+        the two bounds at the start belief. In the unit of the reward.
     gamma : float, optional
         Discount factor to use instead of the model's.
     max_iterations : int, optional
@@ -119,12 +120,13 @@ def solve(
         Taxi and CliffWalking have some. In a model of your own they may be a slip; "error" then names them, before any
         work is done. For a POMDP, the states that it hides are meant.
     **options
-        What else the method accepts; see its own documentation.
+        What else the method accepts, such as ``gap=`` of `sarsop`; see its own documentation.
 
     Returns
     -------
-    Solution or BeliefSolution
-        The former for an MDP, the latter for a POMDP.
+    Solution or BeliefPlan
+        The former for an MDP. The latter for a POMDP: `AlphaVectorSolution`, `BeliefSolution`, `GridSolution` or
+        `OnlinePlan`; the method's documentation says which. All of them act in beliefs.
 
     Raises
     ------
@@ -137,7 +139,7 @@ def solve(
     Warns
     -----
     ConvergenceWarning
-        If the error bound of the result exceeds `tol`.
+        If the error bound of the result exceeds `tol`, or its two bounds are further apart.
 
     Examples
     --------
@@ -151,6 +153,14 @@ def solve(
     Traceback (most recent call last):
         ...
     rlsuite.errors.ParameterError: unknown method 'value_iteraton'; did you mean 'value_iteration'? (choices: ...
+
+    A machine runs or is broken, and who sees only what it makes plans for two steps:
+
+    >>> from rlsuite.models import POMDP
+    >>> machine = POMDP.from_arrays([[[0.9, 0.1]], [[0, 1]]], [1, 0], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0)
+    >>> plan = solve(machine, horizon=2)
+    >>> plan.method, round(plan.lower_bound, 9), round(plan.upper_bound, 9), plan.act([0.5, 0.5])
+    ('incremental_pruning', 1.81, 1.81, 0)
     """
     function = _method(model, method)
     named = {

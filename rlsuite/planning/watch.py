@@ -1,15 +1,11 @@
-"""When to stop: a tolerance, a limit, a deadline or Ctrl-C, and a record of how the error bound fell."""
+"""When a method stops: a tolerance, a limit, a deadline or Ctrl-C, and a record of how the error bound fell."""
 
-import signal
-import sys
-import threading
-import time
-from types import FrameType, TracebackType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
 from rlsuite.checks import positive_number, whole_number
+from rlsuite.clock import Clock
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 MOST_RECORDS = 1 << 16
@@ -30,12 +26,11 @@ class Trace(NamedTuple):
     """(n,) float64, infinite where nothing was certified yet"""
 
 
-class Watch:
+class Watch(Clock):
     """The clock and the counter of one run of a method.
 
-    Iterative methods go round in ``while watch.goes_on(error_bound):``. Used as a context manager it listens to Ctrl-C
-    (in the main thread): the first one ends the loop, so that the best answer so far can be returned; a second one
-    raises KeyboardInterrupt as usual.
+    Iterative methods go round in ``while watch.goes_on(error_bound):``. Used as a context manager it listens to Ctrl-C,
+    as a `rlsuite.clock.Clock` does: the first one ends the loop, so that the best answer so far can be returned.
 
     Parameters
     ----------
@@ -82,25 +77,23 @@ class Watch:
         deadline: object = None,
         progress: bool = False,
     ) -> None:
-        self.started = time.perf_counter()
-        self.method = method
+        super().__init__(method, deadline=deadline, progress=progress)
         self.tol = positive_number("tol", tol)
         self.max_iterations = None if max_iterations is None else whole_number("max_iterations", max_iterations)
-        self.deadline = None if deadline is None else positive_number("deadline", deadline)
-        self.progress = progress
         self.iterations = 0
         self.stopped = ""
-        self._interrupted = False
         self._record: list[tuple[int, float, float]] = []
         self._latest: tuple[int, float, float] | None = None
         self._noted, self._every = 0, 1
-        self._bar: Any = None
-        self._previous: Any = None
 
     @property
-    def seconds(self) -> float:
-        """Wall-clock time since the beginning."""
-        return time.perf_counter() - self.started
+    def method(self) -> str:
+        """Name of the method, which is that of the bar, too."""
+        return self.name
+
+    @method.setter
+    def method(self, method: str) -> None:
+        self.name = method
 
     @property
     def trace(self) -> Trace:
@@ -120,56 +113,23 @@ class Watch:
             self._record.append(self._latest)
             self._latest = None
         self._noted += 1
-        if self._bar is not None:
-            self._bar.set_postfix_str(f"error bound {error_bound:.3g}, wanted {self.tol:g}", refresh=False)
-            self._bar.update(self.iterations - self._bar.n)
+        if self.shows:
+            self.tick(f"error bound {error_bound:.3g}, wanted {self.tol:g}", self.iterations)
 
     def goes_on(self, error_bound: float) -> bool:
         """Record an error bound, and return whether one more iteration is to be done; if so, count it."""
         self.note(error_bound)
         if error_bound <= self.tol and error_bound < np.inf:  # before the first bound, even tol=inf asks for one
             return False
-        if self._interrupted:
-            self.stopped = "interrupted"
-        elif self.max_iterations is not None and self.iterations >= self.max_iterations:
+        if self.max_iterations is not None and self.iterations >= self.max_iterations and not self.interrupted:
             self.stopped = f"max_iterations={self.max_iterations} reached"
-        elif self.hurries:
-            self.stopped = f"deadline={self.deadline:g} seconds passed"
+        else:
+            self.stopped = self.reason or self.stopped
         if self.stopped:
             return False
         self.iterations += 1
         return True
 
-    @property
-    def hurries(self) -> bool:
-        """Whether an inner loop should end at once: Ctrl-C, or the deadline has passed."""
-        return self._interrupted or (self.deadline is not None and self.seconds >= self.deadline)
-
     def give_up(self, reason: str) -> None:
         """Say why the loop ends although the tolerance is not met."""
         self.stopped = reason
-
-    def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            self._previous = signal.getsignal(signal.SIGINT)
-            if callable(self._previous):
-                signal.signal(signal.SIGINT, self._interrupt)
-        if self.progress:
-            from tqdm import tqdm
-
-            self._bar = tqdm(desc=self.method, unit=" iterations", file=sys.stderr)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if callable(self._previous):
-            signal.signal(signal.SIGINT, self._previous)
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
-
-    def _interrupt(self, signum: int, frame: FrameType | None) -> None:
-        if self._interrupted:
-            raise KeyboardInterrupt
-        self._interrupted = True

@@ -1,23 +1,36 @@
 """Figures, each returned as matplotlib Axes; matplotlib is imported when the first one is drawn."""
 
+from rlsuite.plotting.belief_values import alpha_vectors
+from rlsuite.plotting.bounds import gap
 from rlsuite.plotting.curves import cumulative_reward, episode_return, evaluation, regret
-from rlsuite.plotting.discovery import figures, solution_figures
+from rlsuite.plotting.discovery import figures, plan_figures, solution_figures
+from rlsuite.plotting.episodes import belief_trace
 from rlsuite.plotting.error_bounds import convergence
+from rlsuite.plotting.graphs import policy_graph
+from rlsuite.plotting.posteriors import state_posteriors
 from rlsuite.plotting.saving import save
+from rlsuite.plotting.simplex import belief_simplex
 from rlsuite.plotting.states import state_values
 from rlsuite.plotting.style import Palette
 from rlsuite.plotting.values import value_map
 
 __all__ = [
     "Palette",
+    "alpha_vectors",
+    "belief_simplex",
+    "belief_trace",
     "convergence",
     "cumulative_reward",
     "episode_return",
     "evaluation",
     "figures",
+    "gap",
+    "plan_figures",
+    "policy_graph",
     "regret",
     "save",
     "solution_figures",
+    "state_posteriors",
     "state_values",
     "value_map",
 ]

@@ -9,6 +9,7 @@ Drawer = TypeVar("Drawer", bound=Callable[..., Any])
 
 _RESULTS = "__figure_of_results__"
 _SOLUTION = "__figure_of_solution__"
+_PLAN = "__figure_of_plan__"
 
 
 class SolutionFigure(NamedTuple):
@@ -17,6 +18,14 @@ class SolutionFigure(NamedTuple):
     draw: Callable[..., Any]
     on_grid: bool
     """Whether it draws a map: ``draw(where, solution)``; otherwise ``draw(solution)``."""
+
+
+class PlanFigure(NamedTuple):
+    """A function that draws a plan for hidden states."""
+
+    draw: Callable[..., Any]
+    n_states: int | None
+    """The number of states that the model must have; None for any."""
 
 
 def figure_of_results(function: Drawer) -> Drawer:
@@ -39,6 +48,19 @@ def figure_of_solution(*, on_grid: bool) -> Callable[[Drawer], Drawer]:
 
     def mark(function: Drawer) -> Drawer:
         setattr(function, _SOLUTION, SolutionFigure(function, on_grid))
+        return function
+
+    return mark
+
+
+def figure_of_plan(*, n_states: int | None = None) -> Callable[[Drawer], Drawer]:
+    """Mark a public function that draws what a planner found for a POMDP, so that `plan_figures` finds it.
+
+    Such a function takes the plan first and ``ax=`` by keyword, and returns the Axes. Further keywords are its own.
+    """
+
+    def mark(function: Drawer) -> Drawer:
+        setattr(function, _PLAN, PlanFigure(function, n_states))
         return function
 
     return mark
@@ -75,6 +97,23 @@ def solution_figures() -> dict[str, SolutionFigure]:
     """
     marked = ((name, getattr(function, _SOLUTION, None)) for name, function in _functions())
     return dict(sorted((name, figure) for name, figure in marked if isinstance(figure, SolutionFigure)))
+
+
+def plan_figures() -> dict[str, PlanFigure]:
+    """Functions of this package that draw what a planner found for a POMDP, by name.
+
+    Returns
+    -------
+    dict
+        Name to function and the number of states that it is for, in alphabetical order.
+
+    Examples
+    --------
+    >>> {name: figure.n_states for name, figure in plan_figures().items()}
+    {'alpha_vectors': 2, 'belief_simplex': 3, 'gap': None, 'policy_graph': None}
+    """
+    marked = ((name, getattr(function, _PLAN, None)) for name, function in _functions())
+    return dict(sorted((name, figure) for name, figure in marked if isinstance(figure, PlanFigure)))
 
 
 def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -13,6 +13,7 @@ from rlsuite import errors
 from rlsuite.checks import positive_number
 from rlsuite.plotting.bands import FEW_POINTS
 from rlsuite.plotting.discovery import figure_of_solution
+from rlsuite.plotting.labels import by_label
 from rlsuite.plotting.page import CURVE_SIZE, count_along, dress_curves, fresh_axes, wrap, write_caption
 from rlsuite.plotting.style import OPTIMUM, Palette
 from rlsuite.plotting.ticks import write_in_full
@@ -75,7 +76,7 @@ def convergence(
     >>> ax.get_yscale(), ax.get_title(loc="left")
     ('log', '2 states, 2 actions, gamma 0.9')
     """
-    named = _named(solutions)
+    named = by_label(solutions)
     if against not in AXES:
         raise errors.ParameterError(errors.unknown("axis to draw against", against, AXES))
     curves = {label: _curve(solution, against) for label, solution in named.items()}
@@ -110,21 +111,6 @@ def convergence(
     if ax is None:
         wrap(axes)
     return axes
-
-
-def _named(solutions: "Solution | Sequence[Solution] | Mapping[str, Solution]") -> "dict[str, Solution]":
-    if isinstance(solutions, Mapping):
-        named = dict(solutions)
-    else:
-        several = list(solutions) if isinstance(solutions, Sequence) else [solutions]
-        labels = [solution.method for solution in several]
-        twice = next((label for label in labels if labels.count(label) > 1), None)
-        if twice is not None:
-            raise errors.ParameterError(f"two solutions are by {twice}: pass a dict from labels to solutions")
-        named = dict(zip(labels, several, strict=True))
-    if not named:
-        raise errors.ParameterError("no solutions to draw: pass what rl.solve(...) returned, or several of them")
-    return named
 
 
 def _curve(solution: "Solution", against: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from rlsuite.cli import main
+from rlsuite.inference import HMM
 
 
 @pytest.fixture
@@ -43,3 +44,38 @@ def rlsuite_process(tmp_path):
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, **options)
 
     return run
+
+
+TIGER = """
+discount: 0.95
+values: reward
+states: tiger-left tiger-right
+actions: listen open-left open-right
+observations: hear-left hear-right
+T: * uniform
+T: listen identity
+O: * uniform
+O: listen
+0.85 0.15
+0.15 0.85
+R: listen : * : * : * -1
+R: open-left : tiger-left : * : * -100
+R: open-left : tiger-right : * : * 10
+R: open-right : tiger-left : * : * 10
+R: open-right : tiger-right : * : * -100
+"""
+
+
+@pytest.fixture
+def tiger_file(tmp_path):
+    """Write the tiger of KLC98 to a file in the folder of the commands; its name."""
+    (tmp_path / "tiger.pomdp").write_text(TIGER)
+    return "tiger.pomdp"
+
+
+@pytest.fixture
+def umbrella_file(tmp_path):
+    """Write the umbrella world to a file in the folder of the commands: 0 is an umbrella, 1 is none; its name."""
+    umbrella = HMM([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]], state_labels=["rain", "dry"])
+    umbrella.write(tmp_path / "umbrella.npz")
+    return "umbrella.npz"

@@ -14,7 +14,9 @@ from rlsuite.cli import COMMANDS
 HEAVY = ("numpy", "numba", "scipy", "matplotlib", "gymnasium", "PIL", "tqdm")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], ["nonsense"], []])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["train", "--help"], ["filter", "--help"], ["nonsense"], []]
+)
 def test_what_needs_no_library_loads_none(arguments):
     program = f"""
 import sys
@@ -41,7 +43,7 @@ def test_help_lists_every_command(rlsuite):
     done = rlsuite("--help")
     assert done.code == 0
     listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("    ") and line[4] != " "]
-    assert listed == ["demo", "envs", "agents", "train", "run", "plot", "check", "solve"]
+    assert listed == ["demo", "envs", "agents", "train", "run", "plot", "check", "solve", "filter"]
     found = (importlib.import_module(f"rlsuite.cli.{one.name}") for one in pkgutil.iter_modules(cli.__path__))
     assert set(COMMANDS) == {module for module in found if hasattr(module, "add")}
 
@@ -53,7 +55,10 @@ def test_version(rlsuite):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["trian"], "unknown command 'trian'; did you mean 'train'? (choices: agents, check, demo, envs, plot, run, "),
+        (
+            ["trian"],
+            "unknown command 'trian'; did you mean 'train'? (choices: agents, check, demo, envs, filter, plot, run, ",
+        ),
         ([], "the following arguments are required: COMMAND; see 'rlsuite --help'"),
         (["train"], "the following arguments are required: AGENT, ENV; see 'rlsuite train --help'"),
         (
@@ -108,6 +113,19 @@ def test_warnings_are_told_in_one_line(rlsuite_process):
     assert done.stderr.startswith("rlsuite: warning: Taxi-v4: at ")
     assert "Learning stepwise." in done.stderr.splitlines()[0]
     assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_warnings_of_every_command_are_told_and_not_raised(rlsuite, tmp_path, tiger_file):
+    """Under pytest a warning is an error, unless the command sees to it."""
+    off = (tmp_path / tiger_file).read_text().replace("0.85 0.15", "0.8502 0.15")
+    (tmp_path / "off.pomdp").write_text(off)
+    for command in (["filter", "off.pomdp", "listen", "hear-left"], ["solve", "off.pomdp", "--horizon", "1"]):
+        for _ in range(2):  # the second run is told, too
+            done = rlsuite(*command)
+            assert done.code == 0
+            warning, following = done.err.splitlines()
+            assert warning.startswith("rlsuite: warning: off.pomdp:10:1: ")
+            assert following.startswith("next: ")
 
 
 def test_a_reader_that_goes_away_is_no_error():

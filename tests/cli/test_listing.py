@@ -38,7 +38,7 @@ def test_one_environment(rlsuite):
     done = rlsuite("envs", "rlsuite/Tiger-v0")
     lines = done.out.splitlines()
     assert lines[0] == "rlsuite/Tiger-v0"
-    assert lines[2].startswith("Two doors and a tiger")
+    assert lines[2].startswith("Doors and a tiger")
     rows = [line.split() for line in lines]
     assert ["accuracy", "0.85"] in rows
     assert ["states", "2", "hidden"] in rows

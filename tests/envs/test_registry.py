@@ -47,6 +47,14 @@ OTHER_VALUES = {
     "mean": 0.5,
     "dealer_sticks_on": 16,
     "gamma": 0.5,
+    "doors": 3,
+    "after_goal": "end",
+    "sight": 0.8,
+    "success": 0.7,
+    "k": 3,
+    "illegal": "mask",
+    "flee": 0.6,
+    "light": 5,
 }
 
 

@@ -54,9 +54,9 @@ def test_wrong_suffix(mdp, tmp_path):
 
 
 def test_wrong_suffix_of_pomdps(tiger, tmp_path):
-    with pytest.raises(FileError, match=r"tiger\.json: models are kept in \.npz files, not \.json"):
+    with pytest.raises(FileError, match=r"tiger\.json: unknown suffix '\.json' \(choices: \.npz, \.pomdp\)"):
         tiger.write(tmp_path / "tiger.json")
-    with pytest.raises(FileError, match=r"tiger: models are kept in \.npz files, not files without suffix"):
+    with pytest.raises(FileError, match=r"tiger: unknown suffix '' \(choices: \.npz, \.pomdp\)"):
         POMDP.read(tmp_path / "tiger")
 
 

@@ -1,9 +1,9 @@
 import itertools
-import os
 
 import numpy as np
 import pytest
 
+from rlsuite import threads as all_threads
 from rlsuite.models import MDP
 from rlsuite.planning import iterative_policy_evaluation, threads
 from rlsuite.planning.mdp.gauss_seidel import gauss_seidel
@@ -35,9 +35,9 @@ def test_same_bytes_for_any_number_of_threads(monkeypatch):
     policy = np.full((mdp.n_states, 2), 0.5)
     solutions, values = [], []
     for number in (1, 3, 16):
-        monkeypatch.setattr(threads, "n_threads", lambda number=number: number)
+        monkeypatch.setattr(all_threads, "n_threads", lambda number=number: number)
         monkeypatch.setattr(threads, "WORTH_A_THREAD", 1 << 13)
-        monkeypatch.setattr(threads, "_pool", None)
+        monkeypatch.setattr(all_threads, "_pool", None)
         solutions.append([method(mdp) for method in (value_iteration, gauss_seidel, modified_policy_iteration)])
         values.append(iterative_policy_evaluation(mdp, policy))
     assert len(solutions[0][0].lookahead.blocks) == 1 < len(solutions[1][0].lookahead.blocks)
@@ -49,11 +49,5 @@ def test_same_bytes_for_any_number_of_threads(monkeypatch):
     assert len({value.value.tobytes() for value in values}) == 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_fork_makes_threads_of_its_own():
-    assert threads.on_blocks(lambda begin, end: end - begin, [(0, 2), (2, 5)]) == [2, 3]
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if threads.on_blocks(lambda begin, end: end - begin, [(0, 2), (2, 5)]) == [2, 3] else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+def test_results_are_those_of_the_blocks_in_their_order():
+    assert threads.on_blocks(lambda begin, end, more: end - begin + more, [(0, 2), (2, 5)], 1) == [3, 4]

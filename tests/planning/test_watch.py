@@ -90,25 +90,6 @@ def test_first_interrupt_ends_the_loop_and_the_second_is_raised():
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_nested_watches_give_the_signal_back():
-    before = signal.getsignal(signal.SIGINT)
-    with Watch("outer", tol=1.0) as outer:
-        with Watch("inner", tol=1.0) as inner:
-            signal.raise_signal(signal.SIGINT)
-            assert inner.hurries
-            assert not outer.hurries
-        signal.raise_signal(signal.SIGINT)
-        assert outer.hurries
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_signal_is_given_back_after_an_error():
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(ZeroDivisionError), Watch("m", tol=1.0):
-        raise ZeroDivisionError
-    assert signal.getsignal(signal.SIGINT) is before
-
-
 def test_other_threads_leave_signals_alone():
     found = []
     thread = threading.Thread(target=lambda: found.append(value_iteration(slow(0.9))))

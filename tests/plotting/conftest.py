@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from rlsuite.inference import HMM
+from rlsuite.models import POMDP
 from rlsuite.training.results import Record, Results
 
 
@@ -40,3 +42,56 @@ def caption_of():
         return caption.replace("\n", " ")
 
     return read
+
+
+@pytest.fixture(scope="session")
+def tiger():
+    """KLC98 section 5: listen, open left, open right; after opening the tiger is placed anew."""
+
+    def build(gamma=0.95):
+        stay, again = np.eye(2), np.full((2, 2), 0.5)
+        return POMDP.from_arrays(
+            [stay, again, again],
+            [[-1.0, -1.0], [-100.0, 10.0], [10.0, -100.0]],
+            [[[0.85, 0.15], [0.15, 0.85]], again, again],
+            order="ass",
+            gamma=gamma,
+            start=[0.5, 0.5],
+            state_labels=["tiger left", "tiger right"],
+            action_labels=["listen", "open left", "open right"],
+            observation_labels=["hear left", "hear right"],
+        )
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def doors():
+    """Three doors, a tiger behind one of them; what is heard is right with probability 0.8."""
+    heard, again = np.full((3, 3), 0.1) + 0.7 * np.eye(3), np.full((3, 3), 1.0 / 3.0)
+    return POMDP.from_arrays(
+        [np.eye(3), again, again, again],
+        [[-1.0, -1.0, -1.0], *(10.0 - 110.0 * np.eye(3))],
+        [heard, again, again, again],
+        order="ass",
+        gamma=0.5,
+        state_labels=["one", "two", "three"],
+        action_labels=["listen", "open one", "open two", "open three"],
+    )
+
+
+@pytest.fixture
+def casino():
+    """A fair die and a loaded one; symbol 5 is a six."""
+    loaded = [0.1] * 5 + [0.5]
+    return HMM([0.5, 0.5], [[0.95, 0.05], [0.1, 0.9]], [[1 / 6] * 6, loaded], ("fair", "loaded"))
+
+
+@pytest.fixture
+def labelled():
+    """All lines, or patches, that carry a label."""
+
+    def find(artists, label):
+        return [artist for artist in artists if artist.get_label() == label]
+
+    return find

@@ -2,10 +2,11 @@
 
 `text` cuts a file into tokens with their places; `names` holds what was declared; `entries` keeps assignments with
 wildcards, of which the last one counts; `grammar` turns the tokens into declarations and entries, with the help of
-`runs` where there are many; `reading` and `writing` lead to the model and back.
+`bulk` where there are many; `tables` turns entries into rows of probabilities and rewards; `reading` and `writing` lead
+to the models and back.
 """
 
-from rlsuite.models.cassandra.reading import read_mdp
-from rlsuite.models.cassandra.writing import write_mdp
+from rlsuite.models.cassandra.reading import read_mdp, read_pomdp
+from rlsuite.models.cassandra.writing import write_mdp, write_pomdp
 
-__all__ = ["read_mdp", "write_mdp"]
+__all__ = ["read_mdp", "read_pomdp", "write_mdp", "write_pomdp"]

@@ -7,12 +7,28 @@ a cell if they agree with it in the other slots, so one sorted search per such f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.cassandra.names import ANY
+
+BLOCK = 2**20
+"""Cells that are looked up at a time."""
+
+
+class _Form(NamedTuple):
+    """The entries with wildcards in the same slots, by what they say in the others."""
+
+    told: IndexArray
+    """The slots without wildcards"""
+    key: IndexArray
+    """(n,) int64, ascending: one number for the told slots"""
+    entry: IndexArray
+    """(n,) int64: the last entry with that number"""
 
 
 class Entries:
@@ -26,65 +42,132 @@ class Entries:
 
     def __init__(self, dims: tuple[int, ...]) -> None:
         self.dims = dims
+        self.size = 0
+        """How many entries there are"""
         self._slots: list[IndexArray] = []
         self._values: list[FloatArray] = []
+        self._at: list[IndexArray] = []
 
-    def extend(self, columns: Sequence[IndexArray | Sequence[int] | int], values: FloatArray) -> None:
-        """Add one entry per value; a slot may be the same for all."""
+    def extend(
+        self, columns: Sequence[IndexArray | Sequence[int] | int], values: FloatArray, at: IndexArray | int = 0
+    ) -> None:
+        """Add one entry per value; a slot may be the same for all, and so may the place in the text, `at`."""
         slots = np.empty((len(self.dims), values.size), dtype=np.int64)
         for slot, column in zip(slots, columns, strict=True):
             slot[:] = column
         self._slots.append(slots)
         self._values.append(values)
+        self._at.append(np.broadcast_to(np.asarray(at, dtype=np.int64), values.shape))
+        self.size += values.size
 
-    def add(self, slots: Sequence[int], value: float) -> None:
+    def add(self, slots: Sequence[int], value: float, at: int = 0) -> None:
         """Add one entry."""
-        self.extend(slots, np.array([value]))
+        self.extend(slots, np.array([value]), at)
 
     def table(self) -> tuple[IndexArray, FloatArray]:
         """Return the slots (n, E) int64, with `ANY` for wildcards, and the values (E,) of all entries."""
         if not self._values:
             return np.zeros((len(self.dims), 0), dtype=np.int64), np.zeros(0)
-        return np.concatenate(self._slots, axis=1), np.concatenate(self._values)
+        if len(self._values) > 1:
+            self._slots = [np.concatenate(self._slots, axis=1)]
+            self._values = [np.concatenate(self._values)]
+            self._at = [np.concatenate(self._at)]
+        return self._slots[0], self._values[0]
+
+    def part(self, slots: Sequence[int], chosen: BoolArray | None = None) -> Entries:
+        """Return the chosen entries with other slots: those of these numbers, in this order."""
+        given, values = self.table()
+        if chosen is not None:
+            given, values = given[:, chosen], values[chosen]
+        found = Entries(tuple(self.dims[slot] for slot in slots))
+        found.extend(list(given[list(slots)]), values)
+        return found
+
+    def place(self, row: Sequence[int]) -> int:
+        """Return the place of the last entry about a row, which is given by its first slots; -1 if there is none."""
+        slots, _ = self.table()
+        about = np.ones(self.size, dtype=np.bool_)
+        for slot, number in zip(slots, row, strict=False):
+            about &= (slot == number) | (slot == ANY)
+        found = np.flatnonzero(about)
+        return int(self._at[0][found[-1]]) if found.size else -1
+
+    def widest(self) -> int:
+        """Return the place of the entry other than 0 that covers most cells; there is one."""
+        slots, values = self.table()
+        sizes = np.where(slots == ANY, np.array(self.dims, dtype=np.float64)[:, None], 1.0).prod(axis=0)
+        return int(self._at[0][np.argmax(sizes * (values != 0.0))])
 
     def cells_covered(self) -> int:
         """Return how many cells the entries other than 0 cover, counted once per entry."""
         slots, values = self.table()
-        sizes = np.where(slots == ANY, np.array(self.dims, dtype=np.float64)[:, None], 1.0)
-        return int(sizes.prod(axis=0)[values != 0.0].sum())
+        total = 0
+        for wild, chosen in _forms(slots):
+            each = math.prod(size for size, free in zip(self.dims, wild.tolist(), strict=True) if free)
+            total += each * int(np.count_nonzero(values[chosen]))
+        return total
 
     def support(self) -> IndexArray:
         """Return the cells that some entry other than 0 covers, ascending: flat indices, (n,) int64."""
         slots, values = self.table()
         found: list[IndexArray] = []
-        for wild, chosen in _forms(slots):
-            columns = slots[:, chosen[values[chosen] != 0.0]]
-            for slot in np.flatnonzero(wild):
-                given = columns.shape[1]
-                columns = np.repeat(columns, self.dims[slot], axis=1)
-                columns[slot] = np.tile(np.arange(self.dims[slot]), given)
-            found.append(self._flat(columns, range(len(self.dims))))
+        for wild, entries in _forms(slots):
+            chosen = entries[values[entries] != 0.0]
+            if not chosen.size:
+                continue
+            # Cells of a form: one number for what is told, plus one for what is not.
+            told = np.where(wild[:, None], 0, slots[:, chosen])
+            free = np.zeros(1, dtype=np.int64)
+            for slot in np.flatnonzero(wild).tolist():
+                step = math.prod(self.dims[slot + 1 :])
+                free = (free[:, None] + step * np.arange(self.dims[slot])).reshape(-1)
+            found.append((self._flat(told, range(len(self.dims)))[:, None] + free).reshape(-1))
         if not found:
             return np.zeros(0, dtype=np.int64)
-        cells = np.sort(np.concatenate(found))
+        cells = found[0] if len(found) == 1 else np.concatenate(found)
+        found.clear()
+        cells.sort()
         return cells[np.append(True, cells[1:] != cells[:-1])] if cells.size else cells
 
     def values_at(self, cells: IndexArray) -> FloatArray:
         """Return what the last entry that covers each cell says, 0 if there is none: (n,) float64."""
-        slots, values = self.table()
-        of_cell = np.stack(np.unravel_index(cells, self.dims)).astype(np.int64)
-        last = np.full(cells.size, -1, dtype=np.int64)
+        _, values = self.table()
+        found = np.zeros(cells.size)
+        if values.size == 0:
+            return found
+        forms = self._sorted_forms()
+        for begin in range(0, cells.size, BLOCK):
+            last = self._last(cells[begin : begin + BLOCK], forms)
+            found[begin : begin + BLOCK] = np.where(last >= 0, values[last], 0.0)
+        return found
+
+    def cover(self, cells: IndexArray) -> BoolArray:
+        """Return whether some entry covers each cell: (n,) bool."""
+        forms = self._sorted_forms()
+        blocks = [self._last(cells[begin : begin + BLOCK], forms) >= 0 for begin in range(0, cells.size, BLOCK)]
+        return np.concatenate([np.zeros(0, dtype=np.bool_), *blocks])
+
+    def _sorted_forms(self) -> list[_Form]:
+        slots, _ = self.table()
+        found: list[_Form] = []
         for wild, chosen in _forms(slots):
             told = np.flatnonzero(~wild)
             key = self._flat(slots[:, chosen], told)
             order = np.argsort(key, kind="stable")
             key = key[order]
             latest = np.append(key[1:] != key[:-1], True)
-            key, entry = key[latest], chosen[order[latest]]
+            found.append(_Form(told, key[latest], chosen[order[latest]]))
+        return found
+
+    def _last(self, cells: IndexArray, forms: list[_Form]) -> IndexArray:
+        """Return the last entry that covers each cell, -1 if there is none."""
+        of_cell = np.stack(np.unravel_index(cells, self.dims)).astype(np.int64, copy=False)
+        last = np.full(cells.size, -1, dtype=np.int64)
+        for told, key, entry in forms:
             wanted = self._flat(of_cell, told)
             at = np.minimum(np.searchsorted(key, wanted), key.size - 1)
             last = np.where(key[at] == wanted, np.maximum(last, entry[at]), last)
-        return np.where(last >= 0, values[last], 0.0) if values.size else np.zeros(cells.size)
+        return last
 
     def _flat(self, columns: IndexArray, slots: Sequence[int] | IndexArray) -> IndexArray:
         """Return one number per column, from the given slots alone."""

@@ -16,26 +16,29 @@ The kinds must be declared before they are named, and the start before the first
 that the order is free. In a file without observations, rewards are about (action, state, state); a fourth slot is
 understood if it is ``*``.
 
-Files written by programs consist of long runs of entries in the first form. Such a run is split in one step; if
-anything in it is unusual, it is read again entry by entry, which finds the place of an error.
+Files written by programs consist of thousands of entries in few forms. They are read in batches; if anything in a batch
+is unusual, it is read again entry by entry, which finds the place of an error.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NoReturn
 
 import numpy as np
 
 from rlsuite.errors import unknown
 from rlsuite.models.aliases import FloatArray
+from rlsuite.models.cassandra.bulk import Outline, Refused
 from rlsuite.models.cassandra.entries import Entries
 from rlsuite.models.cassandra.names import ANY, Declared, Names, declaration, listed
-from rlsuite.models.cassandra.runs import run_at
-from rlsuite.models.cassandra.text import NUMBER, Text, Token, shown
+from rlsuite.models.cassandra.text import NUMBER, Text, Token, short, shown
 from rlsuite.models.decimals import ROUNDING
 
 KEYWORDS = ("discount", "values", "states", "actions", "observations", "start", "T", "O", "R")
 FILLINGS = ("uniform", "identity", "reset")
+MAX_FILLED = 2**25
+"""Most numbers that 'identity' and 'reset' may stand for: they are kept until it is known which of them count."""
 
 
 class Parsed:
@@ -45,10 +48,13 @@ class Parsed:
     ----------
     text : Text
         The text of the file, read to its end by `parse`.
+    rounding : float
+        How far the sum of the start may be off.
     """
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: Text, rounding: float = ROUNDING) -> None:
         self.text = text
+        self._rounding = rounding
         self.discount: float | None = None
         self.costs = False
         self.kinds: dict[str, Names] = {}
@@ -56,8 +62,10 @@ class Parsed:
         self.start: FloatArray | None = None
         self.entries: dict[str, Entries] = {}
         self._seen: set[str] = set()
+        self._outline: Outline | None = None
         self._one_by_one_until = 0
         self._reset = False
+        self._filled = 0
 
     @property
     def declared(self) -> Declared:
@@ -67,10 +75,10 @@ class Parsed:
     def parse(self) -> Parsed:
         """Read the text to its end and return self."""
         text = self.text
-        while text.peek().text:
-            if self._run():
+        while (token := text.peek()).text:
+            if token.text in ("T", "O", "R") and self._batch(token.at):
                 continue
-            token = text.take()
+            text.take()
             if token.text not in KEYWORDS:
                 self._no_statement(token)
             if token.text in ("T", "O", "R"):
@@ -103,8 +111,9 @@ class Parsed:
 
     def _no_statement(self, token: Token) -> NoReturn:
         if NUMBER.fullmatch(token.text):
-            self.text.fail(token.at, f"expected a statement such as 'T:', found one number too many: {token.text}")
-        self.text.fail(token.at, unknown("statement", token.text, KEYWORDS))
+            found = short(token.text)
+            self.text.fail(token.at, f"expected a statement such as 'T:', found one number too many: {found}")
+        self.text.fail(token.at, unknown("statement", short(token.text), KEYWORDS))
 
     def _values(self) -> None:
         token = self.text.take()
@@ -132,7 +141,7 @@ class Parsed:
             text.at = begin
             self.start = text.numbers(states.size, "probability", (0.0, 1.0))
             total = float(self.start.sum())
-            if abs(total - 1.0) > ROUNDING:
+            if abs(total - 1.0) > self._rounding:
                 text.fail(tokens[0].at, f"the start sums to {total:.10g}, not 1")
         else:
             named = [states.find(text, token, wildcard=False) for token in tokens]
@@ -146,9 +155,13 @@ class Parsed:
 
     # ----------------------------------------------------------------------------------------------- entries
 
-    def _table(self, keyword: str) -> Entries:
+    def _table(self, keyword: str, at: int) -> Entries:
         if keyword not in self.entries:
-            self.entries[keyword] = Entries(tuple(names.size for names in self.declared.slots(keyword)))
+            dims = tuple(names.size for names in self.declared.slots(keyword))
+            if math.prod(dims) >= 2**62:
+                shape = " x ".join(map(str, dims))
+                self.text.fail(at, f"{keyword} has {shape} cells, which are too many to number")
+            self.entries[keyword] = Entries(dims)
         return self.entries[keyword]
 
     def _entry(self, keyword: Token) -> None:
@@ -159,7 +172,7 @@ class Parsed:
         if keyword.text == "O" and "observation" not in self.kinds:
             text.fail(keyword.at, "there are no observations: 'O:' needs 'observations:' before it")
         names = self.declared.slots(keyword.text)
-        entries = self._table(keyword.text)
+        entries = self._table(keyword.text, keyword.at)
         told = [names[0].find(text, text.take())]
         while text.peek().text == ":" and len(told) < len(names):
             text.take()
@@ -172,63 +185,64 @@ class Parsed:
         limits = None if keyword.text == "R" else (0.0, 1.0)
         what = "reward" if keyword.text == "R" else "probability"
         if len(told) == len(names):
-            entries.add(told, text.number(f"a {what}", limits))
+            entries.add(told, text.number(f"a {what}", limits), keyword.at)
             return
         if len(told) < len(names) - 2:
             text.fail(text.peek().at, f"expected ':' and {names[len(told)].kind}, found {shown(text.peek())}")
         free = names[len(told) :]
         filling = text.peek()
         if filling.text in FILLINGS:
-            self._fill(keyword.text, entries, told, text.take())
+            self._fill(keyword, entries, told, text.take())
             return
-        values = text.numbers(int(np.prod([one.size for one in free])), what, limits)
-        self._block(entries, told, values.reshape([one.size for one in free]))
-
-    def _block(self, entries: Entries, told: list[int], values: FloatArray) -> None:
-        """Add a row or a matrix: 0 everywhere, then what is not."""
-        entries.add([*told, *[ANY] * values.ndim], 0.0)
+        values = text.numbers(math.prod(one.size for one in free), what, limits)
+        values = values.reshape([one.size for one in free])
+        # 0 everywhere, then what is not.
+        entries.add([*told, *[ANY] * values.ndim], 0.0, keyword.at)
         where = np.nonzero(values)
-        entries.extend([*told, *where], values[where])
+        entries.extend([*told, *where], values[where], keyword.at)
 
-    def _fill(self, keyword: str, entries: Entries, told: list[int], filling: Token) -> None:
+    def _fill(self, keyword: Token, entries: Entries, told: list[int], filling: Token) -> None:
         free = entries.dims[len(told) :]
         anywhere = [*told, *[ANY] * len(free)]
-        if filling.text == "uniform" and keyword != "R":
-            entries.add(anywhere, 1.0 / free[-1])
-        elif filling.text == "identity" and keyword == "T" and len(free) == 2:
+        if filling.text == "uniform" and keyword.text != "R":
+            entries.add(anywhere, 1.0 / free[-1], keyword.at)
+        elif filling.text == "identity" and keyword.text != "R" and len(free) == 2 and free[0] == free[1]:
             diagonal = np.arange(free[0])
-            entries.add(anywhere, 0.0)
-            entries.extend([*told, diagonal, diagonal], np.ones(free[0]))
-        elif filling.text == "reset" and keyword == "T":
+            entries.add(anywhere, 0.0, keyword.at)
+            entries.extend([*told, diagonal, diagonal], np.ones(free[0]), keyword.at)
+        elif filling.text == "reset" and keyword.text == "T":
             self._reset = True
             start = np.full(free[-1], 1.0 / free[-1]) if self.start is None else self.start
-            entries.add(anywhere, 0.0)
+            entries.add(anywhere, 0.0, keyword.at)
             reached = np.flatnonzero(start)
-            entries.extend([*anywhere[:-1], reached], start[reached])
+            entries.extend([*anywhere[:-1], reached], start[reached], keyword.at)
         else:
             form = "a row" if len(free) == 1 else "a matrix"
-            self.text.fail(filling.at, f"{filling.text!r} cannot stand for {form} of {keyword}")
+            self.text.fail(filling.at, f"{filling.text!r} cannot stand for {form} of {keyword.text}")
+        self._filled += 0 if filling.text == "uniform" else free[-1]
+        if self._filled > MAX_FILLED:
+            self.text.fail(
+                filling.at, f"this and the {filling.text!r} before it stand for more than {MAX_FILLED} numbers"
+            )
 
-    def _run(self) -> bool:
-        """Read a run of entries in the first form, and return whether there was one without anything unusual."""
+    def _batch(self, at: int) -> bool:
+        """Read a batch of entries in common forms, and return whether there was one without anything unusual."""
         text = self.text
-        keyword = text.peek().text
-        if (
-            keyword not in ("T", "O", "R")
-            or text.at < self._one_by_one_until
-            or not {"state", "action"} <= {*self.kinds}
-        ):
+        if at < self._one_by_one_until or not {"state", "action"} <= {*self.kinds}:
             return False
-        if keyword == "O" and "observation" not in self.kinds:
+        if self._outline is None:
+            self._outline = Outline(text.content, at)
+        first, last = self._outline.batch(at)
+        if first == last:
             return False
-        largest = np.inf if keyword == "R" else 1.0
-        run = run_at(text.content, text.at, keyword, self.declared.slots(keyword), largest)
-        if run is None:
+        keywords = ("T", "O", "R") if "observation" in self.kinds else ("T", "R")
+        try:
+            found = self._outline.read(first, last, {one: self.declared.slots(one) for one in keywords})
+        except Refused:
+            # Looking again before what is unusual has been read would find the rest of the batch, line after line.
+            self._one_by_one_until = self._outline.offset(last)
             return False
-        if run.refused:
-            # Looking again before what is unusual has been read would find the rest of the run, line after line.
-            self._one_by_one_until = run.end
-            return False
-        self._table(keyword).extend(list(run.slots), run.values)
-        text.at = run.end
+        for keyword, slots, values, places in found:
+            self._table(keyword, at).extend(list(slots), values, places)
+        text.at = self._outline.offset(last)
         return True

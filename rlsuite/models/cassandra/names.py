@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from functools import cached_property
 from typing import NamedTuple
 
-from rlsuite.models.cassandra.text import Text, Token, shown
+from rlsuite.models.cassandra.text import LONGEST, Text, Token, short, shown
 
 ANY = -1
 """Number of the wildcard ``*``."""
+
+MOST = 2**24
+"""Largest number of states, actions or observations: a number takes a line, and the arrays for it gigabytes."""
+
+_NUMBER = re.compile(r"0*([0-9]{1,18})")
+
+
+class _Numbers(dict[str, int]):
+    """The number of each name, and of each number that is written out, as far as they were asked for."""
+
+    def __init__(self, size: int, labels: tuple[str, ...] | None) -> None:
+        super().__init__((label, number) for number, label in enumerate(labels or ()))
+        self["*"] = ANY
+        self.size = size
+
+    def __missing__(self, word: str) -> int:
+        found = _NUMBER.fullmatch(word)
+        if found is None or int(found[1]) >= self.size:
+            raise KeyError(word)
+        # asked for again many times, in a large file
+        self[word] = number = int(found[1])
+        return number
 
 
 class Names:
@@ -32,10 +55,8 @@ class Names:
 
     @cached_property
     def number_of(self) -> dict[str, int]:
-        """The number of each element, by number and by name, and of the wildcard."""
-        found = {str(number): number for number in range(self.size)}
-        found.update((label, number) for number, label in enumerate(self.labels or ()))
-        return {**found, "*": ANY}
+        """The number of each element, by number and by name, and of the wildcard; a `KeyError` for other words."""
+        return _Numbers(self.size, self.labels)
 
     def find(self, text: Text, token: Token, *, wildcard: bool = True) -> int:
         """Return the number of the element that `token` names.
@@ -45,18 +66,25 @@ class Names:
         FileError
             If there is none; the nearest name is suggested.
         """
-        number = self.number_of.get(token.text)
-        if number is None and token.text.isdecimal() and int(token.text) < self.size:
-            number = int(token.text)
-        if number is not None and (wildcard or number != ANY):
-            return number
+        try:
+            number = self.number_of[token.text]
+        except KeyError:
+            pass
+        else:
+            if wildcard or number != ANY:
+                return number
         if token.text in ("", ":", "*"):
             text.fail(token.at, f"expected {_a(self.kind)}, found {shown(token)}")
         known = f"the {self.kind}s are 0..{self.size - 1}"
         if not token.text.isdecimal() and self.labels is not None:
-            near = get_close_matches(token.text, self.labels, n=1)
-            known = f"did you mean {near[0]!r}?" if near else f"the first of the {self.size} is {self.labels[0]!r}"
-        text.fail(token.at, f"unknown {self.kind} {token.text!r}; {known}")
+            near = get_close_matches(token.text, self.labels[:10_000], n=1) if len(token.text) <= LONGEST else ()
+            first = f"the first of the {self.size} is {short(self.labels[0])!r}"
+            known = f"did you mean {near[0]!r}?" if near else first
+        text.fail(token.at, f"unknown {self.kind} {shown(token)}; {known}")
+
+    def name(self, number: int) -> str:
+        """Return the name of an element, or else its number."""
+        return str(number) if self.labels is None else short(self.labels[number])
 
 
 class Declared(NamedTuple):
@@ -78,10 +106,16 @@ class Declared(NamedTuple):
 def listed(text: Text) -> list[Token]:
     """Return the tokens up to the next statement, which begins with a word and a colon."""
     found: list[Token] = []
-    while (token := text.peek()).text not in ("", ":") and text.peek(1).text != ":":
-        if token.text == "start" and text.peek(1).text in ("include", "exclude"):
+    for token in text.tokens():
+        if token.text == ":":
+            found = found[:-1]
             break
-        found.append(text.take())
+        if token.text in ("include", "exclude") and found and found[-1].text == "start":
+            found = found[:-1]
+            break
+        found.append(token)
+    if found:
+        text.at = found[-1].at + len(found[-1].text)
     return found
 
 
@@ -91,16 +125,16 @@ def declaration(text: Text, kind: str) -> Names:
     if not tokens:
         text.fail(text.peek().at, f"expected the number of {kind}s or their names, found {shown(text.peek())}")
     if len(tokens) == 1 and tokens[0].text.isdecimal():
-        size = int(tokens[0].text)
-        if not 1 <= size < 2**31:
-            text.fail(tokens[0].at, f"{size} {kind}s; at least 1 and less than 2**31 are needed")
-        return Names(kind, size, None)
+        number = _NUMBER.fullmatch(tokens[0].text)
+        if number is None or not 1 <= int(number[1]) <= MOST:
+            text.fail(tokens[0].at, f"{short(tokens[0].text)} {kind}s; at least 1 and at most {MOST} are needed")
+        return Names(kind, int(number[1]), None)
     first: dict[str, Token] = {}
     for token in tokens:
         if token.text.isdecimal() or token.text == "*":
-            text.fail(token.at, f"{token.text!r} is no name of {_a(kind)}: give one number, or names")
+            text.fail(token.at, f"{shown(token)} is no name of {_a(kind)}: give one number, or names")
         if token.text in first:
-            text.fail(token.at, f"the {kind} {token.text!r} is declared twice")
+            text.fail(token.at, f"the {kind} {shown(token)} is declared twice")
         first[token.text] = token
     return Names(kind, len(tokens), tuple(first))
 

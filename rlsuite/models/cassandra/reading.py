@@ -1,4 +1,4 @@
-"""From a parsed file to a model."""
+"""From a file to a model."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlsuite.errors import FileError, ModelError
-from rlsuite.models.aliases import IndexArray
-from rlsuite.models.cassandra.entries import Entries
+from rlsuite.models.aliases import FloatArray
+from rlsuite.models.cassandra import tables
 from rlsuite.models.cassandra.grammar import Parsed
+from rlsuite.models.cassandra.tables import Distributions
 from rlsuite.models.cassandra.text import Text
-from rlsuite.models.decimals import rescaled
+from rlsuite.models.decimals import ROUNDING, rescaled
 
 if TYPE_CHECKING:
     from rlsuite.models.mdp import MDP
+    from rlsuite.models.pomdp import POMDP
 
-MAX_CELLS = 2**28
-"""Most transitions that lines with wildcards may stand for: 2 GiB per number and transition."""
+LOOSE = 1.0000001e-3
+"""How far the rows of a ``.pomdp`` file may be off, with a warning: people write .333 for a third."""
 
 
 def read_mdp(path: str | os.PathLike[str], gamma: float | None) -> MDP:
@@ -37,72 +39,71 @@ def read_mdp(path: str | os.PathLike[str], gamma: float | None) -> MDP:
         If the file is missing, malformed (the line and the column are named), without a discount when `gamma` is not
         given, about a POMDP, or if its probabilities are none.
     """
-    from rlsuite.models.mdp import MDP
-
     parsed = Parsed(Text.of(path)).parse()
     if parsed.observations_at >= 0:
         parsed.text.fail(
             parsed.observations_at, "a file with observations holds a POMDP; MDP.read needs one whose states are seen"
         )
-    discount = parsed.discount if gamma is None else gamma
-    if discount is None:
-        raise FileError(f"{path} has no 'discount:': pass gamma=")
-    actions, states, _ = parsed.declared.slots("T")
-    indptr, cells = _transitions(path, parsed)
-    by_state = _by_state(parsed.entries["T"])
-    rewards = parsed.entries.get("R")
-    reward = np.zeros(cells.size) if rewards is None else _by_state(rewards).values_at(cells)
+    gamma = _discount(parsed, gamma)
+    moves = tables.transitions(parsed, ROUNDING)
+    return _hidden(parsed, gamma, moves, tables.rewards(parsed, moves, None), ROUNDING)
 
-    def name(row: int) -> str:
-        state, action = divmod(row, actions.size)
-        return f"'T: {_label(actions.labels, action)} : {_label(states.labels, state)}'"
 
-    empty = indptr[1:] == indptr[:-1]
-    if empty.any():
-        raise FileError(f"{path}: {name(int(np.argmax(empty)))} leads nowhere: no probability is given for it")
-    start = parsed.start
+def read_pomdp(path: str | os.PathLike[str], gamma: float | None) -> POMDP:
+    """Return the model of a file with observations; parameters and errors as in `read_mdp`.
+
+    Warns
+    -----
+    RoundingWarning
+        If rows are off by more than 1e-5, which the rounding of a few decimals does not explain. Beyond 1e-3 that is
+        an error.
+    """
+    from rlsuite.models.observations import ObservationRows
+    from rlsuite.models.pomdp import POMDP
+
+    parsed = Parsed(Text.of(path), LOOSE).parse()
+    names = parsed.declared.observations
+    if names is None:
+        parsed.text.fail(
+            parsed.text.end, "the file ends without 'observations:'; if the states are seen, name it .mdp for MDP.read"
+        )
+    gamma = _discount(parsed, gamma)
+    moves = tables.transitions(parsed, LOOSE)
+    seen = tables.observations(parsed, LOOSE)
+    mdp = _hidden(parsed, gamma, moves, tables.rewards(parsed, moves, seen), LOOSE)
+    rows = ObservationRows(seen.indptr, seen.column.astype(np.int32), seen.probability, names.size)
+    try:
+        return POMDP(mdp, rows, names.labels)
+    except ModelError as cause:
+        raise FileError(f"{path} holds no valid model: {cause}") from cause
+
+
+def _discount(parsed: Parsed, gamma: float | None) -> float:
+    found = parsed.discount if gamma is None else gamma
+    if found is None:
+        raise FileError(f"{parsed.text.path} has no 'discount:': pass gamma=")
+    return found
+
+
+def _hidden(parsed: Parsed, gamma: float, moves: Distributions, reward: FloatArray, rounding: float) -> MDP:
+    """Return the process of the states."""
+    from rlsuite.models.mdp import MDP
+
+    actions, states, _ = parsed.declared
+    path, start = parsed.text.path, parsed.start
+    if start is not None:
+        start = rescaled(path, start, np.array([0, start.size]), lambda _: "the start", worst=rounding)
     try:
         return MDP.from_rows(
-            indptr,
-            cells % states.size,
-            rescaled(path, by_state.values_at(cells), indptr, name),
-            0.0 - reward if parsed.costs else reward,
+            moves.indptr,
+            moves.column,
+            moves.probability,
+            reward,
             n_actions=actions.size,
-            gamma=discount,
-            start=None if start is None else rescaled(path, start, np.array([0, start.size]), lambda _: "the start"),
+            gamma=gamma,
+            start=start,
             state_labels=states.labels,
             action_labels=actions.labels,
         )
     except ModelError as cause:
         raise FileError(f"{path} holds no valid model: {cause}") from cause
-
-
-def _transitions(path: str | os.PathLike[str], parsed: Parsed) -> tuple[IndexArray, IndexArray]:
-    """Return where each row begins, and the cells (s, a, s') that are possible, ascending."""
-    if "T" not in parsed.entries:
-        raise FileError(f"{path} has no transitions: no 'T:' in it")
-    table = _by_state(parsed.entries["T"])
-    if table.cells_covered() > MAX_CELLS:
-        raise FileError(
-            f"{path}: the lines with wildcards, 'uniform' or 'reset' stand for {table.cells_covered()} transitions; "
-            f"at most {MAX_CELLS} can be read"
-        )
-    cells = table.support()
-    cells = cells[table.values_at(cells) > 0.0]
-    states, actions, _ = table.dims
-    indptr = np.zeros(states * actions + 1, dtype=np.int64)
-    np.cumsum(np.bincount(cells // states, minlength=states * actions), out=indptr[1:])
-    return indptr, cells
-
-
-def _by_state(entries: Entries) -> Entries:
-    """Return entries about (action, state, state) as entries about (state, action, state)."""
-    slots, values = entries.table()
-    actions, states, ahead = entries.dims
-    turned = Entries((states, actions, ahead))
-    turned.extend([slots[1], slots[0], slots[2]], values)
-    return turned
-
-
-def _label(labels: tuple[str, ...] | None, number: int) -> str:
-    return str(number) if labels is None else labels[number]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -18,8 +19,13 @@ from rlsuite.models.aliases import FloatArray
 
 _COMMENT = re.compile(r"#[^\n]*")
 _TOKEN = re.compile(r"\s*(:|[^\s:]+)")
-_NUMBERS = re.compile(r"[\s\d.eE+-]*")
-NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_NUMBERS = re.compile(r"[\s0-9.eE+-]*")
+# Nothing is given back once it was taken: a word of a million digits must not take a million steps for each of them.
+NUMBER = re.compile(r"[-+]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][-+]?+[0-9]++)?+")
+
+
+LONGEST = 60
+"""Characters of a token that are shown in an error."""
 
 
 class Token(NamedTuple):
@@ -66,18 +72,30 @@ class Text:
 
     def fail(self, at: int, reason: str) -> NoReturn:
         """Raise `FileError` for what stands at the offset `at`."""
+        raise FileError(f"{self.path}{self.place(at)}: {reason}")
+
+    def place(self, at: int) -> str:
+        """Return ``":line:column"`` of the offset `at`, both counted from 1."""
         line = self.content.count("\n", 0, at) + 1
         column = at - self.content.rfind("\n", 0, at)
-        raise FileError(f"{self.path}:{line}:{column}: {reason}")
+        return f":{line}:{column}"
 
-    def peek(self, skip: int = 0) -> Token:
-        """Return the next token but `skip`, without moving; the token at the end is empty."""
-        at = self.at
-        for _ in range(skip):
-            found = _TOKEN.match(self.content, at)
-            at = found.end() if found else len(self.content)
-        found = _TOKEN.match(self.content, at)
-        return Token(found[1], found.start(1)) if found else Token("", len(self.content.rstrip()))
+    @property
+    def end(self) -> int:
+        """Offset behind the last token."""
+        at = len(self.content)
+        while at and self.content[at - 1].isspace():
+            at -= 1
+        return at
+
+    def tokens(self) -> Iterator[Token]:
+        """Return the tokens from here on, without moving."""
+        return (Token(found[1], found.start(1)) for found in _TOKEN.finditer(self.content, self.at))
+
+    def peek(self) -> Token:
+        """Return the next token, without moving; the token at the end is empty."""
+        found = _TOKEN.match(self.content, self.at)
+        return Token(found[1], found.start(1)) if found else Token("", self.end)
 
     def take(self) -> Token:
         """Return the next token and move behind it."""
@@ -104,9 +122,9 @@ class Text:
             self.fail(token.at, f"expected {what}, found {shown(token)}")
         value = float(token.text)
         if not np.isfinite(value):
-            self.fail(token.at, f"{what} is {token.text}, too large for a float")
+            self.fail(token.at, f"{what} is {short(token.text)}, too large for a float")
         if limits is not None and not limits[0] <= value <= limits[1]:
-            self.fail(token.at, f"{what} is {token.text}, not in [{limits[0]:g}, {limits[1]:g}]")
+            self.fail(token.at, f"{what} is {short(token.text)}, not in [{limits[0]:g}, {limits[1]:g}]")
         return value
 
     def numbers(self, count: int, what: str, limits: tuple[float, float] | None = None) -> FloatArray:
@@ -126,6 +144,11 @@ class Text:
         return np.array([self.number(f"{what} {k + 1} of {count}", limits) for k in range(count)])
 
 
+def short(word: str) -> str:
+    """Return a word as far as it fits into an error."""
+    return word if len(word) <= LONGEST else f"{word[:LONGEST]}..."
+
+
 def shown(token: Token) -> str:
     """Return a token as it is named in errors."""
-    return repr(token.text) if token.text else "the end of the file"
+    return repr(short(token.text)) if token.text else "the end of the file"

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rlsuite.files import replacing
+from rlsuite.models.aliases import BoolArray
 from rlsuite.models.cassandra.grammar import FILLINGS, KEYWORDS
-from rlsuite.models.rewriting import close, merge, refuse_illegal, refuse_noise
+from rlsuite.models.functions import labels_of
+from rlsuite.models.observations import ObservationRows
+from rlsuite.models.rewriting import END, close, merge, refuse_illegal, refuse_noise
 
 if TYPE_CHECKING:
     from rlsuite.models.mdp import MDP
+    from rlsuite.models.pomdp import POMDP
 
-LAYOUT = "the .mdp format"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _RESERVED = {*KEYWORDS, *FILLINGS, "reward", "cost", "include", "exclude"}
 
@@ -31,11 +34,22 @@ def write_mdp(mdp: MDP, path: str | os.PathLike[str]) -> None:
     FileError
         If the file cannot be written.
     """
-    refuse_noise(mdp, LAYOUT)
-    plain = merge(close(mdp).mdp)
-    refuse_illegal(plain, LAYOUT)
-    with replacing(path) as unfinished, unfinished.open("w", encoding="ascii", newline="\n") as file:
-        file.writelines(f"{line}\n" for line in _lines(plain))
+    plain, _ = _plain(mdp, "the .mdp format")
+    _write(path, _lines(plain, None, ()))
+
+
+def write_pomdp(pomdp: POMDP, path: str | os.PathLike[str]) -> None:
+    """Write the model as `write_mdp` does; where episodes have ended, an observation is made that says so.
+
+    Errors are those of `write_mdp`.
+    """
+    plain, absorbing = _plain(pomdp.mdp, "the .pomdp format")
+    rows, labels = pomdp.observation_rows, pomdp.observation_labels
+    if absorbing.any():
+        rows = _with_end(rows, pomdp.n_states, absorbing)
+        labels = labels and labels_of([*labels, END])
+    names = _names(labels, rows.n_observations)
+    _write(path, _lines(plain, names, _observation_lines(plain, rows, names)))
 
 
 def decimal(value: float) -> str:
@@ -44,28 +58,84 @@ def decimal(value: float) -> str:
     return text if "." in text else text.replace("e", ".0e")
 
 
-def _lines(mdp: MDP) -> Iterator[str]:
+def _plain(mdp: MDP, layout: str) -> tuple[MDP, BoolArray]:
+    """Return the model as the format can express it, and the states (S,) bool that stand for the end of an episode."""
+    refuse_noise(mdp, layout)
+    closed = close(mdp)
+    merged = merge(closed.mdp)
+    refuse_illegal(merged, layout)
+    return merged, closed.absorbing
+
+
+def _with_end(rows: ObservationRows, states: int, absorbing: BoolArray) -> ObservationRows:
+    """Return the observations with one more, which is made in the absorbing states, the extra one included."""
+    actions = (rows.indptr.size - 1) // states
+    lengths = np.ones((actions, absorbing.size), dtype=np.int64)
+    lengths[:, :states] = np.diff(rows.indptr).reshape(actions, states)
+    lengths[:, absorbing] = 1
+    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    kept = np.repeat(~np.tile(absorbing[:states], actions), np.diff(rows.indptr))
+    ends = np.repeat(np.tile(absorbing, actions), lengths.reshape(-1))
+    observation = np.full(ends.size, rows.n_observations, dtype=np.int32)
+    probability = np.ones(ends.size)
+    observation[~ends] = rows.observation[kept]
+    probability[~ends] = rows.probability[kept]
+    return ObservationRows(indptr, observation, probability, rows.n_observations + 1)
+
+
+def _write(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
+    with replacing(path) as unfinished, unfinished.open("w", encoding="ascii", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def _lines(mdp: MDP, observations: Sequence[str] | None, of_observations: Iterable[str]) -> Iterator[str]:
     states, actions = _names(mdp.state_labels, mdp.n_states), _names(mdp.action_labels, mdp.n_actions)
     yield f"discount: {decimal(mdp.gamma)}"
     yield "values: reward"
-    yield f"states: {mdp.n_states if states[0] == '0' else ' '.join(states)}"
-    yield f"actions: {mdp.n_actions if actions[0] == '0' else ' '.join(actions)}"
+    yield f"states: {_declared(states)}"
+    yield f"actions: {_declared(actions)}"
+    if observations is not None:
+        yield f"observations: {_declared(observations)}"
     yield f"start: {' '.join(map(decimal, mdp.start.tolist()))}"
     pair = mdp.pairs()
     heads = [f"{action} : {state} : " for state in states for action in actions]
     for k, ahead, p in zip(pair.tolist(), mdp.next_state.tolist(), mdp.probability.tolist(), strict=True):
         yield f"T: {heads[k]}{states[ahead]} {decimal(p)}"
+    yield from of_observations
     # One line for a pair whose transitions all pay the same.
+    seen = "" if observations is None else " : *"
     reward = mdp.rows.reward
     first = reward[mdp.indptr[:-1]]
     alike = np.logical_and.reduceat(reward == first[pair], mdp.indptr[:-1])
     for k in np.flatnonzero(alike & (first != 0.0)).tolist():
-        yield f"R: {heads[k]}* {decimal(float(first[k]))}"
+        yield f"R: {heads[k]}*{seen} {decimal(float(first[k]))}"
     chosen = np.flatnonzero(~alike[pair] & (reward != 0.0))
     for k, ahead, r in zip(
         pair[chosen].tolist(), mdp.next_state[chosen].tolist(), reward[chosen].tolist(), strict=True
     ):
-        yield f"R: {heads[k]}{states[ahead]} {decimal(r)}"
+        yield f"R: {heads[k]}{states[ahead]}{seen} {decimal(r)}"
+
+
+def _observation_lines(mdp: MDP, rows: ObservationRows, names: Sequence[str]) -> Iterator[str]:
+    """Say what is seen; once for all actions if it is the same after each of them."""
+    states, actions = _names(mdp.state_labels, mdp.n_states), _names(mdp.action_labels, mdp.n_actions)
+    lengths = np.diff(rows.indptr).reshape(len(actions), len(states))
+    entries = rows.observation.size // len(actions)
+    each = (lengths == lengths[0]).all() and all(
+        (column.reshape(len(actions), entries) == column[:entries]).all()
+        for column in (rows.observation, rows.probability)
+    )
+    row = np.repeat(np.arange(lengths.size), lengths.reshape(-1))
+    if each:
+        actions, row = ["*"], row[:entries]
+    heads = [f"{action} : {state} : " for action in actions for state in states]
+    for k, z, p in zip(row.tolist(), rows.observation.tolist(), rows.probability.tolist(), strict=False):
+        yield f"O: {heads[k]}{names[z]} {decimal(p)}"
+
+
+def _declared(names: Sequence[str]) -> str:
+    return str(len(names)) if names[0] == "0" else " ".join(names)
 
 
 def _names(labels: Sequence[str] | None, size: int) -> list[str]:

@@ -5,7 +5,7 @@ the probability Pr(z | b, a), leads to the belief SE(b, a, z). From one start be
 finitely many steps, and often few, because different histories lead to the same belief.
 """
 
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -120,9 +120,10 @@ def _follow(pomdp: POMDP, lookahead: Lookahead, frontier: FloatArray, register: 
     successor = np.zeros((count, actions, symbols + 1), dtype=np.int64)
     probability = np.zeros((count, actions, symbols + 1))
     ahead = [cast("FloatArray", lookahead.continuation[a::actions].T @ frontier.T).T for a in range(actions)]
+    seen = [pomdp.observation_matrix(a) for a in range(actions)]
     for i, a in np.argwhere(legal).tolist():
         support = np.flatnonzero(ahead[a][i])  # few states: a whole (S, Z) table for each belief would cost far more
-        joint = ahead[a][i, support, np.newaxis] * pomdp.observation[a, support]
+        joint = ahead[a][i, support, np.newaxis] * _rows(seen[a], support)
         probability[i, a, :symbols] = joint.sum(axis=0)
         for z in np.flatnonzero(probability[i, a, :symbols]).tolist():
             belief = np.zeros(pomdp.n_states)
@@ -134,6 +135,15 @@ def _follow(pomdp: POMDP, lookahead: Lookahead, frontier: FloatArray, register: 
     probability[:, :, symbols] = (frontier @ ends) * legal
     reward = frontier @ lookahead.reward.reshape(pomdp.n_states, actions)
     return _Step(successor, probability, reward)
+
+
+def _rows(matrix: Any, states: IndexArray) -> FloatArray:
+    """Return some rows of a sparse matrix as a dense table; SciPy's own indexing would cost more than all the rest."""
+    table = np.zeros((states.size, matrix.shape[1]))
+    for row, s in enumerate(states.tolist()):
+        entries = slice(matrix.indptr[s], matrix.indptr[s + 1])
+        table[row, matrix.indices[entries]] = matrix.data[entries]
+    return table
 
 
 def _legal(pomdp: POMDP, frontier: FloatArray) -> BoolArray:

@@ -1,5 +1,6 @@
 """What a planner returns for a POMDP: bounds on the value at the start, and a policy over beliefs."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,8 +16,8 @@ MATCH = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class BeliefSolution:
-    """The answer of a planner for a POMDP, in the form of a plan over finitely many beliefs.
+class BeliefPlan(ABC):
+    """What every planner for a POMDP returns, whatever form its plan has.
 
     Attributes
     ----------
@@ -26,18 +27,10 @@ class BeliefSolution:
         Whether the two are at most the tolerance apart that was asked for.
     horizon : int or None
         H, the number of steps planned for; None if the plan has no end.
-    beliefs : ndarray (n, S) float64
-        The beliefs that can be reached from the start, which is the first of them.
-    depth : ndarray (n,) int64
-        Least number of steps after which each is reached.
-    values : ndarray (H + 1, n) float64, or (1, n) without a horizon
-        Optimal values: row t holds those of the beliefs after t steps.
-    policies : ndarray (H, n) int64, or (1, n) without a horizon
-        Optimal actions, in the same order; -1 for beliefs at the edge of the plan.
     iterations : int
-        Iterations of the planner over the beliefs.
+        What the method counts; its own documentation says what that is.
     seconds : float
-        Wall-clock time taken.
+        Wall-clock time taken, without what was spent on compiling.
     method : str
         Name of the method.
     """
@@ -46,13 +39,46 @@ class BeliefSolution:
     upper_bound: float
     converged: bool
     horizon: int | None
+    iterations: int
+    seconds: float
+    method: str
+
+    @property
+    def gap(self) -> float:
+        """``upper_bound - lower_bound``, in the unit of the reward."""
+        return self.upper_bound - self.lower_bound
+
+    @abstractmethod
+    def act(self, belief: ArrayLike, steps_left: int | None = None) -> int:
+        """Return the action of the plan in a belief (S,), with so many steps left if the plan has a horizon."""
+
+    @abstractmethod
+    def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
+        """Return what the plan promises in a belief; arguments as in `act`."""
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefSolution(BeliefPlan):
+    """The answer of a planner for a POMDP, in the form of a plan over finitely many beliefs.
+
+    Its attributes are those of `BeliefPlan`, and:
+
+    Attributes
+    ----------
+    beliefs : ndarray (n, S) float64
+        The beliefs that can be reached from the start, which is the first of them.
+    depth : ndarray (n,) int64
+        Least number of steps after which each is reached.
+    values : ndarray (H + 1, n) float64, or (1, n) without a horizon
+        Optimal values: row t holds those of the beliefs after t steps.
+    policies : ndarray (H, n) int64, or (1, n) without a horizon
+        Optimal actions, in the same order; -1 for beliefs at the edge of the plan.
+    """
+
     beliefs: FloatArray = field(repr=False)
     depth: IndexArray = field(repr=False)
     values: FloatArray = field(repr=False)
     policies: IndexArray = field(repr=False)
-    iterations: int
-    seconds: float
-    method: str
 
     def __post_init__(self) -> None:
         for array in (self.beliefs, self.depth, self.values, self.policies):

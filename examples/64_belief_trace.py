@@ -1,0 +1,17 @@
+"""What is believed while the tiger is listened to: one episode of the optimal plan, step by step.
+
+The plan never sees where the tiger is; the belief is all it goes by. Run as ``python examples/64_belief_trace.py
+[figure.png]``.
+"""
+
+import sys
+
+import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite import plotting
+from rlsuite.planning import simulate_beliefs
+
+tiger = rl.POMDP.from_env("rlsuite/Tiger-v0", gamma=0.95)
+plan = rl.solve(tiger, "incremental_pruning")
+lived = simulate_beliefs(tiger, plan, steps=40, seed=5, keep_beliefs=True)
+plotting.save(plotting.belief_trace(tiger, lived), (sys.argv[1:] or ["64_belief_trace.png"])[0])

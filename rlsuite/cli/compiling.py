@@ -1,0 +1,40 @@
+"""A word on the terminal when numba begins to compile: the first run of a command waits for it, later ones do not."""
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import numba.core.event
+from tqdm import tqdm
+
+_events: Any = numba.core.event  # carries no types
+
+
+class _Told(numba.core.event.Listener):
+    """Says it once."""
+
+    def __init__(self) -> None:
+        self.told = False
+
+    def on_start(self, event: Any) -> None:
+        if not self.told:
+            self.told = True
+            tqdm.write("compiling, once; later runs find it in numba's cache", file=sys.stderr)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing to say."""
+
+
+@contextmanager
+def saying_so() -> Generator[None]:
+    """Say so on stderr, if it is a terminal, when something is compiled in the body."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    listener = _Told()
+    _events.register("numba:compile", listener)
+    try:
+        yield
+    finally:
+        _events.unregister("numba:compile", listener)

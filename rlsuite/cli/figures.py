@@ -1,0 +1,118 @@
+"""What ``rlsuite solve --plot`` draws: found out before solving, so that nobody waits for what cannot be drawn."""
+
+import argparse
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rlsuite.cli.options import parameters
+from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable
+from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
+
+if TYPE_CHECKING:
+    import gymnasium
+    from matplotlib.axes import Axes
+
+    from rlsuite.models import MDP, POMDP
+    from rlsuite.rendering import GridLayout
+
+    Draw = Callable[[Any], Axes]
+
+ON_GRID, ELSEWHERE = "value_map", "state_values"
+"""Figures of an MDP that --plot draws unless --figure names another one."""
+
+ANY_PLAN = "gap"
+"""That of a POMDP for whatever a method finds; all others draw alpha vectors."""
+
+
+def drawer(
+    chosen: argparse.Namespace,
+    env: "gymnasium.Env[Any, Any] | None",
+    layout: "GridLayout | None",
+    model: "MDP | POMDP",
+    method: str,
+) -> "Draw | None":
+    """Return how --plot draws what will be found, None if nothing is to be drawn.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such figure, or a flag is not about it.
+    UnsuitableEnvironment
+        If it needs what the environment or the method does not have.
+    FileError
+        If the file cannot be written.
+    """
+    from rlsuite.models import POMDP
+
+    if not chosen.plot:
+        for flag in ("figure", "against"):
+            if getattr(chosen, flag):
+                raise ParameterError(f"--{flag} is about the figure of --plot: give its file name too")
+        return None
+    check_writable(Path(chosen.plot), "--plot", FIGURE_SUFFIXES)
+    if isinstance(model, POMDP):
+        return _of_plan(chosen, model, method)
+    return _of_values(chosen, env, layout)
+
+
+def _of_values(
+    chosen: argparse.Namespace, env: "gymnasium.Env[Any, Any] | None", layout: "GridLayout | None"
+) -> "Draw":
+    from rlsuite.plotting import solution_figures
+
+    name = (chosen.figure or (ELSEWHERE if layout is None else ON_GRID)).replace("-", "_")
+    if name not in solution_figures():
+        raise ParameterError(unknown("figure", name, solution_figures()))
+    figure = solution_figures()[name]
+    if figure.on_grid and layout is None:
+        raise UnsuitableEnvironment(
+            f"{chosen.environment} does not say where its states lie on a grid, and {name} draws them there"
+        )
+    given = _given(chosen, name, figure.draw)
+    first = (env,) if figure.on_grid else ()
+    return lambda solution: figure.draw(*first, solution, **given)
+
+
+def _of_plan(chosen: argparse.Namespace, pomdp: "POMDP", method: str) -> "Draw":
+    from rlsuite.planning import methods
+    from rlsuite.plotting.discovery import plan_figures
+
+    known, function = plan_figures(), methods(pomdp).get(method)
+    vectors = function is None or _finds_vectors(function)  # that there is no such method, solving will say
+    fitting = [name for name, figure in known.items() if vectors and figure.n_states == pomdp.n_states]
+    name = chosen.figure.replace("-", "_") if chosen.figure else next(iter(fitting), ANY_PLAN)
+    if name not in known:
+        raise ParameterError(unknown("figure", name, known))
+    figure = known[name]
+    if figure.n_states not in (None, pomdp.n_states):
+        raise UnsuitableEnvironment(
+            f"{chosen.environment} has {pomdp.n_states} hidden states, and {name} draws beliefs over {figure.n_states}"
+        )
+    if name != ANY_PLAN and not vectors:
+        able = [one for one, other in methods(pomdp).items() if _finds_vectors(other)]
+        raise UnsuitableEnvironment(
+            f"{name} draws alpha vectors, and {method} finds none; these methods do: {', '.join(able)}"
+        )
+    given = _given(chosen, name, figure.draw)
+    return lambda plan: figure.draw(plan, **given)
+
+
+def _finds_vectors(method: Callable[..., Any]) -> bool:
+    """Whether a method may find alpha vectors, by what it says that it returns."""
+    from rlsuite.planning import AlphaVectorSolution, BeliefPlan
+
+    returned = inspect.signature(method).return_annotation
+    other = isinstance(returned, type) and issubclass(returned, BeliefPlan)
+    return not other or issubclass(returned, AlphaVectorSolution)
+
+
+def _given(chosen: argparse.Namespace, name: str, draw: Callable[..., Any]) -> dict[str, Any]:
+    """Keywords of a figure."""
+    given = {"against": chosen.against} if chosen.against else {}
+    for flag in given.keys() - parameters(draw):
+        raise ParameterError(f"--{flag} is not about {name}")
+    if "tol" in parameters(draw):
+        given["tol"] = chosen.tol
+    return given

@@ -1,0 +1,147 @@
+"""``rlsuite filter MODEL Z...``: what observations say of hidden states, of a hidden Markov model or of a POMDP."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rlsuite.cli.options import add_json_flag, keywords
+from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, columns, note, number, print_json, table
+from rlsuite.errors import ParameterError
+
+if TYPE_CHECKING:
+    from rlsuite.cli.steps import Steps
+    from rlsuite.cli.trails import Trail
+    from rlsuite.inference import HMM
+    from rlsuite.models import POMDP
+
+
+def add(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "filter",
+        help="compute what observations say of hidden states",
+        description="Compute the probabilities of the hidden states after each observation, and the likelihood of all "
+        "of them. In a hidden Markov model the first observation is made in the first state; in a POMDP an action "
+        "goes before each observation, and actions and observations take turns.",
+        epilog="Actions and observations are names of the model, or numbers from 0; ? is an observation that is "
+        "missing. Where observations are vectors, commas stand between the numbers of one, and in lists semicolons "
+        "between two of them.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "model", metavar="MODEL", help="a .pomdp file, a .npz file, or an environment whose states are hidden"
+    )
+    parser.add_argument("words", nargs="*", metavar="Z", help="the observations, or actions and observations in turns")
+    parser.add_argument("--observations", metavar="Z,...", help="the observations, as a list")
+    parser.add_argument("--actions", metavar="A,...", help="the actions, as a list; then Z... are observations only")
+    parser.add_argument("--file", metavar="FILE", help="a text file with a step in each line, or a table in CSV")
+    parser.add_argument(
+        "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
+    )
+    parser.add_argument(
+        "--smooth", action="store_true", help="what all observations say of each time, not only those until then"
+    )
+    parser.add_argument("--decode", action="store_true", help="also the most probable path of hidden states")
+    parser.add_argument(
+        "--plot", metavar="FILE.png", help="draw the states of a hidden Markov model over time (.png, .svg, .pdf)"
+    )
+    add_json_flag(parser)
+    parser.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Filter."""
+    from rlsuite.cli.compiling import saying_so
+    from rlsuite.cli.opening import open_model
+    from rlsuite.cli.trails import trail
+    from rlsuite.inference import HMM
+    from rlsuite.models import MDP
+
+    model = open_model(chosen.model, keywords("--env", chosen.env)).model
+    if isinstance(model, MDP):
+        raise ParameterError(f"the states of {chosen.model} are not hidden: there is nothing to filter")
+    if chosen.plot:
+        check_writable(Path(chosen.plot), "--plot", FIGURE_SUFFIXES)
+        if not isinstance(model, HMM):
+            raise ParameterError(f"--plot draws hidden Markov models, and {chosen.model} is a POMDP")
+    steps = _steps_of_hmm(chosen, model) if isinstance(model, HMM) else _steps_of_pomdp(chosen, model)
+    with saying_so():
+        found = trail(model, steps, smooth=chosen.smooth, decode=chosen.decode)
+    if chosen.plot and isinstance(model, HMM):
+        from rlsuite.plotting import save, state_posteriors
+
+        save(state_posteriors(model, found.given["observations"]), chosen.plot)
+    _report(chosen, found)
+    return 0
+
+
+def _steps_of_hmm(chosen: argparse.Namespace, model: "HMM") -> "Steps":
+    from rlsuite.cli.steps import Steps, read, split
+
+    width = model.emission.width
+    if chosen.actions is not None:
+        raise ParameterError(f"--actions is about POMDPs, and {chosen.model} is a hidden Markov model")
+    if chosen.file is not None:
+        _alone(chosen)
+        return read(chosen.file, width, with_actions=False)
+    listed = split(chosen.observations or "", ";" if width > 1 else ",")
+    words = _either(chosen.words, listed)
+    return Steps([], [split(word) if width > 1 else [word] for word in words])
+
+
+def _steps_of_pomdp(chosen: argparse.Namespace, model: "POMDP") -> "Steps":
+    from rlsuite.cli.steps import Steps, pairs, read, split
+
+    if chosen.file is not None:
+        _alone(chosen)
+        return read(chosen.file, 1, with_actions=True)
+    listed = split(chosen.observations or "")
+    if chosen.actions is None:
+        if listed:
+            raise ParameterError("--observations needs --actions: in a POMDP an action goes before each observation")
+        return pairs(_either(chosen.words, []), "")
+    actions, observations = split(chosen.actions), _either(chosen.words, listed)
+    if len(actions) != len(observations):
+        raise ParameterError(
+            f"there are {len(actions)} actions and {len(observations)} observations; an action goes before each one"
+        )
+    return Steps(actions, [[word] for word in observations])
+
+
+def _alone(chosen: argparse.Namespace) -> None:
+    """Raise if there is another source besides the file."""
+    for name, given in (("Z...", chosen.words), ("--observations", chosen.observations), ("--actions", chosen.actions)):
+        if given:
+            raise ParameterError(f"{name} and --file both say what was seen: leave one of them out")
+
+
+def _either(words: list[str], listed: list[str]) -> list[str]:
+    """The observations, from the one place where they are."""
+    if words and listed:
+        raise ParameterError("Z... and --observations both say what was seen: leave one of them out")
+    if not words and not listed:
+        raise ParameterError("there are no observations: give them after the model, with --observations or with --file")
+    return words or listed
+
+
+def _report(chosen: argparse.Namespace, found: "Trail") -> None:
+    if chosen.json:
+        written = {"plot": chosen.plot} if chosen.plot else {}
+        print_json({"model": chosen.model, **found.facts(), **written})
+        return
+    print(f"{chosen.model}, {'smoothed' if chosen.smooth else 'filtered'}")
+    print(table(["t", *found.heads()], _rows(found), len(found.beliefs)))
+    summary = [("log-likelihood", f"{number(found.log_likelihood)} nats")]
+    if found.path is not None:
+        summary.append(("log-probability of the path", f"{number(found.path_log_probability)} nats"))
+    print(columns(summary))
+    if chosen.plot:
+        print(f"  written: {chosen.plot}")
+    if not (chosen.smooth or chosen.decode):
+        note("next: the same with --smooth, or --decode")
+
+
+def _rows(found: "Trail") -> Iterator[list[str]]:
+    for t in range(len(found.beliefs)):
+        yield [str(t), *found.row(t)]

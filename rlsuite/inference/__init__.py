@@ -1,0 +1,78 @@
+"""Hidden states: what observations say of them."""
+
+from rlsuite.inference.baum_welch import Prior, fit
+from rlsuite.inference.checkpoints import Block, smooth_in_blocks
+from rlsuite.inference.counting import from_states
+from rlsuite.inference.counts import Counts, expected_counts
+from rlsuite.inference.decoding import decode, path_log_probability
+from rlsuite.inference.emissions import (
+    Categorical,
+    Emission,
+    Gaussian,
+    LogDensity,
+    Mixture,
+    MixturePrior,
+    MultivariateGaussian,
+    Poisson,
+    Product,
+    PseudoObservations,
+    gaussian_mixture,
+)
+from rlsuite.inference.episodes import Episode
+from rlsuite.inference.families import random_hmm
+from rlsuite.inference.fitted import FittedHMM
+from rlsuite.inference.forward_backward import Scaled, backward, filter, forward, log_likelihoods
+from rlsuite.inference.hmm import HMM
+from rlsuite.inference.input_output import LearnedPOMDP, learn_pomdp
+from rlsuite.inference.known_actions import decode_episode, score_episodes, smooth_episode
+from rlsuite.inference.learning import Learning
+from rlsuite.inference.online import OnlineFilter
+from rlsuite.inference.particle_filter import ParticleFilter
+from rlsuite.inference.prediction import predict_ahead, smooth_with_lag
+from rlsuite.inference.selection import Selection, choose_n_states
+from rlsuite.inference.smoothing import smooth
+
+__all__ = [
+    "HMM",
+    "Block",
+    "Categorical",
+    "Counts",
+    "Emission",
+    "Episode",
+    "FittedHMM",
+    "Gaussian",
+    "LearnedPOMDP",
+    "Learning",
+    "LogDensity",
+    "Mixture",
+    "MixturePrior",
+    "MultivariateGaussian",
+    "OnlineFilter",
+    "ParticleFilter",
+    "Poisson",
+    "Prior",
+    "Product",
+    "PseudoObservations",
+    "Scaled",
+    "Selection",
+    "backward",
+    "choose_n_states",
+    "decode",
+    "decode_episode",
+    "expected_counts",
+    "filter",
+    "fit",
+    "forward",
+    "from_states",
+    "gaussian_mixture",
+    "learn_pomdp",
+    "log_likelihoods",
+    "path_log_probability",
+    "predict_ahead",
+    "random_hmm",
+    "score_episodes",
+    "smooth",
+    "smooth_episode",
+    "smooth_in_blocks",
+    "smooth_with_lag",
+]

@@ -1,0 +1,214 @@
+"""Expectation maximisation (Dempster, Laird & Rubin 1977), with a check of every step.
+
+One iteration computes what the hidden states would have been counted as, given the observations (E-step), and then
+takes the parameters for which these counts are most probable (M-step). No iteration lowers the likelihood - or, with a
+prior, the likelihood times the density of the prior - and each one here is held to that.
+"""
+
+import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from rlsuite.checks import finite_number, whole_number
+from rlsuite.clock import Clock
+from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
+from rlsuite.models.aliases import FloatArray
+
+Model = TypeVar("Model")
+Counts = TypeVar("Counts")
+
+
+class Problem(Protocol[Model, Counts]):
+    """What expectation maximisation needs to know; M are the parameters, C the expected counts."""
+
+    @property
+    def size(self) -> int:
+        """Number of observations, the unit of the tolerance."""
+        ...
+
+    def expect(self, model: Model) -> tuple[float, Counts]:
+        """E-step: the log-likelihood of the data in nats, and the expected counts."""
+        ...
+
+    def maximise(self, model: Model, counts: Counts) -> Model:
+        """M-step: the parameters that are most probable given the counts; `model` where the counts say nothing."""
+        ...
+
+    def log_likelihood(self, model: Model) -> float:
+        """Log-likelihood of the data in nats, minus infinity if they are impossible."""
+        ...
+
+    def log_prior(self, model: Model) -> float:
+        """Logarithm of the prior's density in nats, up to a constant; 0 without a prior."""
+        ...
+
+    def held_out(self, model: Model) -> float:
+        """Log-likelihood in nats of data that are not learned from; NaN if there are none."""
+        ...
+
+    def why_impossible(self, model: Model) -> str:
+        """A sentence that says which observation the model cannot explain."""
+        ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a climb ends.
+
+    Attributes
+    ----------
+    tol : float
+        It has converged when an iteration gains at most `tol` nats for each observation.
+    max_iterations : int
+        Most iterations from one start.
+    """
+
+    tol: float
+    max_iterations: int
+
+    def __post_init__(self) -> None:
+        if finite_number("tol", self.tol) < 0.0:
+            raise ParameterError(f"tol={self.tol:g} is negative")
+        whole_number("max_iterations", self.max_iterations)
+
+
+@dataclass(frozen=True, eq=False)
+class Ascent(Generic[Model]):
+    """What a climb found.
+
+    Attributes
+    ----------
+    model
+        The best parameters.
+    log_likelihoods, log_posteriors : ndarray (n + 1,) float64
+        Log-likelihood after 0..n iterations, in nats; and the same plus the logarithm of the prior's density.
+    held_out : ndarray (n + 1,) float64
+        Log-likelihood of data that were not learned from, in nats; NaN if there are none.
+    converged : bool
+        Whether the last gain was within the tolerance.
+    stopped : str
+        Why the climb ended before it converged; empty if it did.
+    """
+
+    model: Model
+    log_likelihoods: FloatArray
+    log_posteriors: FloatArray
+    held_out: FloatArray
+    converged: bool
+    stopped: str
+
+
+def ascend(
+    problem: Problem[Model, Counts], model: Model, limits: Limits, clock: Clock, name: str = ""
+) -> Ascent[Model]:
+    """Climb from one start.
+
+    Raises
+    ------
+    ModelError
+        If the data are impossible under the first model.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If an M-step made things worse by more than rounding explains, which only an emission of the user's own can do;
+        the climb then ends with the parameters before it.
+    """
+    score, counts = problem.expect(model)
+    if score == -math.inf:
+        raise ModelError(problem.why_impossible(model))
+    rounds = [(score, score + problem.log_prior(model), problem.held_out(model))]
+    while True:
+        before = rounds[-1][1]
+        last = len(rounds) == limits.max_iterations
+        proposed = problem.maximise(model, counts)
+        if last:
+            score = problem.log_likelihood(proposed)
+        else:
+            score, counts = problem.expect(proposed)
+        posterior = score + problem.log_prior(proposed)
+        gain = posterior - before
+        if not gain >= -_rounding(problem.size, posterior):  # not <, so that NaN counts as a fall
+            reason = (
+                f"the log-likelihood fell from {before:.10g} to {posterior:.10g} nats in iteration "
+                f"{len(rounds)}: the M-step does not maximise"
+            )
+            warnings.warn(f"{reason}; the parameters before it are kept", ConvergenceWarning, stacklevel=4)
+            return _ascent(model, rounds, False, reason)
+        if gain >= 0.0:
+            model = proposed
+            rounds.append((score, posterior, problem.held_out(model)))
+        clock.tick(f"{name}log-likelihood {rounds[-1][0]:.6g}, gain {max(gain, 0.0):.3g}")
+        if gain <= limits.tol * problem.size:
+            return _ascent(model, rounds, True, "")
+        if last:
+            return _ascent(model, rounds, False, f"max_iterations={limits.max_iterations} reached")
+        if clock.hurries:
+            return _ascent(model, rounds, False, clock.reason)
+
+
+def best_ascent(
+    problem: Problem[Model, Counts], starts: Iterable[Model], limits: Limits, clock: Clock
+) -> tuple[Ascent[Model], FloatArray]:
+    """Climb from each start, and return the highest climb and what each reached.
+
+    Returns
+    -------
+    Ascent
+        The one whose end is most probable; the first of equals.
+    ndarray (n,) float64
+        Log-likelihood plus logarithm of the prior's density that each start reached, in nats; minus infinity for a
+        start under which the data are impossible. Shorter than the number of starts if there was no time for all.
+
+    Raises
+    ------
+    ModelError
+        If the data are impossible under every start.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the best climb did not converge, unless ``tol=0`` asks for so many iterations.
+    """
+    best: Ascent[Model] | None = None
+    reached: list[float] = []
+    refused: ModelError | None = None
+    for number, start in enumerate(starts):
+        if number and clock.hurries:
+            break
+        try:
+            found = ascend(problem, start, limits, clock, f"start {number + 1}, " if number else "")
+        except ModelError as cause:
+            refused = refused or cause
+            reached.append(-math.inf)
+            continue
+        reached.append(float(found.log_posteriors[-1]))
+        if best is None or found.log_posteriors[-1] > best.log_posteriors[-1]:
+            best = found
+    if best is None:
+        assert refused is not None
+        raise refused
+    if not best.converged and limits.tol > 0.0 and not best.stopped.startswith("the log-likelihood fell"):
+        gain = best.log_posteriors[-1] - best.log_posteriors[-2] if len(best.log_posteriors) > 1 else math.inf
+        warnings.warn(
+            f"learning did not converge: {best.stopped}; the last iteration gained {gain:.3g} nats, and "
+            f"tol={limits.tol:g} for each of {problem.size} observations asks for at most "
+            f"{limits.tol * problem.size:.3g}",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return best, np.array(reached)
+
+
+def _ascent(model: Model, rounds: list[tuple[float, float, float]], converged: bool, stopped: str) -> Ascent[Model]:
+    table = np.array(rounds)
+    return Ascent(model, table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy(), converged, stopped)
+
+
+def _rounding(size: int, score: float) -> float:
+    """Return what a sum of `size` logarithms, `score` in all, can be off by."""
+    return 1e-12 * (size + abs(score)) if math.isfinite(score) else 0.0

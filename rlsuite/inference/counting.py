@@ -1,0 +1,133 @@
+"""Learning where the hidden states were observed: counting (lecture notes, section 9.3; R89 eqs. 40, with counts).
+
+a_ij = (#(i -> j) + c) / (#(i -> any) + c K), and b_k(z) = (#(z in k) + c) / (#(any in k) + c M) for M symbols. Without
+pseudo-counts, c = 0, these are relative frequencies, the maximum of the likelihood; for a state that was not visited
+they would be 0 / 0. With them they are the means of the posteriors under Dirichlet(c, ..., c) priors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.checks import whole_number
+from rlsuite.errors import ModelError
+from rlsuite.inference import dirichlet
+from rlsuite.inference.baum_welch import Prior
+from rlsuite.inference.emissions.base import Emission
+from rlsuite.inference.emissions.categorical import Categorical
+from rlsuite.inference.emissions.observed import whole_numbers
+from rlsuite.inference.families import emission_of, end_to_end
+from rlsuite.inference.hmm import HMM
+from rlsuite.inference.known_states import labelled
+from rlsuite.inference.sequences import Observations, sequences
+from rlsuite.models import validation
+from rlsuite.models.aliases import FloatArray, IndexArray
+
+
+def from_states(
+    z: Observations,
+    states: Observations,
+    lengths: ArrayLike | None = None,
+    *,
+    n_states: int | None = None,
+    n_symbols: int | None = None,
+    emission: str | Emission | Callable[[int, np.random.Generator], Emission] = "categorical",
+    prior: float | Prior = 0.0,
+    state_labels: Sequence[str] | None = None,
+) -> HMM:
+    """Learn a model from observations and the hidden states that made them, by counting.
+
+    Parameters
+    ----------
+    z, lengths
+        Observations, as everywhere in `rlsuite.inference`; missing ones count for nothing.
+    states : array_like (T,) of int, or list of arrays
+        The hidden states, all of them; `HMM.fit` takes some. In the same form as `z`.
+    n_states, n_symbols : int, optional
+        K and M; by default what occurs.
+    emission : str, Emission or callable
+        As in `random_hmm`; or an emission, whose distribution is kept where a state was not visited.
+    prior : float or Prior
+        Pseudo-counts c, 0 for none.
+    state_labels : sequence of str, optional
+        K distinct names.
+
+    Returns
+    -------
+    HMM
+        The model.
+
+    Raises
+    ------
+    ModelError
+        If a state is missing; or if there is no prior, and a state does not occur or is never left.
+    ParameterError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> weather = from_states([0, 0, 1, 1, 0], states=[0, 0, 1, 1, 1], prior=1, n_symbols=2)
+    >>> weather.transition.round(3).tolist(), weather.emission.table.round(3).tolist()
+    ([[0.5, 0.5], [0.25, 0.75]], [[0.75, 0.25], [0.4, 0.6]])
+    """
+    all_states = whole_numbers(end_to_end(states, True), "states", None)
+    number = int(all_states.max(initial=0)) + 1 if n_states is None else whole_number("n_states", n_states)
+    family = emission
+    if emission == "categorical":
+        most = None if n_symbols is None else whole_number("n_symbols", n_symbols)
+        symbols = whole_numbers(end_to_end(z, True), "symbols", most)
+        size = most or int(symbols.max(initial=0)) + 1
+        family = Categorical(np.full((number, size), 1.0 / size))
+    if not isinstance(family, Emission):
+        family = emission_of(family, z, number, np.random.default_rng(0))
+    if family.n_states != number:
+        raise ModelError(f"the emission has {family.n_states} states, but there are {number}")
+    data = sequences(family, z, lengths)
+    state = labelled(states, data, number).complete("where only some states are known, use HMM.fit(states=...)")
+    parts = prior if isinstance(prior, Prior) else Prior(prior, prior, prior or None)
+    start, transition = _counts(state, data.pieces, number)
+    even = np.full((number, number), 1.0 / number)
+    visits = np.bincount(state, minlength=number)
+    _told("never occurs", visits + _pseudo("prior.start", parts.start, even[0]), visits)
+    rows = transition + _pseudo("prior.transition", parts.transition, even)
+    _told("is never left", rows.sum(axis=1), visits)
+    weights = np.zeros((len(state), number))
+    weights[np.arange(len(state)), state] = 1.0
+    values, row = family.distinct(data.z)
+    gathered = weights
+    if len(values) < len(state):
+        gathered = np.zeros((len(values), number))
+        np.add.at(gathered, row, weights)
+    return HMM(
+        dirichlet.most_probable(start, _pseudo("prior.start", parts.start, even[0]), even[0]),
+        dirichlet.most_probable(rows, np.zeros(rows.shape), even),
+        family.fit_weighted(values, gathered, family.resolve_prior(parts.emission, data.z)),
+        validation.labels("state_labels", state_labels, number),
+    )
+
+
+def _counts(state: IndexArray, pieces: IndexArray, n_states: int) -> tuple[FloatArray, FloatArray]:
+    """Return how often each state was first (K,), and how often each transition occurred (K, K)."""
+    start = np.bincount(state[pieces[:, 0]], minlength=n_states).astype(np.float64)
+    follows = np.ones(len(state), dtype=np.bool_)
+    follows[pieces[:, 0]] = False
+    ahead = np.flatnonzero(follows)
+    pairs = np.bincount(state[ahead - 1] * n_states + state[ahead], minlength=n_states * n_states)
+    return start, pairs.reshape(n_states, n_states).astype(np.float64)
+
+
+def _pseudo(name: str, prior: dirichlet.PseudoCounts, rows: FloatArray) -> FloatArray:
+    return dirichlet.pseudo_counts(name, prior, rows)
+
+
+def _told(what: str, total: FloatArray, visits: IndexArray) -> None:
+    untold = total <= 0.0
+    if untold.any():
+        k = int(np.argmax(untold))
+        raise ModelError(
+            f"state {k} {what} in the data ({visits[k]} visits), so nothing is known of it: pass prior > 0, or "
+            "learn with HMM.fit(states=...), which leaves what is not visited as it is"
+        )

@@ -1,0 +1,243 @@
+"""The E-step of Baum-Welch: expected counts of what cannot be seen (R89 eqs. 37-38)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.inference.exact import exact_pairs, exact_posterior
+from rlsuite.inference.forward_backward import joined
+from rlsuite.inference.request import Request
+from rlsuite.inference.sequences import Observations, Sequences, sequences
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.threads import at_the_same_time
+
+if TYPE_CHECKING:
+    from rlsuite.inference.hmm import HMM
+
+
+class Counts(NamedTuple):
+    """Expected counts, given the observations and a model."""
+
+    start: FloatArray
+    """(K,) float64: sum over the sequences of Pr[x_0 = k | z]"""
+    transition: Any
+    """(K, K) float64: sum over sequences and times of Pr[x_t = i, x_{t+1} = j | z]; sparse if that of the model is"""
+    weight: FloatArray
+    """(R, K) float64: expected visits to k with observation r, where `Emission.distinct` says which these are; if all
+    are taken for different, these are the posteriors Pr[x_t = k | z], R = T"""
+    log_likelihood: float
+    """nats, of all sequences"""
+
+
+def expected_counts(
+    model: HMM, z: Observations | Sequences, lengths: ArrayLike | None = None, *, checkpointed: bool = False
+) -> Counts:
+    """Return how often each state and each transition is expected to have occurred.
+
+    Parameters
+    ----------
+    model : HMM
+        The model.
+    z, lengths
+        Observations, as everywhere in `rlsuite.inference`.
+    checkpointed : bool
+        Keep O(sqrt(T) K) numbers in memory instead of T K, apart from the result, and sweep once more.
+
+    Returns
+    -------
+    Counts
+        The expected counts.
+
+    Raises
+    ------
+    ModelError
+        If the observations are malformed or impossible; the message says at which t.
+
+    Examples
+    --------
+    >>> from rlsuite.inference import HMM, expected_counts
+    >>> health = HMM([0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]], [[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
+    >>> counts = expected_counts(health, [0, 1, 2])
+    >>> counts.start.round(4).tolist()
+    [0.8765, 0.1235]
+    >>> (counts.transition / counts.transition.sum(axis=1, keepdims=True)).round(4).tolist()
+    [[0.5024, 0.4976], [0.1634, 0.8366]]
+    """
+    request = Request(model, sequences(model.emission, cast("Any", z), lengths))
+    if checkpointed:
+        from rlsuite.inference.checkpoints import count_by_checkpoints
+
+        return count_by_checkpoints(request)
+    kept = request.prepared.empty(request.length) if request.keeps_posteriors else None
+    cut = request.cut
+    tasks = [
+        partial(_count_batches, request, batches, numbers, kept)
+        for batches, numbers in zip(cut.batches, cut.numbers, strict=True)
+    ]
+    parts = at_the_same_time(tasks, request.worth_threads)
+    parts += [_count_halves(request, number, kept) for number in cut.halved]
+    return gathered(request, parts, kept)
+
+
+class Part:
+    """The counts of one task.
+
+    Attributes
+    ----------
+    keeps : bool
+        Whether posteriors are kept for each observation, because all of these are different.
+    pairs : tuple of ndarray
+        Expected pairs, not yet multiplied by the matrix, from passes forwards and backwards.
+    weight : ndarray (R, Kp), or (1, Kp) if posteriors are kept
+        Expected visits with each different observation, or with any.
+    start : ndarray (1, Kp)
+        Posteriors of x_0.
+    extra : ndarray
+        Expected pairs that were found in logarithms.
+    log_likelihood : float
+        Nats, without what the likelihoods leave out.
+    """
+
+    def __init__(self, request: Request) -> None:
+        prepared = request.prepared
+        rows = len(request.data.likelihoods.table)
+        self.request = request
+        self.keeps = request.keeps_posteriors
+        shape = (1, request.model.n_transitions) if prepared.is_sparse else (prepared.height, prepared.width)
+        self.pairs = (np.zeros(shape), np.zeros(shape))
+        self.weight = np.zeros((1 if self.keeps else rows, prepared.width))
+        self.start = np.zeros((1, prepared.width))
+        self.extra = np.zeros(request.model.n_transitions) if prepared.is_sparse else np.zeros((prepared.n_states,) * 2)
+        self.log_likelihood = 0.0
+
+    def counts(self, backwards: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return what `passes.posteriors` adds to; a pass that ends at the last observation has no start to count."""
+        first = self.start if backwards else np.zeros_like(self.start)
+        return self.pairs[backwards], self.weight, first
+
+    def add(self, other: Part) -> None:
+        """Add the counts of another part."""
+        for mine, theirs in zip(
+            (*self.pairs, self.weight, self.start, self.extra),
+            (*other.pairs, other.weight, other.start, other.extra),
+            strict=True,
+        ):
+            mine += theirs
+        self.log_likelihood += other.log_likelihood
+
+    def add_exactly(self, number: int, kept: FloatArray | None) -> None:
+        """Add the counts of one sequence, found in logarithms."""
+        request, states = self.request, self.request.model.n_states
+        found, posterior = exact_posterior(request, number)
+        begin, end = request.data.pieces[number]
+        self.start[0, :states] += posterior[0]
+        self.log_likelihood += found.log_likelihood
+        if self.keeps and kept is not None:
+            kept[begin:end, :states] = posterior
+        else:
+            np.add.at(self.weight[:, :states], request.row[begin:end], posterior)
+        pairs = exact_pairs(request, number, found)
+        if request.prepared.is_sparse:
+            self.extra += pairs
+        else:
+            self.extra[request.model.sparse_transition.tocoo().coords] += pairs
+
+
+def _count_batches(
+    request: Request, batches: list[IndexArray], numbers: list[IndexArray], kept: FloatArray | None
+) -> Part:
+    part = Part(request)
+    for batch, which in zip(batches, numbers, strict=True):
+        base = 0 if kept is not None else int(batch[0, 0])
+        rows = request.room(batch) if kept is None else kept
+        swept = request.sweep(batch, kept=rows, base=base)
+        fine = swept.failed < 0
+        if fine.any() and not request.posteriors(batch[fine], rows, base, keep=part.keeps, counts=part.counts(True)):
+            # it broke off in the middle of a sequence, of which some is counted already: all anew, and exactly
+            part = Part(request)
+            for number in np.concatenate(numbers):
+                part.add_exactly(int(number), kept)
+            return part
+        part.log_likelihood += float(swept.log_likelihood[fine].sum())
+        for number in which[~fine]:
+            part.add_exactly(int(number), kept)
+    return part
+
+
+def _count_halves(request: Request, number: int, kept: FloatArray | None) -> Part:
+    """Sweep from both ends of a sequence to its middle, and through each other's half, on two threads."""
+    halves = request.halves(number)
+    rooms = [request.room(half) if kept is None else kept for half in halves]
+    bases = [int(half[0, 0]) if kept is None else 0 for half in halves]
+    swept = at_the_same_time(
+        [
+            partial(request.sweep, half, backwards=bool(backwards), kept=room, base=base)
+            for backwards, (half, room, base) in enumerate(zip(halves, rooms, bases, strict=True))
+        ],
+        request.worth_threads,
+    )
+    middle = int(halves[0][0, 1])
+    f, w = rooms[0][[middle - 1 - bases[0]]], rooms[1][[middle - bases[1]]]
+    mine = [Part(request), Part(request)]
+    mine[0].log_likelihood = joined(request, swept[0], swept[1], f[0], w[0])
+    fine = mine[0].log_likelihood > -np.inf
+    if fine:
+        fine = all(
+            at_the_same_time(
+                [
+                    partial(
+                        request.posteriors,
+                        half,
+                        room,
+                        base,
+                        backwards=not second,
+                        initial=meets,
+                        keep=mine[0].keeps,
+                        count_first_pair=not second,
+                        counts=part.counts(not second),
+                    )
+                    for second, (half, room, base, meets, part) in enumerate(
+                        zip(halves, rooms, bases, (w, f), mine, strict=True)
+                    )
+                ],
+                request.worth_threads,
+            )
+        )
+    if fine:
+        mine[0].add(mine[1])
+        return mine[0]
+    # a pass from the beginning knows which states can be reached at all, and may come through
+    return _count_batches(request, [request.data.pieces[[number]]], [np.array([number])], kept)
+
+
+def gathered(request: Request, parts: list[Part], kept: FloatArray | None) -> Counts:
+    """Return the sum of all parts."""
+    total = parts[0]
+    for part in parts[1:]:
+        total.add(part)
+    prepared, states = request.prepared, request.model.n_states
+    ahead, back = total.pairs
+    if prepared.is_sparse:
+        from scipy.sparse import csr_array
+
+        csr = request.model.sparse_transition
+        pairs = back[0].copy()
+        pairs[prepared.by_column] += ahead[0]
+        transition: Any = csr_array((pairs * csr.data + total.extra, csr.indices, csr.indptr), shape=csr.shape)
+        if isinstance(request.model.transition, np.ndarray):
+            transition = transition.toarray()
+    else:
+        pairs = back[:states, :states] + ahead[:states, :states].T
+        dense = request.model.dense_transition
+        transition = pairs * dense + total.extra
+        if not isinstance(request.model.transition, np.ndarray):
+            from scipy.sparse import csr_array
+
+            transition = csr_array(transition)
+    weight = prepared.narrow(total.weight if kept is None else kept)
+    log_likelihood = total.log_likelihood + float(request.data.shifts.sum())
+    return Counts(total.start[0, :states].copy(), transition, weight, log_likelihood)

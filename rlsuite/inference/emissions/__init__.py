@@ -1,0 +1,26 @@
+"""What is seen of a hidden state: one class for each family of distributions."""
+
+from rlsuite.inference.emissions.base import Emission, Likelihoods
+from rlsuite.inference.emissions.categorical import Categorical
+from rlsuite.inference.emissions.gaussian import Gaussian
+from rlsuite.inference.emissions.log_density import LogDensity
+from rlsuite.inference.emissions.mixture import Mixture, MixturePrior, gaussian_mixture
+from rlsuite.inference.emissions.multivariate_gaussian import MultivariateGaussian
+from rlsuite.inference.emissions.poisson import Poisson
+from rlsuite.inference.emissions.product import Product
+from rlsuite.inference.emissions.pseudo import PseudoObservations
+
+__all__ = [
+    "Categorical",
+    "Emission",
+    "Gaussian",
+    "Likelihoods",
+    "LogDensity",
+    "Mixture",
+    "MixturePrior",
+    "MultivariateGaussian",
+    "Poisson",
+    "Product",
+    "PseudoObservations",
+    "gaussian_mixture",
+]

@@ -1,0 +1,283 @@
+"""Real vectors whose coordinates depend on each other."""
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.checks import finite_number
+from rlsuite.errors import ModelError
+from rlsuite.inference.emissions.base import Emission
+from rlsuite.inference.emissions.centres import distant_centres
+from rlsuite.inference.emissions.gaussian import NO_WEIGHT
+from rlsuite.inference.emissions.kernels import moments, scatter, standardised_squares
+from rlsuite.inference.emissions.observed import unseen, vectors
+from rlsuite.inference.emissions.pseudo import Pseudo, resolved
+from rlsuite.models import validation
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
+
+
+class _Group(NamedTuple):
+    """The observations of which the same coordinates are there."""
+
+    rows: IndexArray
+    there: BoolArray
+    """(D,)"""
+
+
+@dataclass(frozen=True, eq=False)
+class MultivariateGaussian(Emission):
+    """A normal distribution with a covariance of its own for each state (R89 eq. 50, with one component).
+
+    Of an observation with missing coordinates (NaN) the rest is used: its likelihood is that of the rest alone, and
+    learning completes it by its expectation given the rest.
+
+    Parameters
+    ----------
+    mean : array_like (K, D)
+        Means, in the unit of the observations.
+    covariance : array_like (K, D, D)
+        Symmetric and positive definite.
+    least_variance : float
+        Learning keeps the variance in every direction (the eigenvalues) at least this.
+
+    Raises
+    ------
+    ModelError
+        If shapes differ, or a covariance is not symmetric, or has an eigenvalue below `least_variance`.
+
+    Examples
+    --------
+    >>> pair = MultivariateGaussian([[0, 0], [0, 0]], [[[1, 0.9], [0.9, 1]], [[1, -0.9], [-0.9, 1]]])
+    >>> table, shift = pair.likelihoods(pair.check([[1.0, 1.0], [1.0, -1.0], [1.0, float("nan")]]))
+    >>> table.round(4).tolist()
+    [[1.0, 0.0001], [0.0001, 1.0], [1.0, 1.0]]
+    """
+
+    mean: FloatArray
+    covariance: FloatArray
+    least_variance: float = 1e-6
+
+    parameter_names: ClassVar[tuple[str, ...]] = ("mean", "covariance")
+
+    def __post_init__(self) -> None:
+        least = finite_number("least_variance", self.least_variance)
+        mean, covariance = validation.floats("mean", self.mean), validation.floats("covariance", self.covariance)
+        if mean.ndim != 2 or 0 in mean.shape:
+            raise ModelError(f"mean has shape {mean.shape}, not (K, D)")
+        validation.shape("covariance", covariance, (*mean.shape, mean.shape[1]))
+        for k, matrix in enumerate(covariance):
+            if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=0.0):
+                raise ModelError(f"covariance[k={k}] is not symmetric")
+            smallest = float(np.linalg.eigvalsh(matrix)[0])
+            # the eigenvalues are known up to the rounding error of the largest
+            slack = 1e-13 * mean.shape[1] * float(np.abs(matrix).max())
+            if smallest <= 0.0 or smallest < least - slack:
+                raise ModelError(
+                    f"covariance[k={k}] has the eigenvalue {smallest:g}, less than least_variance={least:g}, which is "
+                    "to be positive; pass a smaller least_variance if that variance is meant"
+                )
+        object.__setattr__(self, "mean", validation.frozen(mean, self.mean))
+        object.__setattr__(self, "covariance", validation.frozen(covariance, self.covariance))
+
+    @classmethod
+    def from_data(cls, z: ArrayLike, n_states: int, rng: np.random.Generator, *, least_variance: float = 1e-6) -> Self:
+        """Return means that are observations far from each other, and the variances of all observations."""
+        given = validation.array("z", z)
+        numbers = vectors(given, 1 if given.ndim == 1 else given.shape[1])
+        mean, variance = distant_centres(numbers, n_states, rng)
+        covariance = np.diag(np.maximum(variance, least_variance))
+        return cls(mean, np.tile(covariance, (n_states, 1, 1)), least_variance)
+
+    @property
+    def n_states(self) -> int:
+        """K."""
+        return self.mean.shape[0]
+
+    @property
+    def width(self) -> int:
+        """D."""
+        return self.mean.shape[1]
+
+    @property
+    def n_parameters(self) -> int:
+        """K D (D + 3) / 2."""
+        return self.n_states * self.width * (self.width + 3) // 2
+
+    def n_free(self, frozen: AbstractSet[str]) -> int:
+        """Return the number of parameters that learning changes."""
+        means = 0 if "mean" in frozen else self.mean.size
+        return means + (0 if "covariance" in frozen else self.n_parameters - self.mean.size)
+
+    def check(self, z: ArrayLike) -> FloatArray:
+        """Return observations as float64 (T, D), NaN where a number is missing."""
+        return vectors(z, self.width)
+
+    def missing(self, z: AnyArray) -> BoolArray:
+        """Return which observations are missing altogether: (T,) bool."""
+        return unseen(z)
+
+    def log_likelihoods(self, z: AnyArray) -> FloatArray:
+        """Return the logarithms of the densities in nats, of what is there of each observation."""
+        logs = np.zeros((len(z), self.n_states))
+        for rows, there in _groups(z):
+            factor = _cholesky(self.covariance[:, there][:, :, there])
+            inverse = np.asarray(np.linalg.inv(factor), dtype=np.float64)
+            determinant = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
+            constant = -determinant - 0.5 * factor.shape[1] * np.log(2.0 * np.pi)
+            found = np.empty((len(rows), self.n_states))
+            standardised_squares(z[rows][:, there], self.mean[:, there], inverse, constant, found)
+            logs[rows] = found
+        return logs
+
+    def sample(self, states: IndexArray, rng: np.random.Generator) -> FloatArray:
+        """Draw one observation for each of the hidden states: (T, D)."""
+        noise = rng.standard_normal((len(states), self.width))
+        for k in range(self.n_states):
+            mine = states == k
+            noise[mine] = self.mean[k] + noise[mine] @ self._factor[k].T
+        return noise
+
+    def fit_weighted(
+        self, z: AnyArray, weights: FloatArray, prior: Pseudo | None = None, frozen: AbstractSet[str] = frozenset()
+    ) -> "MultivariateGaussian":
+        """Return weighted means and covariances (R89 eqs. 53 and 54), missing coordinates being completed."""
+        states, width = self.mean.shape
+        total, first, second = np.zeros(states), np.zeros((states, width)), np.zeros((states, width, width))
+        groups = [_completed(group, z, weights, self.mean, self.covariance) for group in _groups(z)]
+        for group in groups:
+            total += group.weights.sum(axis=0)
+            first += group.first()
+            second += group.weights.sum(axis=0)[:, np.newaxis, np.newaxis] * group.uncertain
+        if prior is not None:
+            total += prior.number
+            first += prior.number * (prior.mean - self.mean)
+        told = total > NO_WEIGHT
+        known = np.where(told, total, 1.0)[:, np.newaxis]
+        mean = self.mean if "mean" in frozen else self.mean + np.where(told[:, np.newaxis], first / known, 0.0)
+        if "covariance" in frozen:
+            return MultivariateGaussian(mean, self.covariance, self.least_variance)
+        for group in groups:
+            second += group.about(mean - self.mean)
+        if prior is not None:
+            away = prior.mean - mean
+            second += prior.number * (prior.covariance + away[:, :, np.newaxis] * away[:, np.newaxis, :])
+        covariance = self.covariance.copy()
+        for k in np.flatnonzero(told):
+            covariance[k] = _at_least(second[k] / total[k], self.least_variance)
+        return MultivariateGaussian(mean, covariance, self.least_variance)
+
+    def resolve_prior(self, prior: object, z: AnyArray) -> Pseudo | None:
+        """Return `PseudoObservations` for each state; one number is worth so many, like all observations together."""
+        return resolved(prior, z, self.n_states, needs_variance=True)
+
+    def log_prior(self, prior: Any) -> float:
+        """Return the expected log-density of the pseudo-observations, in nats."""
+        if prior is None:
+            return 0.0
+        away = prior.mean - self.mean
+        scatter = prior.covariance + away[:, :, np.newaxis] * away[:, np.newaxis, :]
+        traces = np.trace(cast("FloatArray", np.linalg.solve(self.covariance, scatter)), axis1=1, axis2=2)
+        determinants = np.linalg.slogdet(self.covariance)[1] + self.width * np.log(2.0 * np.pi)
+        return float(-0.5 * prior.number * (determinants + traces).sum())
+
+    def randomized(self, z: AnyArray, rng: np.random.Generator) -> "MultivariateGaussian":
+        """Return means that are observations far from each other, and the variances of all observations."""
+        return MultivariateGaussian.from_data(z, self.n_states, rng, least_variance=self.least_variance)
+
+    def arrays(self) -> Mapping[str, Any]:
+        """Return the parameters, for files."""
+        return {"mean": self.mean, "covariance": self.covariance, "least_variance": self.least_variance}
+
+    @cached_property
+    def _factor(self) -> FloatArray:
+        """(K, D, D): the Cholesky factors."""
+        return _cholesky(self.covariance)
+
+
+class _Completed(NamedTuple):
+    """Observations of a group, less the mean of each state, missing coordinates replaced by their expectations."""
+
+    deviation: FloatArray
+    """(K, n, D), or (1, n, D) with `centre` still to be taken off if nothing is missing"""
+    centre: FloatArray
+    """(K, D)"""
+    weights: FloatArray
+    """(n, K)"""
+    uncertain: FloatArray
+    """(K, D, D): the covariance of what was missing, given the rest"""
+    whole: bool
+    """whether nothing is missing"""
+
+    def first(self) -> FloatArray:
+        """Return the weighted sums of the deviations: (K, D)."""
+        sums = np.zeros(self.centre.shape), np.zeros(self.centre.shape), np.zeros(self.centre.shape)
+        if self.whole:
+            moments(self.deviation[0], self.weights, self.centre, *sums)
+            return sums[1]
+        return np.einsum("nk,knd->kd", self.weights, self.deviation)
+
+    def about(self, move: FloatArray) -> FloatArray:
+        """Return the weighted sums of the products of deviations from `move` (K, D): (K, D, D)."""
+        states, width = self.centre.shape
+        second = np.zeros((states, width, width))
+        for deviation, k in zip(self.deviation, range(states), strict=False):
+            if self.whole:
+                scatter(deviation, self.weights, self.centre + move, second)
+            else:
+                scatter(deviation, self.weights[:, k : k + 1], move[k : k + 1], second[k : k + 1])
+        lower = np.tril(second, -1)
+        return second + lower.transpose(0, 2, 1)
+
+
+def _groups(z: FloatArray) -> Iterator[_Group]:
+    """Yield the observations by which coordinates are there, without those that are missing altogether."""
+    there = ~np.isnan(z)
+    if there.all():
+        yield _Group(np.arange(len(z)), np.ones(z.shape[1], dtype=np.bool_))
+        return
+    patterns, member = np.unique(there, axis=0, return_inverse=True)
+    member = member.reshape(-1)
+    for number, pattern in enumerate(patterns):
+        if pattern.any():
+            yield _Group(np.flatnonzero(member == number), pattern)
+
+
+def _completed(
+    group: _Group, z: FloatArray, weights: FloatArray, mean: FloatArray, covariance: FloatArray
+) -> _Completed:
+    rows, there = group
+    uncertain = np.zeros(covariance.shape)
+    whole = len(rows) == len(z)
+    seen, share = (z, weights) if whole else (z[rows], weights[rows])
+    share = np.ascontiguousarray(share)
+    if there.all():
+        return _Completed(seen[np.newaxis], mean, share, uncertain, True)
+    gone = ~there
+    deviation = seen - mean[:, np.newaxis]
+    for k, matrix in enumerate(covariance):
+        across = matrix[np.ix_(gone, there)]
+        gain = cast("FloatArray", np.linalg.solve(matrix[np.ix_(there, there)], across.T)).T
+        deviation[k][:, gone] = deviation[k][:, there] @ gain.T
+        uncertain[k][np.ix_(gone, gone)] = matrix[np.ix_(gone, gone)] - gain @ across.T
+    return _Completed(deviation, mean, share, uncertain, False)
+
+
+def _at_least(matrix: FloatArray, least: float) -> FloatArray:
+    """Return the most probable covariance with no eigenvalue below `least`: smaller ones are raised to it."""
+    matrix = 0.5 * (matrix + matrix.T)
+    values, axes = np.linalg.eigh(matrix)
+    # below the rounding error of the largest, an eigenvalue is noise
+    least = max(least, 1e-14 * float(values[-1]))
+    if values[0] >= least:
+        return matrix
+    raised = (axes * np.maximum(values, least)) @ axes.T
+    return 0.5 * (raised + raised.T)
+
+
+def _cholesky(matrices: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.cholesky(matrices), dtype=np.float64)

@@ -1,0 +1,124 @@
+"""Checks of observations at the door: symbols, counts and real vectors, any of which may be missing."""
+
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.errors import ModelError
+from rlsuite.inference.emissions.kernels import take_largest_out
+from rlsuite.models import validation
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
+
+LOWEST = -667.0
+"""Logarithm of the least likelihood beside one of 1 in a table: products of it and others keep their digits."""
+
+LEAST = float(np.exp(LOWEST))
+
+MISSING = -1
+"""What stands for a missing symbol or count; a missing real number is NaN."""
+
+
+def whole_numbers(z: ArrayLike, what: str, below: int | None) -> IndexArray:
+    """Return observations as int64 of the same shape, -1 where one is missing (-1 or NaN).
+
+    Parameters
+    ----------
+    z : array_like
+        The observations.
+    what : str
+        What they are called, in the plural.
+    below : int or None
+        They must be less than this.
+
+    Raises
+    ------
+    ModelError
+        If one is no whole number, or out of range; the message names the first.
+
+    Examples
+    --------
+    >>> whole_numbers([0, 2, float("nan")], "symbols", 3).tolist()
+    [0, 2, -1]
+    """
+    given = validation.array("z", z)
+    named = "whole numbers from 0" if below is None else f"0..{below - 1}"
+    allowed = f"the {what} are {named}, and -1 is a missing one"
+    if given.dtype.kind == "f":
+        broken = (given != np.floor(given)) & ~np.isnan(given) | np.isinf(given)
+        if broken.any():
+            raise ModelError(f"{first(given, broken)}; {allowed}")
+        given = np.where(np.isnan(given), MISSING, given)
+    numbers = given.astype(np.int64, copy=False)
+    wrong = numbers < MISSING
+    if below is not None:
+        wrong |= numbers >= below
+    if wrong.any():
+        raise ModelError(f"{first(given, wrong)}; {allowed}")
+    return numbers
+
+
+def vectors(z: ArrayLike, width: int) -> FloatArray:
+    """Return observations as float64 (T, D), NaN where a number is missing.
+
+    Parameters
+    ----------
+    z : array_like (T, D), or (T,) if D is 1
+        The observations.
+    width : int
+        D.
+
+    Raises
+    ------
+    ModelError
+        If the shape is another one, or a number is infinite.
+
+    Examples
+    --------
+    >>> vectors([1.0, float("nan")], 1).tolist()
+    [[1.0], [nan]]
+    """
+    numbers = np.ascontiguousarray(columns(validation.array("z", z), width), dtype=np.float64)
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise ModelError(f"{first(numbers, infinite)}; observations are finite, or NaN if they are missing")
+    return numbers
+
+
+def columns(z: AnyArray, width: int) -> AnyArray:
+    """Return observations as (T, D); (T,) will do if D is 1."""
+    if z.ndim == 1 and width == 1:
+        return z[:, np.newaxis]
+    if z.ndim != 2 or z.shape[1] != width:
+        either = "(T,) or (T, 1)" if width == 1 else f"(T, {width})"
+        raise ModelError(f"z has shape {z.shape}, not {either}: one observation for each time")
+    return z
+
+
+def unseen(z: AnyArray) -> BoolArray:
+    """Return which observations (T, D) are missing in every coordinate: (T,) bool."""
+    gone = z < 0 if z.dtype.kind == "i" else np.isnan(z)
+    return cast("BoolArray", gone.all(axis=1))
+
+
+def first(z: AnyArray, wrong: BoolArray) -> str:
+    """Return which observation is the first wrong one, as ``"z[t=3] is 7"``."""
+    index = tuple(int(i) for i in np.argwhere(wrong)[0])
+    inner = "".join(f", {i}" for i in index[1:])
+    return f"z[t={index[0]}{inner}] is {z[index]:g}"
+
+
+def scaled(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return log-densities (T, K) as what `Emission.likelihoods` returns: a table whose rows have the maximum 1.
+
+    What is possible is at least `LEAST`. The argument becomes the table.
+
+    Examples
+    --------
+    >>> table, shift = scaled(np.array([[-1000.0, -1000.0 + np.log(2.0)], [-np.inf, -np.inf], [0.0, -9000.0]]))
+    >>> table.round(12).tolist(), shift.round(3).tolist(), bool(table[2, 1] > 0.0)
+    ([[0.5, 1.0], [0.0, 0.0], [1.0, 0.0]], [-999.307, 0.0, 0.0], True)
+    """
+    shift = np.empty(len(logs))
+    take_largest_out(logs, shift, LOWEST)  # which NumPy does slowly where rows are short
+    return np.exp(logs, out=logs), shift

@@ -1,0 +1,109 @@
+"""Hidden Markov models on disk: one ``.npz`` of plain arrays, as for the other models.
+
+An emission is stored as the name of its class, and what its constructor takes under names that begin with its own:
+``emission``, ``emission.table``. Where it consists of other emissions, these are stored in the same way:
+``emission.channels.0``, ``emission.channels.0.table``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from inspect import isabstract
+from typing import Any, cast
+
+import numpy as np
+
+from rlsuite.errors import FileError, ModelError, ParameterError
+from rlsuite.inference.emissions.base import Emission
+from rlsuite.inference.hmm import HMM
+from rlsuite.models.aliases import AnyArray
+from rlsuite.models.files import read_arrays, text, text_in, write_arrays
+
+KIND = "HMM"
+SPARSE = "transition.data", "transition.indices", "transition.indptr"
+
+
+def write(model: HMM, path: str | os.PathLike[str]) -> None:
+    """Write a model; see `HMM.write`."""
+    arrays: dict[str, AnyArray] = {"start": model.start}
+    if isinstance(model.transition, np.ndarray):
+        arrays["transition"] = model.transition
+    else:
+        csr = cast("Any", model.transition)
+        arrays |= dict(zip(SPARSE, (csr.data, csr.indices, csr.indptr), strict=True))
+    try:
+        arrays |= dict(_taken_apart("emission", model.emission))
+    except NotImplementedError as cause:
+        raise FileError(f"{path} cannot be written: {cause}") from cause
+    if model.state_labels is not None:
+        arrays["state_labels"] = text(model.state_labels)
+    write_arrays(path, KIND, arrays)
+
+
+def read(path: str | os.PathLike[str]) -> HMM:
+    """Read a model; see `HMM.read`."""
+    arrays = read_arrays(path, KIND)
+    labels = arrays.pop("state_labels", None)
+    try:
+        if "start" not in arrays or not ("transition" in arrays or arrays.keys() >= set(SPARSE)):
+            raise FileError(f"{path} is malformed: it has no start or no transition")
+        start = arrays.pop("start")
+        transition: Any = arrays.pop("transition", None)
+        if transition is None:
+            from scipy.sparse import csr_array
+
+            parts = tuple(arrays.pop(name) for name in SPARSE)
+            transition = csr_array(cast("Any", parts), shape=(start.size, start.size))
+        emission = _put_together(path, "emission", arrays)
+        for name in sorted(arrays):
+            raise FileError(f"{path} is malformed: it has an unknown array {name!r}")
+        named = None if labels is None else tuple(text_in(path, "state_labels", labels))
+        return HMM(start, transition, emission, named)
+    except (ModelError, ParameterError, TypeError, ValueError, IndexError) as cause:
+        raise FileError(f"{path} holds no valid model: {cause}") from cause
+
+
+def _taken_apart(name: str, emission: Emission) -> Iterator[tuple[str, AnyArray]]:
+    yield name, text(type(emission).__name__)
+    for field, value in emission.arrays().items():
+        if isinstance(value, Emission):
+            yield from _taken_apart(f"{name}.{field}", value)
+        elif isinstance(value, tuple):
+            yield f"{name}.{field}", text("")
+            for number, one in enumerate(cast("tuple[Emission, ...]", value)):
+                yield from _taken_apart(f"{name}.{field}.{number}", one)
+        else:
+            yield f"{name}.{field}", np.asarray(value)
+
+
+def _put_together(path: str | os.PathLike[str], name: str, arrays: dict[str, AnyArray]) -> Emission:
+    """Return the emission of that name, and take what belongs to it out of `arrays`."""
+    from rlsuite.inference import emissions
+
+    if name not in arrays:
+        raise FileError(f"{path} is malformed: it has no {name}")
+    kind = text_in(path, name, arrays.pop(name))
+    found: object = getattr(emissions, kind, None) if isinstance(kind, str) else None
+    if not isinstance(found, type) or not issubclass(found, Emission) or isabstract(found):
+        raise FileError(f"{path} has an emission of the kind {kind!r}, which this rlsuite does not know")
+    values: dict[str, Any] = {}
+    own = f"{name}."
+    for field in [key for key in arrays if key.startswith(own) and "." not in key.removeprefix(own)]:
+        values[field.removeprefix(own)] = _value(path, field, arrays)
+    return cast("Any", found)(**values)
+
+
+def _value(path: str | os.PathLike[str], field: str, arrays: dict[str, AnyArray]) -> Any:
+    if arrays[field].dtype != np.uint8:
+        value = arrays.pop(field)
+        return value.item() if value.ndim == 0 else value
+    if text_in(path, field, arrays[field]) != "":
+        return _put_together(path, field, arrays)
+    del arrays[field]
+    number = 0
+    inner: list[Emission] = []
+    while f"{field}.{number}" in arrays:
+        inner.append(_put_together(path, f"{field}.{number}", arrays))
+        number += 1
+    return tuple(inner)

@@ -1,0 +1,184 @@
+"""The passes over episodes of a hidden process that is acted on, compiled.
+
+An episode is a_0, z_1, a_1, z_2, ..., with hidden states x_0, x_1, ...: action a_t leads from x_t to x_{t+1}, which
+emits z_{t+1}. The recursions of R89 (eqs. 20 and 25) hold with the matrix of the action taken; whether the step ended
+the episode is observed as well, so there is one matrix for steps that did and one for those that did not.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rlsuite.compilation import compiled
+from rlsuite.models.aliases import FloatArray, IndexArray
+
+TINY = 2.3e-308
+"""Smallest probability that has all its digits; of a smaller one, 1 / p would overflow.
+
+A state that is less probable than that is forgotten, and might explain all that follows better than the others.
+"""
+
+
+class Matrices(NamedTuple):
+    """The model."""
+
+    start: FloatArray
+    """(S,)"""
+    ahead: FloatArray
+    """(A, 2, S, S): Pr[s', ended | s, a] at [a, ended, s, s']"""
+    back: FloatArray
+    """(A, 2, S, S): the same at [a, ended, s', s]"""
+    seen: FloatArray
+    """(A, Z + 1, S): Pr[z | a, s'] at [a, z, s'], and 1 at z = Z, where the observation is missing"""
+
+
+class Record(NamedTuple):
+    """N episodes end to end, T steps in all."""
+
+    action: IndexArray
+    """(T,)"""
+    observation: IndexArray
+    """(T,)"""
+    ended: IndexArray
+    """(T,)"""
+    first: IndexArray
+    """(N + 1,): the step at which each episode begins"""
+    evidence: FloatArray
+    """(T + N, S): a factor for each state before each step and after the last; or (0, S)"""
+
+
+class Room(NamedTuple):
+    """Where the passes over one episode, of L steps at most, are kept."""
+
+    alpha: FloatArray
+    """(L + 1, S): Pr[x_i = s | what was seen until then]"""
+    sums: FloatArray
+    """(L + 1,): the factors of the likelihood"""
+    work: FloatArray
+    """(3, S)"""
+
+
+class Found(NamedTuple):
+    """What the passes say of each episode."""
+
+    log_likelihood: FloatArray
+    """(N,), nats"""
+    failed: IndexArray
+    """(N,): the step at which the pass gave up, see `TINY`, or -1; once that is decided, the steps that are possible"""
+
+
+class Counts(NamedTuple):
+    """What the hidden states are expected to have been."""
+
+    start: FloatArray
+    """(S,)"""
+    ahead: FloatArray
+    """(A, 2, S, S); as the pass leaves it, still to be multiplied by the probabilities"""
+    observation: FloatArray
+    """(A, Z + 1, S)"""
+    smoothed: FloatArray
+    """(T + N, S): Pr[x_t = s | the whole episode]; or (0, S) if it is not asked for"""
+
+
+@compiled(in_place=True)
+def _filter(model: Matrices, record: Record, e: int, room: Room) -> int:
+    """Fill `alpha` and `sums` for episode e; return -1, or the step at which nothing is left, or a state forgotten."""
+    start, alpha, evidence = model.start, room.alpha, record.evidence
+    begin, end = record.first[e], record.first[e + 1]
+    states = start.size
+    for i in range(end - begin + 1):
+        if i == 0:
+            for s in range(states):
+                alpha[0, s] = start[s]
+        else:
+            t = begin + i - 1
+            matrix = model.ahead[record.action[t], record.ended[t]]
+            likelihood = model.seen[record.action[t], record.observation[t]]
+            for n in range(states):
+                alpha[i, n] = 0.0
+            for s in range(states):
+                weight = alpha[i - 1, s]
+                if weight > 0.0:
+                    for n in range(states):
+                        alpha[i, n] += weight * matrix[s, n]
+            for n in range(states):
+                alpha[i, n] *= likelihood[n]
+        if evidence.shape[0] > 0:
+            for s in range(states):
+                alpha[i, s] *= evidence[begin + e + i, s]
+        total = 0.0
+        for s in range(states):
+            total += alpha[i, s]
+        room.sums[i] = total
+        if not total > TINY:
+            return i
+        for s in range(states):
+            alpha[i, s] /= total
+            if 0.0 < alpha[i, s] < TINY:
+                return i
+    return -1
+
+
+@compiled(in_place=True)
+def log_likelihoods(model: Matrices, record: Record, begin_e: int, end_e: int, room: Room, found: Found) -> None:
+    """Fill `found` for a range of episodes."""
+    for e in range(begin_e, end_e):
+        found.failed[e] = _filter(model, record, e, room)
+        found.log_likelihood[e] = 0.0 if found.failed[e] < 0 else -np.inf
+        if found.failed[e] < 0:
+            for i in range(record.first[e + 1] - record.first[e] + 1):
+                found.log_likelihood[e] += np.log(room.sums[i])
+
+
+@compiled(in_place=True)
+def expected_counts(
+    model: Matrices, record: Record, begin_e: int, end_e: int, room: Room, found: Found, counts: Counts
+) -> None:
+    """Fill `found` for a range of episodes, and add to `counts` (`smoothed` is filled)."""
+    alpha, sums, evidence = room.alpha, room.sums, record.evidence
+    beta, weighted, gamma = room.work[0], room.work[1], room.work[2]
+    states = model.start.size
+    for e in range(begin_e, end_e):
+        begin, end = record.first[e], record.first[e + 1]
+        found.failed[e] = _filter(model, record, e, room)
+        found.log_likelihood[e] = 0.0 if found.failed[e] < 0 else -np.inf
+        if found.failed[e] >= 0:
+            continue
+        for i in range(end - begin, -1, -1):
+            found.log_likelihood[e] += np.log(sums[i])
+            if i == end - begin:
+                for s in range(states):
+                    beta[s] = 1.0
+            else:
+                a, d, z = record.action[begin + i], record.ended[begin + i], record.observation[begin + i]
+                # weighted[n] = Pr[z_{i+1} and what follows | x_{i+1} = n] over the factors of the filter
+                for n in range(states):
+                    factor = evidence[begin + e + i + 1, n] if evidence.shape[0] > 0 else 1.0
+                    weighted[n] = model.seen[a, z, n] * factor * beta[n] / sums[i + 1]
+                    beta[n] = 0.0
+                for n in range(states):
+                    if weighted[n] > 0.0:
+                        for s in range(states):
+                            beta[s] += weighted[n] * model.back[a, d, n, s]
+                for s in range(states):
+                    if alpha[i, s] > 0.0:
+                        for n in range(states):
+                            counts.ahead[a, d, s, n] += alpha[i, s] * weighted[n]
+            # beta is at most 1 / alpha; that of an impossible state has no bound, and could turn 0 * inf into NaN
+            total = 0.0
+            for s in range(states):
+                if alpha[i, s] == 0.0:
+                    beta[s] = 0.0
+                total += alpha[i, s] * beta[s]
+            for s in range(states):
+                beta[s] /= total  # 1 but for rounding
+                gamma[s] = alpha[i, s] * beta[s]
+            if counts.smoothed.shape[0] > 0:
+                for s in range(states):
+                    counts.smoothed[begin + e + i, s] = gamma[s]
+            if i > 0:
+                for s in range(states):
+                    counts.observation[record.action[begin + i - 1], record.observation[begin + i - 1], s] += gamma[s]
+            else:
+                for s in range(states):
+                    counts.start[s] += gamma[s]

@@ -1,0 +1,214 @@
+"""Expectation maximisation for a POMDP under known actions: the steps of `rlsuite.inference.ascent`."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from functools import partial
+from itertools import pairwise
+from typing import cast
+
+import numpy as np
+
+from rlsuite.inference import dirichlet
+from rlsuite.inference.episodes import Steps
+from rlsuite.inference.input_output_exact import ExactEpisode
+from rlsuite.inference.input_output_kernels import (
+    Counts,
+    Found,
+    Matrices,
+    Record,
+    Room,
+    expected_counts,
+    log_likelihoods,
+)
+from rlsuite.inference.input_output_parameters import Parameters, Prior, by_matrix, by_row, pseudo_counts
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.threads import at_the_same_time
+
+MOST_BLOCKS = 8
+"""Runs of episodes that are looked at at the same time."""
+
+WORTH_A_THREAD = 1 << 16
+"""Least number of steps times squared states in a block: about the work that outweighs handing it to a thread."""
+
+
+class KnownActions:
+    """The problem: episodes, what may be learned, and the prior."""
+
+    def __init__(
+        self,
+        steps: Steps,
+        model: Parameters,
+        *,
+        prior: Prior | None = None,
+        frozen: AbstractSet[str] = frozenset(),
+        shared_observation: bool = False,
+        reward_std: float | None = None,
+        others: Steps | None = None,
+    ) -> None:
+        self.steps = steps
+        self.prior = prior or pseudo_counts(model, None)
+        self.frozen = frozen
+        self.shared_observation = shared_observation
+        self.reward_std = reward_std
+        self.others = None if others is None else KnownActions(others, model, reward_std=reward_std)
+        states = model.start.size
+        self._blocks = _blocks(steps, states)
+        self._known: FloatArray | None = None
+        if (steps.state >= 0).any():
+            self._known = np.ones((steps.state.size, states))
+            told = np.flatnonzero(steps.state >= 0)
+            self._known[told] = 0.0
+            self._known[told, steps.state[told]] = 1.0
+
+    @property
+    def size(self) -> int:
+        """Number of steps."""
+        return self.steps.action.size
+
+    def log_likelihood(self, model: Parameters) -> float:
+        """Return ln Pr[all that was seen | all that was done], in nats; minus infinity if it is impossible."""
+        return float(self.log_likelihoods(model)[0].sum())
+
+    def log_likelihoods(self, model: Parameters) -> tuple[FloatArray, IndexArray]:
+        """Return the same for each episode (N,), and -1 or the number of steps that are possible (N,)."""
+        evidence, shift = self._evidence(model)
+        found, matrices, record = self._nothing_found(), _matrices(model), self._record(evidence)
+        tasks = [partial(log_likelihoods, matrices, record, *block, self._room(model), found) for block in self._blocks]
+        at_the_same_time(tasks)
+        for e in np.flatnonzero(found.failed >= 0).tolist():
+            alpha, failed = ExactEpisode(matrices, record, e).forward()
+            found.failed[e] = failed
+            found.log_likelihood[e] = -np.inf if failed >= 0 else np.logaddexp.reduce(alpha[-1])
+        return found.log_likelihood + shift, found.failed
+
+    def expect(self, model: Parameters, *, smoothing: bool = False) -> tuple[float, Counts]:
+        """Return the log-likelihood and what the hidden states are expected to have been."""
+        evidence, shift = self._evidence(model)
+        actions, states, symbols = model.observation.shape
+        rows = self.steps.state.size if smoothing or self.reward_std is not None else 0
+        smoothed = np.zeros((rows, states))
+        parts = [
+            Counts(np.zeros(states), np.zeros(model.ahead.shape), np.zeros((actions, symbols + 1, states)), smoothed)
+            for _ in self._blocks
+        ]
+        found, matrices, record = self._nothing_found(), _matrices(model), self._record(evidence)
+        tasks = [
+            partial(expected_counts, matrices, record, *block, self._room(model), found, part)
+            for block, part in zip(self._blocks, parts, strict=True)
+        ]
+        at_the_same_time(tasks)
+        sums = [cast("FloatArray", sum(part[field] for part in parts)) for field in range(3)]
+        counts = Counts(sums[0], sums[1] * model.ahead, sums[2], smoothed)
+        for e in np.flatnonzero(found.failed >= 0).tolist():
+            found.log_likelihood[e], found.failed[e] = ExactEpisode(matrices, record, e).count(counts)
+        return float((found.log_likelihood + shift).sum()), counts
+
+    def maximise(self, model: Parameters, counts: Counts) -> Parameters:
+        """Return the relative frequencies of what was counted; rows that were not visited stay as they are."""
+        actions, _, states, _ = model.ahead.shape
+        found = model
+        if "start" not in self.frozen:
+            found = found._replace(start=dirichlet.most_probable(counts.start, self.prior.start, model.start))
+        if "transition" not in self.frozen:
+            rows = dirichlet.most_probable(by_row(counts.ahead), self.prior.ahead, by_row(model.ahead))
+            found = found._replace(ahead=by_matrix(rows, actions, states))
+        if "observation" not in self.frozen:
+            seen, pseudo = counts.observation[:, :-1].transpose(0, 2, 1), self.prior.observation
+            if self.shared_observation:
+                seen, pseudo = (np.broadcast_to(each.sum(axis=0), each.shape) for each in (seen, pseudo))
+            found = found._replace(observation=dirichlet.most_probable(seen, pseudo, model.observation))
+        if self.reward_std is not None:
+            found = self.with_rewards(found, counts)
+        return found
+
+    def with_rewards(self, model: Parameters, counts: Counts) -> Parameters:
+        """Return the parameters with the mean reward of each pair, each weighted with the probability of its state."""
+        if "reward" in self.frozen:
+            return model
+        there = ~np.isnan(self.steps.reward)
+        weight = counts.smoothed[self.steps.before][there]
+        reward, action = self.steps.reward[there], self.steps.action[there]
+        earned, times = np.zeros(model.reward.shape), np.zeros(model.reward.shape)
+        for a in range(model.reward.shape[1]):
+            mine = action == a
+            times[:, a] = weight[mine].sum(axis=0)
+            earned[:, a] = reward[mine] @ weight[mine]
+        told = times > 1e-300
+        return model._replace(reward=np.where(told, earned / np.where(told, times, 1.0), model.reward))
+
+    def log_prior(self, model: Parameters) -> float:
+        """Return the logarithm of the density of the parameters, in nats, up to a constant."""
+        return (
+            dirichlet.log_density(model.start, self.prior.start)
+            + dirichlet.log_density(by_row(model.ahead), self.prior.ahead)
+            + dirichlet.log_density(model.observation, self.prior.observation)
+        )
+
+    def held_out(self, model: Parameters) -> float:
+        """Return the log-likelihood of the other episodes in nats, NaN if there are none."""
+        return np.nan if self.others is None else self.others.log_likelihood(model)
+
+    def why_impossible(self, model: Parameters) -> str:
+        """Return a sentence that names the first step that the model cannot explain."""
+        failed = self.log_likelihoods(model)[1]
+        if (failed < 0).all():
+            return "the rewards are impossible under the model: pass a larger reward_std"
+        episode = int(np.argmax(failed >= 0))
+        if failed[episode] == 0:
+            return f"episode {episode} is impossible under the model: it cannot begin in a state that is known of it"
+        t = int(failed[episode]) - 1
+        step = int(self.steps.first[episode]) + t
+        z = int(self.steps.observation[step])
+        seen = "its observation is missing" if z == model.observation.shape[2] else f"observations[{t}]={z}"
+        end = ", which ended it" if self.steps.ended[step] else ""
+        return (
+            f"episode {episode} is impossible under the model: after actions[{t}]={self.steps.action[step]}{end}, "
+            f"{seen} cannot be"
+        )
+
+    def exact_episode(self, model: Parameters, e: int) -> ExactEpisode:
+        """Return one episode, to be looked at in logarithms."""
+        return ExactEpisode(_matrices(model), self._record(self._evidence(model)[0]), e)
+
+    def _record(self, evidence: FloatArray) -> Record:
+        steps = self.steps
+        return Record(steps.action, steps.observation, steps.ended, steps.first, evidence)
+
+    def _room(self, model: Parameters) -> Room:
+        longest, states = self.steps.longest, model.start.size
+        return Room(np.empty((longest + 1, states)), np.empty(longest + 1), np.empty((3, states)))
+
+    def _nothing_found(self) -> Found:
+        episodes = self.steps.first.size - 1
+        return Found(np.zeros(episodes), np.zeros(episodes, dtype=np.int64))
+
+    def _evidence(self, model: Parameters) -> tuple[FloatArray, FloatArray]:
+        """Return a factor for each hidden state (T + N, S) or (0, S), and the log of what was taken out (N,), nats."""
+        nothing = np.zeros((0, model.start.size)), np.zeros(self.steps.first.size - 1)
+        if self.reward_std is None:
+            return nothing if self._known is None else (self._known, nothing[1])
+        deviation = (self.steps.reward[:, np.newaxis] - model.reward.T[self.steps.action]) / self.reward_std
+        logs = -0.5 * deviation**2 - np.log(self.reward_std * np.sqrt(2.0 * np.pi))
+        logs[np.isnan(self.steps.reward)] = 0.0
+        top = logs.max(axis=1)
+        factor = np.ones((self.steps.state.size, model.start.size)) if self._known is None else self._known.copy()
+        factor[self.steps.before] *= np.exp(logs - top[:, np.newaxis])
+        return factor, np.add.reduceat(top, self.steps.first[:-1])
+
+
+def _blocks(steps: Steps, states: int) -> list[tuple[int, int]]:
+    """Cut the episodes into at most `MOST_BLOCKS` runs of about as many steps; always the same for the same data."""
+    total = int(steps.first[-1])
+    number = min(MOST_BLOCKS, steps.first.size - 1, max(1, total * states * states // WORTH_A_THREAD))
+    cuts = np.searchsorted(steps.first, total * np.arange(number + 1) // number)
+    cuts[-1] = steps.first.size - 1
+    return [(begin, end) for begin, end in pairwise(cuts.tolist()) if begin < end]
+
+
+def _matrices(model: Parameters) -> Matrices:
+    actions, states, symbols = model.observation.shape
+    seen = np.ones((actions, symbols + 1, states))
+    seen[:, :symbols] = model.observation.transpose(0, 2, 1)
+    ahead = np.ascontiguousarray(model.ahead)
+    return Matrices(np.array(model.start), ahead, np.ascontiguousarray(ahead.transpose(0, 1, 3, 2)), seen)

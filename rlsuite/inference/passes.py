@@ -1,0 +1,313 @@
+"""The passes over sequences of observations that all inference in hidden Markov models consists of, compiled.
+
+With f_t = alpha_t and w_t = b(z_t) * beta_t (elementwise), the recursions of R89, eqs. 20 and 25, are the same:
+
+* forwards   f_0 = start * b(z_0),   f_t = (f_{t-1} A) * b(z_t),
+* backwards  w_T = 1 * b(z_T),       w_t = (w_{t+1} A') * b(z_t),
+
+so one kernel, `sweep`, runs in both directions. Where a sweep of one direction has kept its rows, a sweep of the other
+direction that arrives there knows the posterior: Pr[x_t = k | z] is proportional to f_t * (w_{t+1} A'), and as well to
+w_t * (f_{t-1} A). That is the second kernel, `posteriors`, again for both directions. So a long sequence can be cut in
+the middle: two sweeps start from its ends, meet, and go on through each other's halves, all of it on two threads.
+
+A state that cannot be reached has f_t(k) = 0. How well it would explain the rest is of no concern, and it is left out
+of w_t then: it might explain it so much better that nothing else would be seen beside it.
+
+A state whose f_t(k) has become less than `LEAST` of the sum is forgotten. That does no harm where it can be entered
+again from the others: what comes from there is much more. But a group of states that lead to each other is forgotten
+for good if none of the others leads to it, and might explain all that follows better than they do. So a sweep is told
+of the groups, if there are several, and gives up where one falls below.
+
+Rows are scaled whenever their sum has become small (R89 section V.A scales each time): what is multiplied out is
+collected in the log-likelihood, and no logarithm is taken in between. A sum of less than `TINY` ends a pass, which says
+where, as does the end of a group. Either the observations are impossible, or a double has too few exponents for them:
+`rlsuite.inference.exact` decides that.
+
+The letters: `table` (R, Kp) holds rows of likelihoods, or their logarithms, and observation t uses ``table[row[t]]``;
+``pieces[p] = (begin, end)`` are ranges of observations; row t of a sweep is written to ``kept[t - base]``, or, with
+base = RING, to ``kept[t % RING_ROWS]``, where only what comes next finds it. The steps that a kernel takes as arguments
+are those of `rlsuite.inference.dense` or `rlsuite.inference.sparse`, with their matrix.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from rlsuite.compilation import compiled
+from rlsuite.inference import lanes as simd
+from rlsuite.inference.lanes import Lanes
+from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+
+_put = simd.put
+_add = simd.add
+
+SMALL, LARGE = 1e-30, 1e30  # rows whose sum lies between these are not scaled
+TINY = 1e-250
+LEAST = 1e-250
+FAR = -500.0  # logarithms below this lose digits, and are shifted
+RING = -1
+RING_ROWS = 2
+OUTER_ROWS = 16  # pairs of rows whose products are counted together
+
+
+@compiled(in_place=True)
+def forgets(
+    groups: IndexArray,
+    alive: StateArray,
+    kept: FloatArray,
+    place: int,
+    table: FloatArray,
+    row: IndexArray,
+    t: int,
+    least: float,
+) -> bool:
+    """Whether a group of states has fallen below `least` although it can make observation t.
+
+    ``alive[0]`` (G,) says which groups were not less before, and is brought up to date; ``alive[1]`` is scratch.
+    """
+    for g in range(alive.shape[1]):
+        alive[1, g] = 0
+    for k in range(groups.size):
+        if groups[k] >= 0 and kept[place, k] > least:
+            alive[1, groups[k]] |= 1
+        elif groups[k] >= 0 and table[row[t], k] > 0.0:
+            alive[1, groups[k]] |= 2
+    found = False
+    for g in range(alive.shape[1]):
+        found = found or (alive[0, g] == 1 and alive[1, g] == 2)
+        alive[0, g] = alive[1, g] & 1
+    return found
+
+
+@compiled(in_place=True)
+def sweep(
+    step: Any,
+    matrix: Any,
+    table: FloatArray,
+    row: IndexArray,
+    pieces: IndexArray,
+    backwards: bool,
+    initial: FloatArray,
+    through: bool,
+    groups: IndexArray,
+    alive: StateArray,
+    kept: FloatArray,
+    base: int,
+    sums: FloatArray,
+    logs: FloatArray,
+    log_likelihood: FloatArray,
+    failed: IndexArray,
+) -> None:
+    """Sweep over each piece p, from row p of `initial` (or its only row), which goes through the matrix if `through`.
+
+    Fills ``log_likelihood[p]``, the log of the sum of the last row had nothing been scaled; if a piece fails, this is
+    minus infinity, and ``failed[p]``, else -1, is the time. If `sums` is not empty, ``sums[t - base]`` becomes the sum
+    of row t as it is kept, and if `logs` is not, ``logs[t - base]`` its log had nothing been scaled. `groups` and
+    `alive` are those of `forgets`; no `groups` at all mean that there are none to be watched.
+    """
+    for p in range(pieces.shape[0]):
+        begin, end = pieces[p, 0], pieces[p, 1]
+        origin = p if initial.shape[0] > 1 else 0
+        failed[p] = -1
+        log_likelihood[p] = 0.0
+        scale = 1.0
+        last_place = 0
+        if groups.size > 0:
+            for g in range(alive.shape[1]):
+                alive[0, g] = 0
+            for k in range(groups.size):
+                if groups[k] >= 0 and initial[origin, k] > 0.0:
+                    alive[0, groups[k]] = 1
+        for n in range(end - begin):
+            t = end - 1 - n if backwards else begin + n
+            place = t & (RING_ROWS - 1) if base == RING else t - base
+            if n > 0:
+                total = step(matrix, kept, last_place, table, row[t], scale, kept, place)
+            elif through:
+                total = step(matrix, initial, origin, table, row[t], scale, kept, place)
+            else:
+                total = 0.0
+                for k in range(table.shape[1]):
+                    kept[place, k] = initial[origin, k] * table[row[t], k]
+                    total += kept[place, k]
+            if sums.size > 0:
+                sums[t - base] = total
+            if logs.size > 0:
+                logs[t - base] = log_likelihood[p] + np.log(total)
+            scale = 1.0
+            lost = groups.size > 0 and forgets(groups, alive, kept, place, table, row, t, LEAST * total)
+            if lost or not SMALL < total < LARGE:
+                if lost or not total > TINY:
+                    failed[p] = t
+                    log_likelihood[p] = -np.inf
+                    break
+                scale = 1.0 / total
+                log_likelihood[p] += np.log(total)
+            last_place = place
+            if n == end - begin - 1 and scale == 1.0:
+                log_likelihood[p] += np.log(total)
+
+
+@compiled(in_place=True)
+def normalise(kept: FloatArray, sums: FloatArray, lanes: Lanes) -> None:
+    """Divide each row by its sum."""
+    for t in range(kept.shape[0]):
+        _put(kept, t, kept, t, 1.0 / sums[t], lanes)
+
+
+@compiled(in_place=True)
+def posteriors(
+    meeting_step: Any,
+    count_pairs: Any,
+    matrix: Any,
+    table: FloatArray,
+    row: IndexArray,
+    pieces: IndexArray,
+    backwards: bool,
+    initial: FloatArray,
+    through: bool,
+    kept: FloatArray,
+    base: int,
+    keep: bool,
+    work: FloatArray,
+    failed: IndexArray,
+    counting: bool,
+    count_first_pair: bool,
+    pairs: FloatArray,
+    symbols: FloatArray,
+    first: FloatArray,
+) -> None:
+    """Sweep over each piece, in which a sweep of the other direction has kept its rows, and meet these.
+
+    With `keep`, the rows of `kept` become Pr[x_t = k | all observations]. With `counting`, the expected numbers of
+    pairs of neighbouring states are added to `pairs`, still to be multiplied by the matrix; to ``symbols[row[t]]``, or
+    to the only row of `symbols`, the posterior of t; and to ``first[0]`` that of the last time reached. `work` is
+    (3 + 2 * OUTER_ROWS, Kp); its first two rows take turns in holding the newest row of this sweep.
+    """
+    lanes = matrix.lanes
+    left, right = work[3 : 3 + OUTER_ROWS], work[3 + OUTER_ROWS :]
+    joint = work[2:3]
+    for p in range(pieces.shape[0]):
+        begin, end = pieces[p, 0], pieces[p, 1]
+        origin = p if initial.shape[0] > 1 else 0
+        failed[p] = -1
+        scale, waiting = 1.0, 0
+        for n in range(end - begin):
+            t = end - 1 - n if backwards else begin + n
+            here, there = n & 1, 1 - (n & 1)
+            if n > 0:
+                total, weight = meeting_step(
+                    matrix, work, there, table, row[t], scale, work, here, kept, t - base, joint
+                )
+            elif through:
+                total, weight = meeting_step(
+                    matrix, initial, origin, table, row[t], scale, work, here, kept, t - base, joint
+                )
+            else:
+                total, weight = 0.0, 0.0
+                for k in range(table.shape[1]):
+                    joint[0, k] = initial[origin, k] * kept[t - base, k]
+                    weight += joint[0, k]
+                    possible = kept[t - base, k] > 0.0
+                    work[here, k] = initial[origin, k] * table[row[t], k] if possible else 0.0
+                    total += work[here, k]
+            if not (weight > TINY and total > TINY):
+                failed[p] = t
+                break
+            share = 1.0 / weight
+            if counting:
+                # one row means that all observations differ: their posteriors are kept, and not added up
+                _add(symbols, row[t] if symbols.shape[0] > 1 else 0, joint, 0, share, lanes)
+                if n > 0:
+                    _put(left, waiting, kept, t - base, 1.0, lanes)
+                    _put(right, waiting, work, there, share, lanes)
+                    waiting += 1
+                elif through and count_first_pair:
+                    _put(left, waiting, kept, t - base, 1.0, lanes)
+                    _put(right, waiting, initial, origin, share, lanes)
+                    waiting += 1
+                if waiting == OUTER_ROWS:
+                    count_pairs(matrix, left, right, waiting, pairs)
+                    waiting = 0
+                if n == end - begin - 1:
+                    _add(first, 0, joint, 0, share, lanes)
+            if keep:
+                _put(kept, t - base, joint, 0, share, lanes)
+            scale = 1.0 if SMALL < total < LARGE else 1.0 / total
+        if waiting > 0:
+            count_pairs(matrix, left, right, waiting, pairs)
+
+
+@compiled(in_place=True)
+def best_sweep(
+    best_step: Any,
+    matrix: Any,
+    table: FloatArray,
+    row: IndexArray,
+    pieces: IndexArray,
+    backwards: bool,
+    initial: FloatArray,
+    through: bool,
+    kept: FloatArray,
+    base: int,
+    log_probability: FloatArray,
+    failed: IndexArray,
+) -> None:
+    """Sweep in logarithms, with maxima in place of sums (Viterbi; R89 eqs. 32-33); keep the rows.
+
+    ``log_probability[p]`` becomes what was taken out of the rows of the piece so that they stay precise.
+    """
+    for p in range(pieces.shape[0]):
+        begin, end = pieces[p, 0], pieces[p, 1]
+        origin = p if initial.shape[0] > 1 else 0
+        failed[p] = -1
+        log_probability[p] = 0.0
+        shift = 0.0
+        last_place = 0
+        for n in range(end - begin):
+            t = end - 1 - n if backwards else begin + n
+            place = t & (RING_ROWS - 1) if base == RING else t - base
+            if n > 0:
+                high = best_step(matrix, kept, last_place, table, row[t], shift, kept, place)
+            elif through:
+                high = best_step(matrix, initial, origin, table, row[t], shift, kept, place)
+            else:
+                high = -np.inf
+                for k in range(table.shape[1]):
+                    kept[place, k] = initial[origin, k] + table[row[t], k]
+                    high = max(high, kept[place, k])
+            if high == -np.inf:
+                failed[p] = t
+                log_probability[p] = -np.inf
+                break
+            shift = 0.0
+            if high < FAR and n < end - begin - 1:
+                shift = -high
+                log_probability[p] += high
+            last_place = place
+
+
+@compiled(in_place=True)
+def trace(
+    best_before: Any,
+    matrix: Any,
+    pieces: IndexArray,
+    backwards: bool,
+    latest: StateArray,
+    through: bool,
+    kept: FloatArray,
+    base: int,
+    path: StateArray,
+) -> None:
+    """Follow the best states of each piece back to where the sweep of its rows began; fill ``path[t]``.
+
+    ``latest[p]`` is the state in the last row that the sweep wrote or, if `through`, the state that follows it.
+    """
+    for p in range(pieces.shape[0]):
+        begin, end = pieces[p, 0], pieces[p, 1]
+        state = latest[p]
+        for n in range(end - begin):
+            t = end - 1 - n if backwards else begin + n
+            if n > 0 or through:
+                state = best_before(matrix, state, kept, t - base)
+            path[t] = state

@@ -1,0 +1,208 @@
+"""How many hidden states? Each number is learned and judged by an information criterion or on data held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.checks import whole_number
+from rlsuite.compiling_clock import CompilingClock
+from rlsuite.errors import ModelError, ParameterError, unknown
+from rlsuite.inference.baum_welch import Prior, fit
+from rlsuite.inference.emissions.base import Emission
+from rlsuite.inference.families import emission_of, random_hmm
+from rlsuite.inference.fitted import FittedHMM
+from rlsuite.inference.forward_backward import log_likelihoods
+from rlsuite.inference.sequences import sequences
+from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
+
+CRITERIA = ("aic", "bic", "held_out")
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Models of different size, and which is the best.
+
+    Attributes
+    ----------
+    tried : ndarray (n,) int64
+        Numbers of hidden states.
+    models : tuple of FittedHMM
+        What was learned from all the data with each.
+    log_likelihoods, aic, bic : ndarray (n,) float64
+        Of the data under these models; the information criteria are the better the smaller.
+    held_out : ndarray (n,) float64
+        Log-likelihood, in nats, of each part of the data under a model learned from the others, summed over the parts;
+        the better the larger. NaN unless that was the criterion.
+    criterion : str
+        What chose.
+    """
+
+    tried: IndexArray
+    models: tuple[FittedHMM, ...]
+    log_likelihoods: FloatArray
+    aic: FloatArray
+    bic: FloatArray
+    held_out: FloatArray
+    criterion: str
+
+    @property
+    def n_states(self) -> int:
+        """The number of hidden states that is best; the smaller of equals."""
+        return int(self.tried[self._index])
+
+    @property
+    def hmm(self) -> FittedHMM:
+        """The best model."""
+        return self.models[self._index]
+
+    @property
+    def _index(self) -> int:
+        if self.criterion == "held_out":
+            return int(np.argmax(self.held_out))
+        return int(np.argmin(self.aic if self.criterion == "aic" else self.bic))
+
+    def __str__(self) -> str:
+        lines = [f"{'states':>8}{'log-likelihood':>18}{'AIC':>14}{'BIC':>14}{'held out':>14}"]
+        columns = (self.tried, self.log_likelihoods, self.aic, self.bic, self.held_out)
+        for number, likelihood, aic, bic, out in zip(*columns, strict=True):
+            mark = " *" if number == self.n_states else ""
+            lines.append(f"{number:>8}{likelihood:>18.2f}{aic:>14.2f}{bic:>14.2f}{out:>14.2f}{mark}")
+        return "\n".join(lines)
+
+
+def choose_n_states(
+    z: ArrayLike | Sequence[ArrayLike],
+    numbers: Iterable[int],
+    emission: str | Callable[[int, np.random.Generator], Emission] = "categorical",
+    lengths: ArrayLike | None = None,
+    *,
+    criterion: Literal["aic", "bic", "held_out"] = "bic",
+    folds: int = 5,
+    restarts: int = 5,
+    prior: float | Prior | None = None,
+    max_iterations: int = 1000,
+    tol: float = 1e-6,
+    seed: int | np.random.SeedSequence = 0,
+    progress: bool = False,
+) -> Selection:
+    """Learn a model with each number of hidden states, and say which is best.
+
+    Parameters
+    ----------
+    z, lengths
+        Observations, as everywhere in `rlsuite.inference`.
+    numbers : iterable of int
+        Numbers of hidden states to try.
+    emission : str or callable
+        As in `random_hmm`.
+    criterion : {"bic", "aic", "held_out"}
+        Information criteria are computed from one model; "held_out" learns `folds` more, each without one part of the
+        sequences, and scores that part. A single sequence is cut into as many pieces for that.
+    folds : int
+        Number of parts, at least 2.
+    restarts : int
+        Number of random starts of each model.
+    prior, max_iterations, tol
+        As in `fit`.
+    seed : int or SeedSequence
+        Where random starts come from.
+    progress : bool
+        Whether to show a progress bar on stderr.
+
+    Returns
+    -------
+    Selection
+        ``.n_states`` and ``.hmm`` are the best; printed, it is a table. After Ctrl-C, it holds the numbers that were
+        done by then.
+
+    Raises
+    ------
+    ModelError
+        If the observations are malformed, or there are too few for the folds.
+    ParameterError
+        If an argument is out of range.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a limit or Ctrl-C came first.
+
+    Examples
+    --------
+    >>> from rlsuite.inference import HMM
+    >>> truth = HMM([0.5, 0.5], [[0.95, 0.05], [0.05, 0.95]], [[0.9, 0.1], [0.1, 0.9]])
+    >>> z, _ = truth.sample(500, seed=0)
+    >>> choose_n_states(z, [1, 2, 3], seed=0).n_states
+    2
+    """
+    if criterion not in CRITERIA:
+        raise ParameterError(unknown("criterion", criterion, CRITERIA))
+    tried = [whole_number("numbers", number) for number in numbers]
+    if not tried:
+        raise ParameterError("numbers is empty: give numbers of hidden states to try")
+    parts = whole_number("folds", folds, at_least=2)
+    root = seed
+    if not isinstance(root, np.random.SeedSequence):
+        root = np.random.SeedSequence(whole_number("seed", seed, at_least=0))
+    data = sequences(emission_of(emission, z, 1, np.random.default_rng(root)), z, lengths)
+    everything = [data.z[begin:end] for begin, end in data.pieces.tolist()]
+    splits = list(_splits(everything, parts)) if criterion == "held_out" else []
+    options: dict[str, Any] = {"restarts": restarts, "prior": prior, "max_iterations": max_iterations, "tol": tol}
+    models: list[FittedHMM] = []
+    out: list[float] = []
+    with CompilingClock("choosing a number of states", progress=progress) as clock:
+        for number, branch in zip(tried, root.spawn(len(tried)), strict=True):
+            seeds = branch.spawn(2 * (len(splits) + 1))
+            models.append(_learned(everything, number, emission, seeds[:2], options, everything))
+            total = 0.0 if splits else np.nan
+            for fold, (kept, left) in enumerate(splits, start=1):
+                model = _learned(kept, number, emission, seeds[2 * fold : 2 * fold + 2], options, everything)
+                total += float(log_likelihoods(model, left).sum())
+            out.append(total)
+            clock.tick(f"{number} states")
+            if clock.hurries:
+                break
+    if clock.hurries:  # what was learned last is not all that it could be, and must not be compared with the others
+        del models[-1], out[-1]
+        if not models:
+            raise KeyboardInterrupt
+    return Selection(
+        np.array(tried[: len(models)]),
+        tuple(models),
+        np.array([model.learning.log_likelihood for model in models]),
+        np.array([model.aic for model in models]),
+        np.array([model.bic for model in models]),
+        np.array(out),
+        criterion,
+    )
+
+
+def _learned(
+    parts: list[AnyArray],
+    number: int,
+    emission: str | Callable[[int, np.random.Generator], Emission],
+    seeds: list[np.random.SeedSequence],
+    options: dict[str, Any],
+    everything: list[AnyArray],
+) -> FittedHMM:
+    """Return the best model of some sequences; it begins with one of all of them, which knows every symbol."""
+    first = random_hmm(everything, number, emission, seed=np.random.default_rng(seeds[0]))
+    return fit(first, parts, seed=seeds[1], **options)
+
+
+def _splits(everything: list[AnyArray], folds: int) -> Iterator[tuple[list[AnyArray], list[AnyArray]]]:
+    """Yield the sequences that are learned from, and those that are held out."""
+    parts = everything
+    if len(parts) == 1:
+        if len(parts[0]) < 2 * folds:
+            raise ModelError(f"{len(parts[0])} observations are too few for folds={folds}")
+        parts = [piece for piece in np.array_split(parts[0], folds)]
+    if len(parts) < folds:
+        raise ModelError(f"{len(parts)} sequences are too few for folds={folds}")
+    for fold in range(folds):
+        yield [part for n, part in enumerate(parts) if n % folds != fold], parts[fold::folds]

@@ -1,0 +1,144 @@
+"""The door for observations: one sequence, several laid end to end with their lengths, or a list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.errors import ModelError
+from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
+
+if TYPE_CHECKING:
+    from rlsuite.inference.emissions.base import Emission, Likelihoods
+
+Array = TypeVar("Array", bound=AnyArray)
+
+Observations = ArrayLike | Sequence[ArrayLike]
+"""One sequence of observations, several laid end to end, or a list of arrays; `HMM` has the rules."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """N sequences of observations, checked by an emission and laid end to end.
+
+    Attributes
+    ----------
+    emission : Emission
+        What checked them.
+    z : ndarray (T,) or (T, D)
+        All observations.
+    pieces : ndarray (N, 2) int64
+        Where each sequence begins and ends.
+    listed : bool
+        Whether they were given as a list, so that results are wanted as one.
+    """
+
+    emission: Emission
+    z: AnyArray
+    pieces: IndexArray
+    listed: bool = False
+
+    @cached_property
+    def likelihoods(self) -> Likelihoods:
+        """b_k(z_t) of all observations."""
+        return self.emission.prepare(self.z)
+
+    @property
+    def shifts(self) -> FloatArray:
+        """(N,) float64, nats: what the likelihoods of each sequence leave out of its log-likelihood."""
+        shift = self.likelihoods.shift
+        if shift is None:
+            return np.zeros(len(self.pieces))
+        return np.add.reduceat(shift, self.pieces[:, 0])
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def split(self, values: Array) -> Array | list[Array]:
+        """Return an array with a row for each observation as the sequences were given: end to end, or as a list."""
+        if not self.listed:
+            return values
+        return [cast("Array", values[begin:end]) for begin, end in self.pieces]
+
+
+def sequences(emission: Emission, z: Observations | Sequences, lengths: ArrayLike | None = None) -> Sequences:
+    """Return checked observations; those that are checked already are returned as they are.
+
+    Parameters
+    ----------
+    emission : Emission
+        What the observations are, and what checks them.
+    z : array_like (T,) or (T, D), or list of arrays
+        One sequence; several end to end, if there are `lengths`; or a list or tuple of arrays, one for each sequence.
+        Where observations are symbols, a list of lists is one of sequences, too.
+    lengths : array_like (N,) of int, optional
+        Lengths of the sequences, which add up to T.
+
+    Raises
+    ------
+    ModelError
+        If there are no observations, a sequence is empty, an observation is none for this emission, or the lengths do
+        not add up.
+    """
+    if isinstance(z, Sequences):
+        return z
+    parts = listed(z, nested=emission.discrete and emission.width == 1)
+    if parts is None:
+        checked = emission.check(cast("ArrayLike", z))
+        sizes = np.array([len(checked)]) if lengths is None else _lengths(lengths, len(checked))
+    elif lengths is not None:
+        raise ModelError("z is a list of sequences, which says how long they are: leave out lengths")
+    else:
+        each = [_checked(emission, part, n) for n, part in enumerate(parts)]
+        checked = np.concatenate(each) if each else np.zeros(0)
+        sizes = np.array([len(part) for part in each], dtype=np.int64)
+    if not len(checked):
+        raise ModelError("z holds no observations: at least one is needed")
+    if (sizes == 0).any():
+        raise ModelError(f"sequence {int(np.argmin(sizes))} is empty: leave it out")
+    ends = np.cumsum(sizes, dtype=np.int64)
+    return Sequences(emission, checked, np.column_stack([ends - sizes, ends]), parts is not None)
+
+
+def listed(z: object, *, nested: bool) -> list[Any] | None:
+    """Return the sequences of a list of them, or None if `z` is a single array.
+
+    With `nested`, a list of lists is one of sequences; otherwise, it is an array of vectors.
+    """
+    if not isinstance(z, list | tuple):
+        return None
+    parts: list[Any] = list(cast("Sequence[Any]", z))
+    inner = (list, tuple) if nested else ()
+    if parts and all(isinstance(part, inner) or (isinstance(part, np.ndarray) and part.ndim > 0) for part in parts):
+        return parts
+    return None
+
+
+def _checked(emission: Emission, part: Any, number: int) -> AnyArray:
+    if len(part) == 0:
+        raise ModelError(f"sequence {number} is empty: leave it out")
+    try:
+        return emission.check(part)
+    except ModelError as cause:
+        raise ModelError(f"sequence {number}: {cause}") from cause
+
+
+def _lengths(lengths: ArrayLike, observations: int) -> IndexArray:
+    try:
+        given = np.asarray(lengths)
+    except ValueError as error:
+        raise ModelError(f"lengths is not an array of whole numbers: {error}") from error
+    if given.ndim != 1 or given.dtype.kind not in "iu":
+        raise ModelError(f"lengths has shape {given.shape} and dtype {given.dtype}; a list of whole numbers is needed")
+    sizes = given.astype(np.int64)
+    if (sizes < 0).any():
+        n = int(np.argmax(sizes < 0))
+        raise ModelError(f"lengths[{n}] is {sizes[n]}; a sequence has at least one observation")
+    if sizes.sum() != observations:
+        raise ModelError(f"lengths add up to {sizes.sum()}, but there are {observations} observations")
+    return sizes

@@ -1,0 +1,265 @@
+"""What a POMDP makes of beliefs: the state estimator SE(b, a, z) of KLC98, section 3.3, and what it divides by.
+
+b'(s') = O[a, s', z] sum_s Pr[s' | s, a] b(s) / Pr[z | b, a]
+
+One who still asks knows that the episode goes on, so only transitions that do not terminate count in b'.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.checks import whole_number
+from rlsuite.errors import ModelError, ParameterError
+from rlsuite.models import validation
+from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from rlsuite.models.belief_kernels import BeliefTables
+    from rlsuite.models.mdp import MDP
+    from rlsuite.models.observations import ObservationRows
+    from rlsuite.models.pomdp import POMDP
+
+
+class Beliefs:
+    """The methods of `POMDP` that are about beliefs."""
+
+    mdp: MDP
+
+    def observation_matrix(self, action: int) -> csr_array[np.float64]:
+        """Return Pr(z | action, s') as a sparse (S, Z) matrix.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such action.
+        """
+        from rlsuite.models.observations import matrix_of_rows
+
+        return matrix_of_rows(self._rows, self._action(action), self.mdp.n_states)
+
+    def predict(self, belief: ArrayLike, action: int) -> FloatArray:
+        """Return Pr[z | b, a], the distribution of the next observation: (Z,) float64.
+
+        Raises
+        ------
+        ParameterError
+            If `belief` is not a distribution over the states, or `action` is not legal in all states that it holds
+            possible.
+        """
+        b = self._belief(belief, action)
+        return self._emitting[action] @ (self._entering[action] @ b)
+
+    def update_belief(self, belief: ArrayLike, action: int, observation: int) -> FloatArray:
+        """Return the belief after `action` was taken and `observation` was made: (S,) float64.
+
+        Parameters
+        ----------
+        belief : array_like (S,)
+            Distribution over the states before the action.
+        action, observation : int
+            What was done and what was seen.
+
+        Raises
+        ------
+        ParameterError
+            As in `predict`; and if the observation is impossible, or the episode must have ended.
+        """
+        b = self._belief(belief, action)
+        joint = self.joint(b, action, observation)
+        total = float(joint.sum())
+        if total <= 0.0:
+            raise ParameterError(
+                f"observation={observation} cannot follow action={action} in this belief while the episode goes on"
+            )
+        return joint / total
+
+    def update_beliefs(self, beliefs: ArrayLike, actions: ArrayLike, observations: ArrayLike) -> FloatArray:
+        """Return the beliefs after many (action, observation) pairs at once: (n, S) float64.
+
+        Compiled on first use; from a few hundred beliefs on, much faster than `update_belief` for each of them.
+
+        Parameters
+        ----------
+        beliefs : array_like (n, S)
+            Distributions over the states before the actions.
+        actions, observations : int or array_like (n,) int
+            What was done and what was seen; a number stands for the same in every row.
+
+        Raises
+        ------
+        ParameterError
+            As in `update_belief`; the message names the row.
+
+        Examples
+        --------
+        >>> from rlsuite.models import POMDP
+        >>> machine = POMDP.from_arrays([[[0.9, 0.1]], [[0, 1]]], [1, 0], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9)
+        >>> machine.update_beliefs([[1, 0], [0.5, 0.5]], 0, [1, 1]).round(3).tolist()
+        [[0.6, 0.4], [0.12, 0.88]]
+        """
+        from rlsuite.models.belief_kernels import update_all
+
+        states, mdp = self.mdp.n_states, self.mdp
+        b = self._beliefs(beliefs)
+        a = _numbers("actions", actions, len(b), mdp.n_actions)
+        z = _numbers("observations", observations, len(b), self._rows.n_observations)
+        stuck = np.zeros(len(b), dtype=np.bool_)
+        if not mdp.legal.all():
+            for action in np.unique(a).tolist():
+                rows = a == action
+                stuck[rows] = (b[rows][:, ~mdp.legal[:, action]] > 0.0).any(axis=1)
+        if stuck.any():
+            row = int(np.argmax(stuck))
+            raise ParameterError(f"actions[{row}]={a[row]} is illegal in a state that beliefs[{row}] holds possible")
+        after, likelihood = np.zeros((len(b), states)), np.zeros(len(b))
+        update_all(self.belief_tables, b, a, z, after, likelihood)
+        impossible = ~(likelihood > 0.0)
+        if impossible.any():
+            row = int(np.argmax(impossible))
+            raise ParameterError(
+                f"observations[{row}]={z[row]} cannot follow actions[{row}]={a[row]} in beliefs[{row}] "
+                "while the episode goes on"
+            )
+        return after
+
+    def joint(self, belief: FloatArray, action: int, observation: int, *, terminated: bool = False) -> FloatArray:
+        """Return Pr[s', z, and the episode goes on | b, a], of which `update_belief` is the share: (S,) float64.
+
+        Parameters
+        ----------
+        belief : ndarray (S,) float64
+            Weights of the states, at least 0. States in which the action is illegal are left by nothing, so they count
+            for nothing.
+        action, observation : int
+            What was done and what was seen.
+        terminated : bool
+            Take the transitions that end the episode instead of those that go on.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such action or observation.
+        """
+        chosen = self._action(action)
+        z = whole_number("observation", observation, at_least=0)
+        symbols = self._rows.n_observations
+        if z >= symbols:
+            raise ParameterError(f"observation={z} is not one of 0..{symbols - 1}")
+        ahead = (self._ending if terminated else self._going_on)[chosen] @ belief
+        joint = np.zeros_like(ahead)
+        emitting = self._emitting[chosen]
+        inside = slice(emitting.indptr[z], emitting.indptr[z + 1])
+        where = emitting.indices[inside]
+        joint[where] = emitting.data[inside] * ahead[where]
+        return joint
+
+    @cached_property
+    def belief_tables(self) -> BeliefTables:
+        """The arrays with which compiled code updates beliefs; see `rlsuite.models.belief_kernels.update`."""
+        from rlsuite.models.belief_kernels import BeliefTables
+
+        states, actions = self.mdp.n_states, self.mdp.n_actions
+        return BeliefTables(
+            *_stacked(self._emitting),
+            *_stacked(self._going_on),
+            n_states=states,
+            n_actions=actions,
+            n_observations=self._rows.n_observations,
+        )
+
+    # ---------------------------------------------------------------------------------------------- details
+
+    @property
+    def _rows(self) -> ObservationRows:
+        return cast("POMDP", self).observation_rows
+
+    # Each matrix has a row for what is seen or entered: the way in which a belief is updated.
+
+    @cached_property
+    def _emitting(self) -> tuple[CsrMatrix, ...]:
+        """Pr(z | a, s') for each action, as sparse (Z, S) matrices."""
+        return tuple(_transposed(self.observation_matrix(a)) for a in range(self.mdp.n_actions))
+
+    @cached_property
+    def _entering(self) -> tuple[CsrMatrix, ...]:
+        """Pr[s' | s, a] for each action, as sparse (S', S) matrices."""
+        return self._where(np.ones_like(self.mdp.terminated))
+
+    @cached_property
+    def _going_on(self) -> tuple[CsrMatrix, ...]:
+        """Pr[s', not terminated | s, a] for each action, as sparse (S', S) matrices."""
+        return self._where(~self.mdp.terminated)
+
+    @cached_property
+    def _ending(self) -> tuple[CsrMatrix, ...]:
+        """Pr[s', terminated | s, a] for each action, as sparse (S', S) matrices."""
+        return self._where(self.mdp.terminated)
+
+    def _where(self, chosen: BoolArray) -> tuple[CsrMatrix, ...]:
+        matrix = self.mdp.matrix_of(np.where(chosen, self.mdp.probability, 0.0))
+        return tuple(_transposed(matrix[a :: self.mdp.n_actions]) for a in range(self.mdp.n_actions))
+
+    def _action(self, action: int) -> int:
+        chosen = whole_number("action", action, at_least=0)
+        if chosen >= self.mdp.n_actions:
+            raise ParameterError(f"action={action} is not an action; the actions are 0..{self.mdp.n_actions - 1}")
+        return chosen
+
+    def _belief(self, belief: ArrayLike, action: int) -> FloatArray:
+        b = validation.belief(belief, self.mdp.n_states)
+        self._action(action)
+        illegal = (b > 0.0) & ~self.mdp.legal[:, action]
+        if illegal.any():
+            state = int(np.argmax(illegal))
+            raise ParameterError(f"action={action} is illegal in state {state}, which has the belief {b[state]:g}")
+        return b
+
+    def _beliefs(self, beliefs: ArrayLike) -> FloatArray:
+        states = self.mdp.n_states
+        try:
+            b = validation.floats("beliefs", beliefs)
+            if b.ndim != 2 or b.shape[1] != states:
+                raise ModelError(f"beliefs has shape {b.shape}, not (n, {states})")
+        except ModelError as cause:
+            raise ParameterError(str(cause)) from cause
+        if b.size and b.min() < 0.0:
+            row, state = (int(i) for i in np.unravel_index(int(np.argmin(b)), b.shape))
+            raise ParameterError(f"beliefs[{row}, {state}] is {b[row, state]:g}; probabilities are at least 0")
+        wrong = np.abs(b.sum(axis=1) - 1.0) > validation.ROW_SUM_TOLERANCE
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ParameterError(f"beliefs[{row}] sums to {b[row].sum():.10g}, not 1")
+        return np.ascontiguousarray(b)
+
+
+def _numbers(name: str, values: ArrayLike, count: int, size: int) -> IndexArray:
+    """Return one number below `size` per row: (count,) int64."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "iu" or given.shape not in ((), (count,)):
+        raise ParameterError(f"{name} has dtype {given.dtype} and shape {given.shape}; ({count},) integers are needed")
+    wide = np.broadcast_to(given, (count,)).astype(np.int64)
+    outside = (wide < 0) | (wide >= size)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise ParameterError(f"{name}[{row}]={wide[row]} is not one of 0..{size - 1}")
+    return wide
+
+
+def _transposed(matrix: csr_array[np.float64]) -> CsrMatrix:
+    return cast("CsrMatrix", matrix.T.tocsr())
+
+
+def _stacked(matrices: tuple[CsrMatrix, ...]) -> tuple[IndexArray, StateArray, FloatArray]:
+    """Return the rows of all matrices, one matrix after the other, as pointers, indices and values."""
+    lengths = np.concatenate([np.diff(one.indptr) for one in matrices])
+    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    indices = np.concatenate([one.indices for one in matrices]).astype(np.int32)
+    return indptr, indices, np.concatenate([one.data for one in matrices])

@@ -1,0 +1,85 @@
+"""The method chosen for the model: exact for a number of steps, else bounds that draw together."""
+
+from typing import Any
+
+from rlsuite.checks import positive_number
+from rlsuite.errors import ParameterError
+from rlsuite.models import POMDP
+from rlsuite.planning.pomdp.incremental_pruning import incremental_pruning
+from rlsuite.planning.pomdp.sarsop import sarsop
+from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
+
+
+def auto(
+    pomdp: POMDP,
+    *,
+    horizon: int | None = None,
+    tol: float = 1e-6,
+    gap: float | None = None,
+    max_iterations: int | None = None,
+    deadline: float | None = None,
+    progress: bool = False,
+) -> AlphaVectorSolution:
+    """Solve a POMDP by the method that suits it.
+
+    For a number of steps that is `incremental_pruning`, which finds the exact plan for every belief. Without an end it
+    is `sarsop`, which looks only at beliefs that are reached from the start, and goes as far as models of many
+    thousand states.
+
+    Parameters
+    ----------
+    pomdp : POMDP
+        The model.
+    horizon : int, optional
+        H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
+    tol : float
+        Largest distance of the two bounds at the start belief that is allowed, in the unit of the reward.
+    gap : float, optional
+        The same; wins over `tol` if it is given.
+    max_iterations : int, optional
+        Limit on what the chosen method counts as iterations; by default its own.
+    deadline : float, optional
+        Stop after this many seconds.
+    progress : bool
+        Show a progress bar on stderr.
+
+    Returns
+    -------
+    AlphaVectorSolution
+        ``method`` names the method that was chosen.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is 1 without a horizon, or an argument is out of range.
+    ModelError
+        If values overflow; or if every plan comes to a belief in which no action is legal in all the states that it
+        holds possible.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the bounds are further apart than asked for.
+
+    Examples
+    --------
+    >>> from rlsuite.models import POMDP
+    >>> from rlsuite.planning import solve
+    >>> machine = POMDP.from_arrays([[[0.9, 0.1]], [[0, 1]]], [1, 0], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0)
+    >>> solve(machine, horizon=2).method, solve(machine).method
+    ('incremental_pruning', 'sarsop')
+    """
+    limits: dict[str, Any] = {
+        "tol": tol if gap is None else positive_number("gap", gap),
+        "deadline": deadline,
+        "progress": progress,
+    }
+    if max_iterations is not None:
+        limits["max_iterations"] = max_iterations
+    if horizon is not None:
+        return incremental_pruning(pomdp, horizon=horizon, **limits)
+    if pomdp.gamma == 1.0:
+        raise ParameterError(
+            "gamma is 1: without discounting, values of a POMDP may be infinite; pass horizon=10 (say), or gamma=0.99"
+        )
+    return sarsop(pomdp, **limits)

@@ -1,0 +1,193 @@
+"""Exact planning without end: stages of value iteration, controllers made of them, and a certified gap.
+
+Let L be a set of vectors, all of them promises that can be kept, and V = HL the set one step back. With
+up = max over beliefs of HL - L, the optimum lies between V and V + beta / (1 - beta) up, as for an MDP
+(`rlsuite.planning.certificate`); the largest rise is found by linear programs. Value iteration alone needs
+log(1 / tol) / log(1 / gamma) stages. But each stage is also a plan: the vector i of V begins with an action and goes
+on, after an observation, with a vector of L. With that vector of V in its place that loses least against it, the graph
+is a controller without end. Its value, from a linear system, is a promise as well, and joins the next set. Once the
+graph no longer changes, that value is the optimum (Hansen 1998).
+
+The upper bound begins as the fast informed bound. While the gap is wide, selections may lose a small part of it.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rlsuite.models import POMDP
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
+from rlsuite.planning.pomdp.controllers import MOST_UNKNOWNS, controller_value
+from rlsuite.planning.pomdp.linear_bounds import endless_bounds
+from rlsuite.planning.pomdp.point_tables import PreparedModel
+from rlsuite.planning.pomdp.projection import Projection
+from rlsuite.planning.pomdp.pruning import OutOfTime, that_matter
+from rlsuite.planning.pomdp.rises import largest_rise
+from rlsuite.planning.pomdp.stages import CrossSum, Stage, next_stage, no_plan
+from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet, worth
+from rlsuite.planning.watch import Watch
+
+SHARE = 1.0 / 16.0
+"""Share of the gap that all selections of a stage together may lose."""
+BLOCK = 1 << 18
+"""Differences computed at a time."""
+
+
+class _Found(NamedTuple):
+    """The best answer so far."""
+
+    lower: float
+    upper: float
+    plans: VectorSet
+
+
+def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: CompilingWatch) -> AlphaVectorSolution:
+    """Narrow the gap at the start belief down to the tolerance, or until the watch ends it.
+
+    Parameters
+    ----------
+    pomdp : POMDP
+        The model; gamma < 1.
+    cross_sum : CrossSum
+        What the method consists of.
+    watch : CompilingWatch
+        The clock and counter of the method.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is 1.
+    ModelError
+        If no plan is legal for ever, or values overflow.
+    """
+    start = pomdp.start[np.newaxis]
+    legal = pomdp.mdp.legal
+    everywhere = bool((legal.all(axis=1) | ~legal.any(axis=1)).all())
+    points: FloatArray = np.concatenate([start, np.eye(pomdp.n_states)])
+    records: list[tuple[int, float, float, float]] = []
+    narrowed = 0, np.inf
+    with watch:
+        projection = Projection(pomdp)
+        found = _beginning(pomdp, everywhere, watch)
+        vectors = found.plans.alpha_vectors
+        # Value iteration alone would halve what a gap exceeds rounding by in so many stages.
+        modulus = projection.lookahead.modulus
+        patience = 20 + int(math.log(2.0) / -math.log(modulus)) if modulus else 20
+        while watch.goes_on(found.upper - found.lower):
+            records.append((watch.iterations - 1, watch.seconds, found.lower, found.upper))
+            try:
+                stage = next_stage(projection, vectors, points, cross_sum, _epsilon(projection, found, watch), watch)
+                new = _bounded(projection, vectors, stage, everywhere, watch)
+                vectors, points = stage.plans.alpha_vectors, stage.points
+                if everywhere:
+                    both: FloatArray = np.concatenate([new.plans.alpha_vectors, vectors])
+                    best = that_matter(both, points, 0.0, watch)
+                    vectors, points = both[best.left], best.points
+                plans = new.plans if new.lower >= found.lower else found.plans
+                found = _Found(max(new.lower, found.lower), min(new.upper, found.upper), plans)
+            except OutOfTime:
+                continue
+            if found.upper - found.lower < 0.9 * narrowed[1]:
+                narrowed = watch.iterations, found.upper - found.lower
+            elif watch.iterations - narrowed[0] > patience:
+                watch.give_up("rounding keeps the bounds apart")
+                break
+    records.append((watch.iterations, watch.seconds, found.lower, found.upper))
+    return AlphaVectorSolution(
+        lower_bound=found.lower,
+        upper_bound=found.upper,
+        converged=found.upper - found.lower <= watch.tol,
+        horizon=None,
+        iterations=watch.iterations,
+        seconds=watch.seconds,
+        method=watch.method,
+        alpha_vectors=found.plans.alpha_vectors,
+        actions=found.plans.actions,
+        pomdp=pomdp,
+        trace=BoundsTrace.of(records),
+        successors=found.plans.successors,
+    )
+
+
+def _beginning(pomdp: POMDP, everywhere: bool, watch: CompilingWatch) -> _Found:
+    """Return what is known without a single stage; `everywhere`: actions are legal in all states, or in none."""
+    model = PreparedModel(pomdp, f"{watch.method} without a horizon")
+    bounds = endless_bounds(model, watch)
+    lower, upper = bounds.at(pomdp.start)
+    if upper == -np.inf:
+        raise no_plan(pomdp.start)
+    vectors = bounds.lower
+    vectors[:, ~pomdp.mdp.legal.any(axis=1)] = 0.0
+    if not everywhere:  # below all plans that are legal to their end, if it is not one itself
+        worst = float(np.min(model.reward, where=model.reward > -np.inf, initial=0.0))
+        vectors, lower = np.full((1, pomdp.n_states), worst / (1.0 - model.modulus)), -np.inf
+    first: IndexArray = np.arange(len(vectors), dtype=np.int64)
+    for_ever: IndexArray = np.repeat(first, pomdp.n_observations).reshape(len(vectors), -1)
+    return _Found(lower, upper, VectorSet(vectors, first, for_ever))
+
+
+def _epsilon(projection: Projection, found: _Found, watch: Watch) -> float:
+    """Return what a selection may lose: all of a stage count 1 / (1 - beta) times."""
+    gap = max(found.upper - found.lower, watch.tol) if np.isfinite(found.lower) else watch.tol
+    selections = 2 * projection.pomdp.n_observations
+    return SHARE * gap * (1.0 - projection.lookahead.modulus) / selections
+
+
+def _bounded(projection: Projection, vectors: FloatArray, stage: Stage, everywhere: bool, watch: Watch) -> _Found:
+    """Return the bounds that follow from the stage made of `vectors`, and the plan for the lower one."""
+    start = projection.pomdp.start[np.newaxis]
+    modulus = projection.lookahead.modulus
+    factor = modulus / (1.0 - modulus)
+    now = stage.plans.alpha_vectors
+    value = float(worth(now, start).max())
+    if value == -np.inf:
+        raise no_plan(start[0])
+    rounding = projection.rounding(vectors) / (1.0 - modulus)
+    rise = max(largest_rise(now, vectors, watch), 0.0) + stage.loss
+    upper = value + stage.loss + factor * rise + rounding
+    plans = _closed(stage, vectors, SHARE * watch.tol * (1.0 - modulus), watch)
+    if not everywhere:
+        # Not yet a promise: the plans may still rest on beliefs in which no action is legal.
+        shift = factor * max(largest_rise(vectors, now, watch), 0.0) + rounding
+        lowered = plans._replace(alpha_vectors=plans.alpha_vectors - shift) if np.isfinite(shift) else plans
+        return _Found(value - shift, upper, lowered)
+    if plans.alpha_vectors.size <= MOST_UNKNOWNS:
+        own = controller_value(projection, plans.actions, plans.successors)
+        promised = float(worth(own, start).max())
+        if promised >= value - rounding:
+            return _Found(promised, upper, plans._replace(alpha_vectors=own))
+    return _Found(value - rounding, upper, plans)
+
+
+def _closed(stage: Stage, vectors: FloatArray, epsilon: float, watch: Watch) -> VectorSet:
+    """Return the plans that matter by more than epsilon, each going on with others of them.
+
+    In place of each of the old `vectors` comes the new one that loses least.
+    """
+    plans = stage.plans
+    best = that_matter(plans.alpha_vectors, stage.points, epsilon, watch).left
+    heir = _heirs(vectors, plans.alpha_vectors[best], watch)
+    links = plans.successors[best]
+    return VectorSet(plans.alpha_vectors[best], plans.actions[best], np.where(links >= 0, heir[links], -1))
+
+
+def _heirs(vectors: FloatArray, others: FloatArray, watch: Watch) -> IndexArray:
+    """Return for each vector (n, S) the one of the others (k, S) that is nowhere further below it than need be: (n,).
+
+    One that is nowhere below it at all may take its place without any loss.
+    """
+    now: FloatArray = np.ascontiguousarray(others.T)
+    heir: IndexArray = np.empty(len(vectors), dtype=np.int64)
+    some = max(1, BLOCK // now.shape[1])
+    for begin in range(0, heir.size, some):
+        olds = vectors[begin : begin + some]
+        least = np.full((olds.shape[0], now.shape[1]), np.inf)
+        for old, new in zip(olds.T, now, strict=True):
+            finite = old > -np.inf
+            least[finite] = np.minimum(least[finite], new - old[finite, np.newaxis])
+        heir[begin : begin + some] = np.argmax(least, axis=1)
+        if watch.hurries:
+            raise OutOfTime
+    return heir

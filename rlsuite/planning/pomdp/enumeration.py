@@ -1,0 +1,111 @@
+"""Enumeration: all sums of one vector per observation, and then those that matter. Monahan 1982; Sondik 1971."""
+
+import math
+
+import numpy as np
+
+from rlsuite.checks import whole_number
+from rlsuite.errors import ParameterError
+from rlsuite.models import POMDP
+from rlsuite.models.aliases import FloatArray
+from rlsuite.planning.pomdp.exact import solve_exactly
+from rlsuite.planning.pomdp.pruning import that_matter
+from rlsuite.planning.pomdp.stages import Sums
+from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
+from rlsuite.planning.watch import Watch
+
+
+def enumeration(
+    pomdp: POMDP,
+    *,
+    horizon: int | None = None,
+    tol: float = 1e-6,
+    max_iterations: int = 10_000,
+    deadline: float | None = None,
+    progress: bool = False,
+    max_vectors: int = 1_000_000,
+) -> AlphaVectorSolution:
+    """Solve a POMDP exactly, by value iteration over alpha vectors that enumerates all plans of each stage.
+
+    The oldest of the exact methods and the easiest to see through: n vectors, an action and Z observations make n^Z
+    plans, all of which are formed, before one linear program for each tells whether it matters. A second opinion for
+    small models; `incremental_pruning` finds the same vectors, and is faster.
+
+    Parameters
+    ----------
+    pomdp : POMDP
+        The model.
+    horizon : int, optional
+        H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
+    tol : float
+        Largest distance of the two bounds that is allowed, in the unit of the reward.
+    max_iterations : int
+        Largest number of stages, without a horizon.
+    deadline : float, optional
+        Stop after this many seconds.
+    progress : bool
+        Show a progress bar on stderr.
+    max_vectors : int
+        How many plans there may be for one action in one stage.
+
+    Returns
+    -------
+    AlphaVectorSolution
+        As of `incremental_pruning`.
+
+    Raises
+    ------
+    ParameterError
+        If there are more plans than `max_vectors`, gamma is 1 without a horizon, or an argument is out of range.
+    ModelError
+        If values overflow; or if every plan comes to a belief in which no action is legal in all the states that it
+        holds possible.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the bounds are further apart than `tol`.
+
+    Examples
+    --------
+    A coin lies under one of two cups; a look costs 1 and shows it with certainty, a guess earns 10 or costs 20:
+
+    >>> from rlsuite.models import POMDP
+    >>> from rlsuite.planning import enumeration
+    >>> look, guess = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 0, 1]] * 3
+    >>> cups = POMDP.from_arrays(
+    ...     [look, guess, guess], [[-1, -1, 0], [10, -20, 0], [-20, 10, 0]], [[1, 0], [0, 1], [0.5, 0.5]],
+    ...     order="ass", gamma=0.9, start=[0.5, 0.5, 0], terminated=[False, False, True],
+    ... )
+    >>> plan = enumeration(cups, horizon=2)
+    >>> plan.value([0.5, 0.5, 0]), plan.act([0.5, 0.5, 0]), plan.act([1, 0, 0])
+    (8.0, 0, 1)
+    """
+    most = whole_number("max_vectors", max_vectors)
+
+    def all_of_them(sets: list[FloatArray], points: FloatArray, epsilon: float, watch: Watch) -> Sums:
+        distinct = [np.unique(one, axis=0, return_index=True) for one in sets]
+        sizes = [one.shape[0] for one, _ in distinct]
+        number = math.prod(sizes)
+        if number > most:
+            raise ParameterError(
+                f"{' * '.join(map(str, sizes))} = {number} plans for one action in one stage are more than "
+                f"max_vectors={most}; method='incremental_pruning' forms fewer"
+            )
+        sums = np.zeros((1, sets[0].shape[1]))
+        for one, _ in distinct:
+            sums = (sums[:, np.newaxis] + one).reshape(-1, one.shape[1])
+        best = that_matter(sums, points, epsilon, watch)
+        numbers = np.unravel_index(best.left, sizes)
+        return Sums([of[n] for (_, of), n in zip(distinct, numbers, strict=True)], best.points, best.loss)
+
+    return solve_exactly(
+        "enumeration",
+        pomdp,
+        all_of_them,
+        horizon=horizon,
+        tol=tol,
+        max_iterations=max_iterations,
+        deadline=deadline,
+        progress=progress,
+    )

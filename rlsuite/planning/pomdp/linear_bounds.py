@@ -1,0 +1,93 @@
+"""What is known of the value of every belief without a search: a few linear functions below and above it.
+
+Without a horizon these are the fast informed bound and the blind policies of `rlsuite.planning.pomdp.start_bounds`.
+With one, the optimum of somebody who sees the state, and the blind policies again.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlsuite.models import POMDP
+from rlsuite.models.aliases import BoolArray, FloatArray
+from rlsuite.planning.mdp.backward_induction import backward_induction
+from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
+from rlsuite.planning.pomdp.point_tables import PreparedModel
+from rlsuite.planning.pomdp.start_bounds import blind_plans, informed_values, seen_values
+from rlsuite.planning.pomdp.vectors import worth
+
+SWEEPS = 100
+"""Sweeps for the fast informed bound: it is a bound after any number of them."""
+
+SHARE = 0.25
+"""Part of the time that these may take."""
+
+CLOSE = 1e-4
+"""Distance from it, in times of the largest value, at which more sweeps are not worth doing."""
+
+
+class Bounds(NamedTuple):
+    """Linear bounds on the value of a belief: max_i lower_i . b <= V(b) <= max_a upper_a . b."""
+
+    lower: FloatArray
+    """(n, S) float64, minus infinity where a plan comes to an illegal action"""
+    upper: FloatArray
+    """(A, S) float64, minus infinity for illegal actions"""
+
+    def at(self, belief: FloatArray) -> tuple[float, float]:
+        """Return the two bounds on the value of a belief (S,)."""
+        return (
+            float(worth(self.lower, belief[np.newaxis]).max()),
+            float(worth(self.upper, belief[np.newaxis]).max()),
+        )
+
+
+def endless_bounds(model: PreparedModel, watch: CompilingWatch) -> Bounds:
+    """Return bounds on the values of a model without horizon, rounding included.
+
+    Examples
+    --------
+    The tiger: who only ever listens pays 1 in every step; who is told afterwards where it was earns 87.2.
+
+    >>> import numpy as np
+    >>> from rlsuite.models import POMDP
+    >>> listen, door = np.eye(2), np.full((2, 2), 0.5)
+    >>> tiger = POMDP.from_arrays(
+    ...     [listen, door, door], [[-1, -1], [-100, 10], [10, -100]], [[[0.85, 0.15], [0.15, 0.85]], door, door],
+    ...     order="ass", gamma=0.95,
+    ... )
+    >>> lower, upper = endless_bounds(PreparedModel(tiger, "this example"), CompilingWatch("", tol=1.0)).at(tiger.start)
+    >>> round(lower, 6), 87.2 < upper < 88
+    (-20.0, True)
+    """
+    seen = seen_values(model, watch).q
+    size = float(np.abs(seen[seen > -np.inf]).max())
+    close = CLOSE * size + 1e-12
+    informed = informed_values(model, seen, watch, tol=close, share=SHARE, max_sweeps=SWEEPS)
+    return Bounds(blind_plans(model, watch, tol=close).vectors, np.ascontiguousarray(informed.q.T))
+
+
+def bounds_with_horizon(pomdp: POMDP, horizon: int) -> Bounds:
+    """Return bounds on the values with so many steps to go, rounding included."""
+    lookahead = Lookahead(pomdp.mdp)
+    seen = backward_induction(pomdp.mdp, horizon=horizon, tol=math.inf)
+    actions, legal = pomdp.n_actions, pomdp.mdp.legal
+    acting = legal.any(axis=1)
+    reward = lookahead.reward.reshape(legal.shape)
+    lower = np.zeros((actions, pomdp.n_states))
+    for a in range(actions):
+        step: Any = lookahead.continuation[a::actions]
+        value, impossible = lower[a], np.zeros(pomdp.n_states, dtype=np.bool_)
+        for _ in range(horizon):
+            value = np.where(legal[:, a], reward[:, a] + pomdp.gamma * (step @ value), 0.0)
+            value -= lookahead.rounding(value)
+            impossible = _or_before(step, impossible, acting & ~legal[:, a])
+        lower[a] = np.where(impossible, -np.inf, value)
+    return Bounds(lower, np.ascontiguousarray(np.where(legal, seen.q + seen.error_bound, -np.inf).T))
+
+
+def _or_before(step: Any, after: BoolArray, now: BoolArray) -> BoolArray:
+    """Return the states that are in `now`, or from which a step may lead into `after`."""
+    return now | (step @ after.astype(np.float64) > 0.0)

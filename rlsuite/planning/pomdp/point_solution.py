@@ -1,0 +1,96 @@
+"""What point-based planners return, made of what their search has found."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.pomdp.belief_sets import dense
+from rlsuite.planning.pomdp.search import Search
+from rlsuite.planning.pomdp.start_bounds import Blind
+from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, worth
+from rlsuite.planning.vectors import vector
+
+SMALL = 1 << 16
+"""Entries up to which equal vectors of a set are looked for."""
+
+WORTH_COMPARING = 1e7
+"""Operations up to which all vectors are compared in all beliefs before some are left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class PointBasedSolution(AlphaVectorSolution):
+    """A plan of many vectors, most of which are known in a part of the states only, and minus infinity elsewhere.
+
+    Its attributes are those of `AlphaVectorSolution`. What it promises is kept in every belief, but the vectors were
+    made for those that are reached from the start, and are good there.
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class UpperBoundSolution(AlphaVectorSolution):
+    """A plan that acts by an upper bound: its vectors, one per action, promise more than anybody can keep.
+
+    Its attributes are those of `AlphaVectorSolution`, but `value` is an upper bound on the optimum in every belief.
+    ``converged`` tells whether that bound was computed to the tolerance, and not whether the two bounds at the start
+    are close.
+    """
+
+
+def kept_vectors(search: Search, blind: Blind, n_bytes: int) -> tuple[FloatArray, IndexArray]:
+    """Return the vectors that matter, with their actions.
+
+    Those are the blind plans, which cover every belief, and the best ones in the beliefs that the search has been to.
+    Outside its region a vector is minus infinity. Of a set larger than `n_bytes` the vectors of the beliefs found first
+    are returned; the best one at the start is always among them.
+
+    Returns
+    -------
+    alpha_vectors : ndarray (n, S) float64
+        Best at the start comes first.
+    actions : ndarray (n,) int64
+        The first action of each.
+    """
+    t, v = search.t, search.pools.vectors
+    regions, chosen = _best_at_beliefs(search)
+    n_states = blind.vectors.shape[1]
+    pairs = regions * int(v.used.max()) + chosen
+    _, first = np.unique(pairs, return_index=True)
+    first = np.sort(first)[: max(1, n_bytes // (8 * n_states))]
+    n = first.size
+    alpha = vector((n + len(blind.vectors)) * n_states).reshape(-1, n_states)
+    alpha[:n] = -np.inf
+    alpha[n:] = blind.vectors
+    actions = np.concatenate([np.empty(n, dtype=np.int64), blind.actions])
+    for row, (k, i) in enumerate(zip(regions[first].tolist(), chosen[first].tolist(), strict=True)):
+        begin, end = int(t.first[k]), int(t.first[k + 1])
+        at = int(v.begin[k]) + i * (end - begin)
+        alpha[row, t.states[begin:end]] = v.exact[at : at + end - begin]
+        actions[row] = v.action[v.begin_action[k] + i]
+    if alpha.size > SMALL:
+        return alpha, actions
+    _, rows = np.unique(alpha, axis=0, return_index=True)
+    rows = np.sort(rows)
+    return alpha[rows], actions[rows]
+
+
+def _best_at_beliefs(search: Search) -> tuple[IndexArray, IndexArray]:
+    """Return the region and the best vector of each belief that was updated, the start first."""
+    t, beliefs, bounds, v = search.t, search.pools.beliefs, search.pools.bounds, search.pools.vectors
+    n = search.n_beliefs
+    visited = np.flatnonzero(bounds.visits[:n] > 0)
+    visited = np.concatenate([[0], visited[visited > 0]])
+    regions, chosen = beliefs.region[visited].astype(np.int64), bounds.best[visited].astype(np.int64)
+    sizes = np.diff(t.first)
+    counts = np.bincount(regions, minlength=sizes.size)
+    if float((counts * v.used * sizes).sum()) > WORTH_COMPARING:
+        return regions, chosen
+    for k in np.flatnonzero(counts):
+        inside = np.flatnonzero(regions == k)
+        held = v.exact[v.begin[k] : v.begin[k] + v.used[k] * sizes[k]].reshape(-1, sizes[k])
+        values = worth(held, dense(search, visited[inside]))
+        best = values.argmax(axis=1)
+        rows = np.arange(inside.size)
+        better = values[rows, best] > values[rows, chosen[inside]] + 1e-12 * np.abs(values[rows, best])
+        chosen[inside] = np.where(better, best, chosen[inside])
+    return regions, chosen

@@ -1,0 +1,241 @@
+"""Which vectors matter: sets of alpha vectors, and sums of two such sets, reduced to what is the best somewhere."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.planning.operators import EPS, TINY
+from rlsuite.planning.pomdp.pruning_kernels import PURGE, TOLERANCE, sift
+from rlsuite.planning.watch import Watch
+
+WORK = 2e7
+"""Operations after which compiled code comes back to look at the clock: some ten milliseconds."""
+
+NEWS = 0.1
+"""Share of the beliefs looked at first that must have shown a new vector for others to be worth a look."""
+
+SAME = 13
+"""Decimals, relative to the largest difference, to which vectors agree that are taken for one."""
+
+
+class OutOfTime(Exception):
+    """The deadline has passed, or Ctrl-C was pressed, in the middle of a stage."""
+
+
+class Kept(NamedTuple):
+    """The n sums left[i] + right[j] that matter."""
+
+    left: IndexArray
+    """(n,) int64, i of each"""
+    right: IndexArray
+    """(n,) int64, j of each"""
+    points: FloatArray
+    """(n, S) float64, a belief in which each is the best"""
+    loss: float
+    """how much what was left out can rise above them, at most"""
+
+
+class Memory(NamedTuple):
+    """What the kernel works in; see there."""
+
+    basis: IndexArray
+    inverse: FloatArray
+    table: FloatArray
+    x: FloatArray
+    direction: FloatArray
+    target: FloatArray
+    belief: FloatArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, n_states: int, n_values: int) -> "Memory":
+        """Return memory for vectors over so many states, and sets of at most so many of them."""
+        m = n_states + 1
+        basis: IndexArray = np.full(m, -m - 1, dtype=np.int64)
+        square, column = (m, m), (m,)
+        return cls(
+            basis,
+            np.empty(square),
+            np.empty(square),
+            np.empty(column),
+            np.empty(column),
+            np.empty(column),
+            np.empty(n_states),
+            np.empty(n_values),
+        )
+
+
+class _Set(NamedTuple):
+    """A set of vectors as the kernel wants it: state by state, without what is common to all, and in order.
+
+    Where several vectors are equally good in a belief, the lexicographically largest is certain to be the best in some
+    belief nearby (Littman 1996); sorted like this, it is the first.
+    """
+
+    columns: FloatArray
+    """(S, n)"""
+    number: IndexArray
+    """(n,), where each was before"""
+    common: FloatArray
+    """(S,), what was taken off"""
+    merged: float
+    """how far a vector that was taken for another one can rise above it"""
+
+    @classmethod
+    def of(cls, vectors: FloatArray) -> "_Set":
+        common = vectors.max(axis=0)
+        columns = np.ascontiguousarray((vectors - common).T)
+        scale = max(float(-columns.min()), TINY)
+        keys = np.round(columns / scale, SAME)
+        order = np.lexsort(-keys[::-1])
+        keys = keys[:, order]
+        new = np.ones(order.size, dtype=np.bool_)
+        new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+        first = order[new]
+        merged = float((columns[:, order] - columns[:, first[np.cumsum(new) - 1]]).max())
+        return cls(np.ascontiguousarray(columns[:, first]), first, common, merged)
+
+
+def that_matter(vectors: FloatArray, points: FloatArray, epsilon: float, watch: Watch) -> Kept:
+    """Return the vectors (n, S) that matter; as `sums_that_matter`, with all ``right`` 0. Some may hold -inf.
+
+    A vector that is minus infinity in some states counts in the beliefs that exclude them, and there beside those
+    vectors only that are finite in all the states left: the others are minus infinity in the midst of these beliefs.
+    So the vectors go through by the set of states in which they are finite, large sets first.
+    """
+    finite: BoolArray = vectors > -np.inf
+    if finite.all() and len(vectors):
+        return _sums_that_matter(vectors, np.zeros((1, vectors.shape[1])), points, epsilon, watch)
+    masks = np.unique(finite, axis=0) if len(vectors) else finite
+    kept: list[IndexArray] = [np.empty(0, dtype=np.int64)]
+    best_in: list[FloatArray] = [np.empty((0, vectors.shape[1]))]
+    loss = 0.0
+    for mask in masks[np.argsort(-masks.sum(axis=1), kind="stable")]:
+        if not mask.any():
+            continue
+        own = np.flatnonzero((finite == mask).all(axis=1))
+        others = np.concatenate(kept)
+        others = others[finite[others][:, mask].all(axis=1)]
+        inside = points[~(points[:, ~mask] > 0.0).any(axis=1)][:, mask]
+        zero = np.zeros((1, int(mask.sum())))
+        found = _sums_that_matter(vectors[own][:, mask], zero, inside, epsilon, watch, vectors[others][:, mask])
+        kept.append(own[found.left])
+        best_in.append(np.zeros((found.left.size, mask.size)))
+        best_in[-1][:, mask] = found.points
+        loss = max(loss, found.loss)
+    index = np.concatenate(kept)
+    return Kept(index, np.zeros_like(index), np.concatenate(best_in), loss)
+
+
+def sums_that_matter(left: FloatArray, right: FloatArray, points: FloatArray, epsilon: float, watch: Watch) -> Kept:
+    """Return the sums of a vector of `left` and one of `right` that matter. Cassandra, Littman & Zhang 1997, "purge".
+
+    Parameters
+    ----------
+    left, right : ndarray (n, S), (k, S) float64
+        Two sets of vectors; entries may be minus infinity.
+    points : ndarray (p, S) float64
+        Beliefs in which to look first; any will do, and good ones save time.
+    epsilon : float
+        How much may be lost in any belief.
+    watch : Watch
+        Told when to stop.
+
+    Raises
+    ------
+    OutOfTime
+        If it is.
+    """
+    if left.min(initial=0.0) > -np.inf and right.min(initial=0.0) > -np.inf and left.size and right.size:
+        return _sums_that_matter(left, right, points, epsilon, watch)
+    sums = (left[:, np.newaxis] + right).reshape(-1, left.shape[1])
+    found = that_matter(sums, points, epsilon, watch)
+    return found._replace(left=found.left // max(len(right), 1), right=found.left % max(len(right), 1))
+
+
+def _sums_that_matter(
+    left: FloatArray,
+    right: FloatArray,
+    points: FloatArray,
+    epsilon: float,
+    watch: Watch,
+    beside: FloatArray | None = None,
+) -> Kept:
+    """Do the same for finite vectors; `beside` (q, S) are vectors that are there anyway."""
+    first, second = _Set.of(left), _Set.of(right)
+    n, k = first.number.size, second.number.size
+    n_states = left.shape[1]
+    taken: BoolArray = np.zeros(n * k, dtype=np.bool_)
+    if beside is None or not beside.size:
+        tie = TOLERANCE * max(float(-first.columns.min() - second.columns.min()), TINY)
+        known, corners = _best_somewhere(first.columns, second.columns, points, tie, watch)
+        taken[known] = True
+        begun = first.columns[:, known // k] + second.columns[:, known % k]
+    else:
+        begun = (beside - first.common - second.common).T
+        known = np.full(begun.shape[1], -1, dtype=np.int64)
+        corners = np.zeros((known.size, n_states))
+    scale = max(float(-first.columns.min() - second.columns.min()), float(np.abs(begun).max()), TINY)
+    n_kept = n_known = known.size
+    capacity = min(n * k, n_kept + 64) + n_kept + 1
+    kept: FloatArray = np.empty((n_states, capacity))
+    kept[:, :n_kept] = begun
+    origin: IndexArray = np.empty(capacity, dtype=np.int64)
+    origin[:n_kept] = known
+    best_in: FloatArray = np.empty((capacity, n_states))
+    best_in[:n_kept] = corners
+    memory = Memory.of(n_states, max(n, k, capacity))
+    position, loss = 0, 0.0
+    while position < n * k:
+        n_kept, position, loss, _ = sift(
+            PURGE, first.columns, second.columns, taken, kept, origin, best_in, n_kept, position,
+            epsilon, TOLERANCE * scale, scale, WORK, loss, *memory,
+        )  # fmt: skip
+        if watch.hurries:
+            raise OutOfTime
+        if n_kept == kept.shape[1]:
+            kept = np.concatenate([kept, np.empty((n_states, n_kept))], axis=1)
+            origin = np.concatenate([origin, np.empty(n_kept, dtype=np.int64)])
+            best_in = np.concatenate([best_in, np.empty((n_kept, n_states))])
+            memory = memory._replace(values=np.empty(max(n, k, 2 * n_kept)))
+    own = slice(n_known if beside is not None and beside.size else 0, n_kept)
+    chosen = origin[own]
+    loss += first.merged + second.merged + scale * (n_states + 8) * EPS  # what the sums were rounded by
+    return Kept(first.number[chosen // k], second.number[chosen % k], best_in[own].copy(), loss)
+
+
+def _best_somewhere(
+    left: FloatArray, right: FloatArray, points: FloatArray, tie: float, watch: Watch
+) -> tuple[IndexArray, FloatArray]:
+    """Return the numbers of pairs (m,) that are the best at some of the points, and where (m, S).
+
+    The points are looked at in a random order, and no more of them once they have little news.
+    """
+    n_states, n = left.shape
+    order = np.random.default_rng(0).permutation(points.shape[0])
+    ahead = np.concatenate([np.eye(n_states), points[order]])
+    found: IndexArray = np.empty(0, dtype=np.int64)
+    where: IndexArray = np.empty(0, dtype=np.int64)
+    begin, some = 0, 64 + n_states
+    while begin < ahead.shape[0] and found.size < n * right.shape[1]:
+        now = ahead[begin : begin + some]
+        numbers: IndexArray = _first_best(now, left, tie) * right.shape[1] + _first_best(now, right, tie)
+        known = found.size
+        found, first = np.unique(np.concatenate([found, numbers]), return_index=True)
+        where = np.concatenate([where, np.arange(begin, begin + numbers.size)])[first]
+        if watch.hurries:
+            raise OutOfTime
+        if found.size - known < NEWS * numbers.size:
+            break
+        begin += some
+    return found, ahead[where]
+
+
+def _first_best(points: FloatArray, columns: FloatArray, tie: float) -> IndexArray:
+    """Return the first of the best columns (S, n) at each point (p, S)."""
+    if columns.shape[1] == 1:
+        return np.zeros(len(points), dtype=np.int64)
+    values: FloatArray = points @ columns
+    good: BoolArray = values >= values.max(axis=1, keepdims=True) - tie
+    return np.argmax(good, axis=1)

@@ -1,0 +1,273 @@
+"""Episodes of a POMDP under a policy over beliefs: what a plan promises, put to the test.
+
+The hidden state is drawn from the model, and the policy is shown the belief alone. Many episodes are lived through at
+the same time, each on its own; what one of them does never changes another.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias, cast
+
+import numpy as np
+from scipy.special import stdtrit
+
+from rlsuite.checks import whole_number
+from rlsuite.errors import ParameterError
+from rlsuite.inference.sampling import generator
+from rlsuite.models import POMDP
+from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
+from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, worth
+
+
+class Acting(Protocol):
+    """Whoever acts on beliefs, as all plans for a POMDP do."""
+
+    def act(self, belief: FloatArray, steps_left: int | None = None) -> int:
+        """Return the action in a belief (S,)."""
+        ...
+
+
+BeliefPolicy: TypeAlias = Acting | Callable[[FloatArray], int]
+"""A plan, or a function from a belief (S,) to an action."""
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefEpisodes:
+    """Episodes under a policy over beliefs: n episodes of at most T steps.
+
+    Attributes
+    ----------
+    returns : ndarray (n,) float64
+        Discounted sum of the rewards of each.
+    lengths : ndarray (n,) int64
+        Steps taken; less than T if the episode ended before.
+    terminated : ndarray (n,) bool
+        Whether it did end.
+    tail : float
+        The most that steps beyond T could have added to the mean of the returns, in either direction; 0 if the policy
+        has a horizon, or all episodes ended.
+    states : ndarray (n, T + 1) int64
+        The hidden states, -1 after the end.
+    actions, observations : ndarray (n, T) int64
+        What was done and what was seen then, -1 after the end.
+    rewards : ndarray (n, T) float64
+        What was paid, 0 after the end.
+    beliefs : ndarray (n, T + 1, S) float64 or None
+        The belief before each step and after the last; 0 after the end. None unless it was asked for.
+    """
+
+    returns: FloatArray
+    lengths: IndexArray
+    terminated: AnyArray = field(repr=False)
+    tail: float
+    states: IndexArray = field(repr=False)
+    actions: IndexArray = field(repr=False)
+    observations: IndexArray = field(repr=False)
+    rewards: FloatArray = field(repr=False)
+    beliefs: FloatArray | None = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for array in (self.returns, self.lengths, self.terminated, self.states, self.actions, self.observations):
+            array.setflags(write=False)
+        self.rewards.setflags(write=False)
+        if self.beliefs is not None:
+            self.beliefs.setflags(write=False)
+
+    @property
+    def mean(self) -> float:
+        """Mean of the returns."""
+        return float(self.returns.mean())
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return Student's t interval for the expected return, widened by `tail`.
+
+        Episodes are independent here, unlike those of a learner, so they are the units of replication.
+
+        Raises
+        ------
+        ParameterError
+            If there are fewer than two episodes, or `confidence` lies outside (0, 1).
+        """
+        n = self.returns.size
+        if n < 2:
+            raise ParameterError("an interval over episodes needs at least two of them")
+        if not 0.0 < confidence < 1.0:
+            raise ParameterError(f"confidence={confidence}, needed between 0 and 1 (0.95 is usual)")
+        spread = float(self.returns.std(ddof=1)) / math.sqrt(n)
+        reach = float(stdtrit(n - 1, 0.5 * (1.0 + confidence))) * spread + self.tail
+        return self.mean - reach, self.mean + reach
+
+
+def simulate_beliefs(
+    pomdp: POMDP,
+    policy: BeliefPolicy,
+    *,
+    episodes: int = 1,
+    steps: int | None = None,
+    seed: int | np.random.SeedSequence | np.random.Generator | None = None,
+    keep_beliefs: bool = False,
+) -> BeliefEpisodes:
+    """Live through some episodes under a policy over beliefs.
+
+    Parameters
+    ----------
+    pomdp : POMDP
+        The model; the first state is drawn from its start.
+    policy : BeliefPlan or callable
+        What a solver returned, anything with ``act(belief)``, or a function from a belief (S,) to an action.
+    episodes : int
+        How many.
+    steps : int, optional
+        Most steps of an episode. By default the horizon of the policy, if it has one; else so many that the rest is
+        worth less than 1e-3 of the largest return there could be.
+    seed : int, SeedSequence or Generator, optional
+        Where the chances come from.
+    keep_beliefs : bool
+        Whether the result holds all beliefs.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is out of range, `steps` is needed and not given (gamma = 1, no horizon), or the policy does
+        something that is illegal in a state that it must hold possible.
+
+    Examples
+    --------
+    >>> from rlsuite.models import POMDP
+    >>> from rlsuite.planning.pomdp.simulation import simulate_beliefs
+    >>> machine = POMDP.from_arrays(
+    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -1], [0, -1]], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0
+    ... )
+    >>> known = simulate_beliefs(machine, lambda b: int(b[1] > 0.5), steps=50, seed=1, keep_beliefs=True)
+    >>> known.actions[0, :6].tolist(), known.beliefs[0, :3].round(2).tolist()
+    ([0, 0, 0, 1, 0, 0], [[1.0, 0.0], [0.95, 0.05], [0.93, 0.07]])
+    """
+    n = whole_number("episodes", episodes)
+    horizon = cast("int | None", getattr(policy, "horizon", None))
+    T = _steps(pomdp, horizon, steps)
+    rng = np.random.default_rng() if seed is None else generator(seed)
+    live = _Live(pomdp, rng, n)
+    states = np.full((n, T + 1), -1, dtype=np.int64)
+    actions, observations = np.full((n, T), -1, dtype=np.int64), np.full((n, T), -1, dtype=np.int64)
+    rewards = np.zeros((n, T))
+    beliefs = np.zeros((n, T + 1, pomdp.n_states)) if keep_beliefs else None
+    states[:, 0] = live.state
+    if beliefs is not None:
+        beliefs[:, 0] = live.belief
+    for t in range(T):
+        if not live.number.size:
+            break
+        number = live.number
+        a = _actions(policy, live.belief, None if horizon is None else horizon - t)
+        if a.max() >= pomdp.n_actions:
+            raise ParameterError(f"the policy takes action {a.max()}; the actions are 0..{pomdp.n_actions - 1}")
+        state, reward, z = live.step(a)
+        actions[number, t], rewards[number, t], observations[number, t] = a, reward, z
+        states[number, t + 1] = state
+        if beliefs is not None:
+            beliefs[live.number, t + 1] = live.belief
+    lengths = (actions >= 0).sum(axis=1)
+    terminated = np.ones(n, dtype=np.bool_)
+    terminated[live.number] = False
+    going_on = 1.0 - float(terminated.mean())
+    left = 0.0 if horizon is not None or going_on == 0.0 else pomdp.gamma**T * _largest_tail(pomdp) * going_on
+    return BeliefEpisodes(
+        returns=rewards @ pomdp.gamma ** np.arange(T),
+        lengths=lengths,
+        terminated=terminated,
+        tail=left,
+        states=states,
+        actions=actions,
+        observations=observations,
+        rewards=rewards,
+        beliefs=beliefs,
+    )
+
+
+class _Live:
+    """The episodes that have not ended: their numbers, hidden states and beliefs."""
+
+    def __init__(self, pomdp: POMDP, rng: np.random.Generator, episodes: int) -> None:
+        self.pomdp = pomdp
+        self.rng = rng
+        self.number: IndexArray = np.arange(episodes)
+        first = np.minimum(
+            np.searchsorted(np.cumsum(pomdp.start), rng.random(episodes), side="right"), pomdp.n_states - 1
+        )
+        self.state: IndexArray = first
+        self.belief: FloatArray = np.broadcast_to(pomdp.start, (episodes, pomdp.n_states))
+        rows = pomdp.observation_rows
+        self._moves = np.cumsum(pomdp.mdp.probability)
+        self._seen = np.cumsum(rows.probability)
+        self._reward = pomdp.mdp.rows.reward
+
+    def step(self, action: IndexArray) -> tuple[IndexArray, FloatArray, IndexArray]:
+        """Take one step in every episode; return states, rewards and observations, and keep those that go on."""
+        mdp, rows, rng = self.pomdp.mdp, self.pomdp.observation_rows, self.rng
+        pair = self.state * mdp.n_actions + action
+        illegal = mdp.indptr[pair] == mdp.indptr[pair + 1]
+        if illegal.any():
+            k = int(np.argmax(illegal))
+            raise ParameterError(f"the policy takes action {action[k]}, which is illegal in the state {self.state[k]}")
+        move = _pick(self._moves, mdp.indptr[pair], mdp.indptr[pair + 1], rng.random(pair.size))
+        state = mdp.next_state[move].astype(np.int64)
+        reward = self._reward[move]
+        if mdp.reward_std is not None:
+            reward = reward + mdp.reward_std[pair] * rng.standard_normal(pair.size)
+        if mdp.bernoulli is not None:
+            drawn = rng.random(pair.size) < self._reward[move]
+            reward = np.where(mdp.bernoulli[pair], drawn, reward)
+        row = action * mdp.n_states + state
+        z = rows.observation[_pick(self._seen, rows.indptr[row], rows.indptr[row + 1], rng.random(pair.size))].astype(
+            np.int64
+        )
+        going = ~mdp.terminated[move]
+        self.belief = self.pomdp.update_beliefs(self.belief[going], action[going], z[going])
+        self.state, self.number = state[going], self.number[going]
+        return state, reward, z
+
+
+def _pick(cumulative: FloatArray, begin: IndexArray, end: IndexArray, u: FloatArray) -> IndexArray:
+    """Return an entry of each row, drawn in proportion to what the running sum gains there."""
+    below = np.where(begin > 0, cumulative[begin - 1], 0.0)
+    target = below + u * (cumulative[end - 1] - below)
+    return np.clip(np.searchsorted(cumulative, target, side="right"), begin, end - 1)
+
+
+def _actions(policy: BeliefPolicy, beliefs: FloatArray, steps_left: int | None) -> IndexArray:
+    """Return what a policy does in some beliefs (n, S): (n,) int64."""
+    if isinstance(policy, AlphaVectorSolution):
+        plan = policy.stages[steps_left] if policy.stages and steps_left is not None else policy
+        possible = np.flatnonzero(beliefs.any(axis=0))  # of a large model, few states at any time
+        values = worth(plan.alpha_vectors[:, possible], beliefs[:, possible])
+        lost = values.max(axis=1) == -np.inf
+        if lost.any():
+            policy.act(beliefs[int(np.argmax(lost))], steps_left)  # says what is wrong
+        return plan.actions[np.argmax(values, axis=1)]
+    if not hasattr(policy, "act"):
+        chosen = [cast("Callable[[FloatArray], int]", policy)(b) for b in beliefs]
+    else:
+        acting = cast("Acting", policy)
+        chosen = [acting.act(b) if steps_left is None else acting.act(b, steps_left) for b in beliefs]
+    return np.array([whole_number("an action of the policy", a, at_least=0) for a in chosen], dtype=np.int64)
+
+
+def _steps(pomdp: POMDP, horizon: int | None, steps: int | None) -> int:
+    if steps is not None:
+        T = whole_number("steps", steps)
+        if horizon is not None and horizon < T:
+            raise ParameterError(f"steps={T} is more than the {horizon} steps of the policy")
+        return T
+    if horizon is not None:
+        return horizon
+    if pomdp.gamma == 1.0:
+        raise ParameterError("gamma is 1 and the policy has no horizon: say how many steps to simulate, steps=")
+    return 1 if pomdp.gamma == 0.0 else max(1, math.ceil(math.log(1e-3) / math.log(pomdp.gamma)))
+
+
+def _largest_tail(pomdp: POMDP) -> float:
+    """Return the most that an endless episode can be worth."""
+    if pomdp.gamma == 1.0:
+        return math.inf
+    return float(np.abs(pomdp.mdp.expected_reward()).max()) / (1.0 - pomdp.gamma)

@@ -1,0 +1,177 @@
+"""How the bounds on the value at the start drew together while planners worked."""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib leaves the keywords of its drawing functions untyped.)
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.plotting.bands import FEW_POINTS
+from rlsuite.plotting.discovery import figure_of_plan
+from rlsuite.plotting.labels import by_label, size_of
+from rlsuite.plotting.page import CURVE_SIZE, count_along, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.style import Palette
+from rlsuite.plotting.ticks import write_in_full
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from rlsuite.planning import BeliefPlan
+
+AXES: Final = ("iterations", "seconds")
+
+WIDE: Final = 30.0
+"""Ratio of the last to the first time from which on the time axis is logarithmic."""
+
+EARLIEST: Final = 1e-4
+"""Seconds; what was known before is drawn here on a logarithmic axis."""
+
+
+class Bounds(NamedTuple):
+    """The bounds of one plan over time, all finite."""
+
+    x: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+@figure_of_plan()
+def gap(
+    plans: "BeliefPlan | Sequence[BeliefPlan] | Mapping[str, BeliefPlan]",
+    *,
+    against: Literal["seconds", "iterations"] = "seconds",
+    ax: "Axes | None" = None,
+    palette: Palette | None = None,
+) -> "Axes":
+    """Lower and upper bound on the optimal value at the start belief, while one planner worked, or several did.
+
+    Parameters
+    ----------
+    plans
+        What `solve` returned for a POMDP; several, labelled by their methods; or several by labels of your own. Of a
+        method that says nothing about the time before its end, the bounds are one point.
+    against
+        ``"seconds"``: wall-clock time, on a logarithmic axis if much happened early. ``"iterations"``: what each method
+        counts, which its documentation says.
+    ax
+        Axes to draw on; None: those of a new figure.
+    palette
+        Looks of all labels; None: a palette of these alone.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        If there are no plans, two share a label, `against` is misspelt, or no plan ever had two finite bounds.
+
+    Examples
+    --------
+    >>> from rlsuite.models import POMDP
+    >>> from rlsuite.planning import solve
+    >>> machine = POMDP.from_arrays(
+    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -2], [0, -2]], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0
+    ... )
+    >>> plan = solve(machine, "sarsop", gap=1e-3)
+    >>> lower, upper = gap(plan).get_lines()
+    >>> bool((lower.get_ydata() <= upper.get_ydata()).all()), bool(lower.get_ydata()[-1] == plan.lower_bound)
+    (True, True)
+    """
+    named = by_label(plans)
+    if against not in AXES:
+        raise errors.ParameterError(errors.unknown("axis to draw against", against, AXES))
+    curves = {label: _bounds(plan, against) for label, plan in named.items()}
+    unbounded = [label for label, found in curves.items() if not found.x.size]
+    if len(unbounded) == len(curves):
+        raise errors.ParameterError(f"nothing to draw: {', '.join(unbounded)} never had two finite bounds")
+    logarithmic = against == "seconds" and _is_wide([found.x for found in curves.values()])
+
+    looks = palette or Palette(named)
+    axes = fresh_axes(CURVE_SIZE) if ax is None else ax
+    if logarithmic:
+        axes.set_xscale("log")
+    for label, found in curves.items():
+        if found.x.size:
+            _draw(axes, found if not logarithmic else found._replace(x=np.maximum(found.x, EARLIEST)), label, looks)
+    said = ["Band: between the lower and the upper bound lies the optimal value."]
+    last = {label: found.upper[-1] - found.lower[-1] for label, found in curves.items() if found.x.size}
+    said.append("Gap at the end: " + ", ".join(f"{label} {_short(width)}" for label, width in last.items()) + ".")
+    if unbounded:
+        said.append(f"Never bounded: {', '.join(unbounded)}.")
+    dress_curves(axes, _title(list(named.values())), against, "value at the start belief")
+    _ticks(axes, against, logarithmic)
+    write_caption(axes, said)
+    if ax is None:
+        wrap(axes)
+    return axes
+
+
+def _bounds(plan: "BeliefPlan", against: str) -> Bounds:
+    """What was known when, the answer last."""
+    trace: Any = getattr(plan, "trace", None)
+    end = np.array([[getattr(plan, against), plan.lower_bound, plan.upper_bound]], dtype=np.float64)
+    if trace is None:
+        known = end
+    else:
+        known = np.column_stack([getattr(trace, against), trace.lower_bound, trace.upper_bound])
+        # Methods that search in several ways count their own iterations, not those of the trace.
+        known = np.concatenate([known, end]) if against == "seconds" else known
+    x, lower, upper = known.T
+    finite = np.isfinite(lower) & np.isfinite(upper)
+    return Bounds(x[finite], lower[finite], upper[finite])
+
+
+def _is_wide(times: list[NDArray[np.float64]]) -> bool:
+    """Whether times lie so far apart that early ones would be lost."""
+    every = np.maximum(np.concatenate(times), EARLIEST)
+    return float(every.max()) > WIDE * float(every.min())
+
+
+def _draw(axes: "Axes", found: Bounds, label: str, looks: Palette) -> None:
+    look = looks[label]
+    style: Any = {"color": look.colour, "linewidth": 1.6, "drawstyle": "steps-post"}
+    style |= {"marker": "o" if found.x.size <= FEW_POINTS else "", "markersize": 3.0}
+    axes.plot(found.x, found.lower, label=label, **style)
+    axes.plot(found.x, found.upper, label=f"_{label}", **style)
+    axes.fill_between(found.x, found.lower, found.upper, step="post", color=look.colour, alpha=0.15, linewidth=0.0)
+    if not np.ptp(found.lower) and not np.ptp(found.upper):
+        # Known at the end only: the band has no width.
+        axes.vlines(found.x[-1:], found.lower[-1:], found.upper[-1:], color=look.colour, alpha=0.5, linewidth=3.0)
+
+
+def _short(width: float) -> str:
+    """A gap in two digits, or in whole numbers if it is large."""
+    return f"{width:.2g}" if width < 100.0 else f"{width:,.0f}"
+
+
+def _title(plans: "list[BeliefPlan]") -> str:
+    """The size of the model, if it is the same for all."""
+    models = [getattr(plan, "pomdp", None) for plan in plans]
+    sizes = {"" if pomdp is None else size_of(pomdp) for pomdp in models}
+    return sizes.pop() if len(sizes) == 1 else ""
+
+
+def _ticks(axes: "Axes", against: str, logarithmic: bool) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    write_in_full(axes.yaxis)
+    if against == "iterations":
+        count_along(axes)
+    elif logarithmic:
+        begin, end = axes.get_xlim()
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if end < 1e3 * begin else (1.0,)))
+        axes.xaxis.set_major_formatter(FuncFormatter(_seconds))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_xlim(0.0, 1.01 * axes.dataLim.x1 or 1.0)
+        write_in_full(axes.xaxis)
+
+
+def _seconds(seconds: float, position: int | None = None) -> str:
+    return f"{seconds:.6g}"

@@ -1,0 +1,284 @@
+"""A plan as a graph to walk along: what to do in each node, and where each observation leads."""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib leaves the keywords of its drawing functions untyped.)
+
+import textwrap
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+import numpy as np
+
+from rlsuite.errors import ParameterError
+from rlsuite.plotting.discovery import figure_of_plan
+from rlsuite.plotting.graph_layout import Box, Drawn, Edge, curve, layers, ordered, placed, routed
+from rlsuite.plotting.labels import counted, names, size_of
+from rlsuite.plotting.page import CAPTION_INK, INK, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.style import Palette
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.patches import FancyBboxPatch
+
+    from rlsuite.planning import AlphaVectorSolution, PolicyGraph
+
+MOST_NODES: Final = 40
+"""Nodes of a graph that can still be read."""
+
+# Letters of a line.
+NODE_LINE: Final = 14
+EDGE_LINE: Final = 18
+
+# Points.
+NODE_LETTERS: Final = 10.0
+EDGE_LETTERS: Final = 8.5
+
+# Inches.
+PAD: Final = 0.16
+"""Between the letters of a node and its border."""
+SPACE_ACROSS: Final = 0.7
+"""Between a node, the name of an edge, and the next node."""
+SPACE_DOWN: Final = 0.75
+"""Between nodes of a layer."""
+NARROWEST: Final = 4.0
+"""Least width of the axes, so that the title has room."""
+MARGIN: Final = 0.12
+"""Round the whole graph."""
+
+
+class Arrow(NamedTuple):
+    """All observations that lead from one node to another."""
+
+    begin: int
+    end: int
+    name: str
+
+
+@figure_of_plan()
+def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", *, ax: "Axes | None" = None) -> "Axes":
+    """The policy graph of a plan: a node for each action to take, an arrow for what may be observed then.
+
+    Nodes stand in the order in which they can be reached, from left to right; the border of the first one is thick.
+
+    Parameters
+    ----------
+    plan
+        What `solve` returned, by a method whose answer is alpha vectors; or a graph, as `rlsuite.planning.policy_graph`
+        makes it.
+    ax
+        Axes to draw on; None: those of a new figure, as large as the graph.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        In inches, if the figure is a new one.
+
+    Raises
+    ------
+    ParameterError
+        If the plan has no alpha vectors, nothing is done in it, or it has too many nodes to be read.
+
+    Examples
+    --------
+    >>> from rlsuite.models import POMDP
+    >>> from rlsuite.planning import solve
+    >>> from rlsuite.plotting import policy_graph
+    >>> look, guess = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 0, 1]] * 3
+    >>> cups = POMDP.from_arrays(
+    ...     [look, guess, guess], [[-1, -1, 0], [10, -20, 0], [-20, 10, 0]], [[1, 0], [0, 1], [0.5, 0.5]],
+    ...     order="ass", gamma=0.9, start=[0.5, 0.5, 0], terminated=[False, False, True],
+    ...     action_labels=["look", "left", "right"], observation_labels=["coin left", "coin right"],
+    ... )
+    >>> [text.get_text() for text in policy_graph(solve(cups, "incremental_pruning")).texts[:3]]
+    ['look', 'left', 'right']
+    """
+    graph = _graph_of(plan)
+    acting: list[int] = np.flatnonzero(graph.actions >= 0).tolist()
+    if not acting:
+        raise ParameterError("nothing to draw: no step is left in this plan")
+    if len(acting) > MOST_NODES:
+        raise ParameterError(
+            f"a policy graph of {len(acting):,} nodes cannot be read, up to {MOST_NODES} can: print the top of it with "
+            "policy_graph(plan).tree(depth=3) of rlsuite.planning"
+        )
+    arrows = _arrows(graph, acting)
+    labels = names(graph.pomdp.action_labels, graph.pomdp.n_actions, "action")
+    done: list[str] = [labels[int(graph.actions[node])] for node in acting]
+    texts = [_wrapped(name, NODE_LINE) for name in done]
+    boxes = _boxes(_in_layers(graph, acting, arrows), texts, arrows)
+    edges = [Edge(arrow.begin, arrow.end, *_extent(arrow.name, EDGE_LETTERS)) for arrow in arrows]
+    drawn = routed(boxes, edges)
+
+    x, y, width, height = _frame(boxes, edges, drawn)
+    axes = fresh_axes((width, height)) if ax is None else ax
+    axes.set_xlim(x, x + width)
+    axes.set_ylim(y, y + height)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    looks = Palette(labels)
+    shrink = 1.0 if ax is None else _inches_per_unit(axes)
+    patches = _draw_nodes(axes, boxes, texts, [looks[name].colour for name in done], shrink)
+    _draw_edges(axes, boxes, patches, arrows, drawn, shrink)
+    dress_curves(axes, size_of(graph.pomdp), "", "")
+    said = [f"{counted(len(acting), 'node')}: what to do; where to begin has a thick border."]
+    write_caption(axes, [*said, "Arrows: what is observed then."])
+    if ax is None:
+        wrap(axes)
+    return axes
+
+
+def _graph_of(plan: "AlphaVectorSolution | PolicyGraph") -> "PolicyGraph":
+    given: Any = plan
+    if hasattr(given, "successors") and not hasattr(given, "alpha_vectors"):
+        return cast("PolicyGraph", plan)
+    if not hasattr(given, "alpha_vectors"):
+        raise ParameterError(
+            f"policy_graph draws a graph, or the plan of alpha vectors that it is made of, not a "
+            f"{type(given).__name__}: solve with incremental_pruning or sarsop"
+        )
+    from rlsuite.planning import policy_graph as graph_of
+
+    return graph_of(cast("AlphaVectorSolution", plan))
+
+
+def _arrows(graph: "PolicyGraph", acting: list[int]) -> list[Arrow]:
+    """Arrows between nodes in which something is done, numbered in the order of `acting`."""
+    symbols = names(graph.pomdp.observation_labels, graph.pomdp.n_observations, "observation")
+    number = {node: at for at, node in enumerate(acting)}
+    found: list[Arrow] = []
+    for at, node in enumerate(acting):
+        row = graph.successors[node]
+        possible = np.flatnonzero(row >= 0)
+        for then in dict.fromkeys(row[possible].tolist()):
+            if then not in number:
+                continue
+            seen: list[int] = np.flatnonzero(row == then).tolist()
+            whatever = len(seen) == possible.size and len(seen) > 1
+            name = "whatever is seen" if whatever else ", ".join(symbols[z] for z in seen)
+            found.append(Arrow(at, number[then], _wrapped(name, EDGE_LINE)))
+    return found
+
+
+def _in_layers(graph: "PolicyGraph", acting: list[int], arrows: list[Arrow]) -> list[list[int]]:
+    successors: list[list[int]] = [[] for _ in acting]
+    for arrow in arrows:
+        successors[arrow.begin].append(arrow.end)
+    if graph.steps_left is None:
+        return ordered(successors, layers(successors))
+    left: list[int] = graph.steps_left[acting].tolist()
+    times = sorted(set(left), reverse=True)
+    return ordered(successors, [[at for at, t in enumerate(left) if t == own] for own in times])
+
+
+def _wrapped(text: str, letters: int) -> str:
+    return textwrap.fill(text, letters, break_on_hyphens=False)
+
+
+def _extent(text: str, points: float) -> tuple[float, float]:
+    """Width and height of a text in inches; a letter is about 0.56 of its height wide."""
+    lines = text.split("\n")
+    return 0.56 * points * max(map(len, lines)) / 72.0 + 0.04, 1.25 * points * len(lines) / 72.0 + 0.04
+
+
+def _boxes(in_layers: list[list[int]], texts: list[str], arrows: list[Arrow]) -> list[Box]:
+    """Where the nodes stand: equally large, as far apart as their names and those of the arrows need."""
+    width, height = (max(each) + PAD for each in zip(*(_extent(text, NODE_LETTERS) for text in texts), strict=True))
+    names_of_arrows = [_extent(arrow.name, EDGE_LETTERS) for arrow in arrows] or [(0.0, 0.0)]
+    across = width + max(wide for wide, _ in names_of_arrows) + SPACE_ACROSS
+    down = height + max(high for _, high in names_of_arrows) + SPACE_DOWN
+    return [Box(x, y, width, height) for x, y in placed(in_layers, across, down).tolist()]
+
+
+def _frame(boxes: list[Box], edges: list[Edge], drawn: list[Drawn]) -> tuple[float, float, float, float]:
+    """Left, bottom, width and height of the rectangle that holds it all."""
+    every = [*boxes, *(Box(*one.name, edge.width, edge.height) for edge, one in zip(edges, drawn, strict=True))]
+    points = [np.array([[b.x + i * b.width / 2, b.y + i * b.height / 2] for b in every]) for i in (-1, 1)]
+    centres = [np.array([box.x, box.y]) for box in boxes]
+    points += [curve(centres[edge.begin], centres[edge.end], one.bend) for edge, one in zip(edges, drawn, strict=True)]
+    low, high = np.concatenate(points).min(axis=0), np.concatenate(points).max(axis=0)
+    x, y = (low - MARGIN).tolist()
+    width, height = (high - low + 2 * MARGIN).tolist()
+    missing = max(0.0, NARROWEST - width)
+    return x - missing / 2, y, width + missing, height
+
+
+def _inches_per_unit(axes: "Axes") -> float:
+    """How much smaller than inches the units of axes are that somebody else made."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    box = axes.get_window_extent()
+    return min(box.width / np.ptp(axes.get_xlim()), box.height / np.ptp(axes.get_ylim())) / figure.dpi
+
+
+def _draw_nodes(
+    axes: "Axes", boxes: list[Box], texts: list[str], colours: list[str], shrink: float
+) -> "list[FancyBboxPatch]":
+    from matplotlib.patches import FancyBboxPatch
+
+    patches: list[FancyBboxPatch] = []
+    for number, (box, text, colour) in enumerate(zip(boxes, texts, colours, strict=True)):
+        corner = box.x - box.width / 2, box.y - box.height / 2
+        style = "round,pad=0,rounding_size=0.08"
+        look: Any = {"facecolor": (colour, 0.3), "edgecolor": colour, "linewidth": 1.2}
+        if number == 0:
+            look |= {"edgecolor": INK, "linewidth": 2.2}
+        patches.append(FancyBboxPatch(corner, box.width, box.height, style, zorder=2, label=f"_{text}", **look))
+        axes.add_patch(patches[-1])
+        axes.text(
+            box.x,
+            box.y,
+            text,
+            ha="center",
+            va="center",
+            fontsize=NODE_LETTERS * shrink,
+            color=INK,
+            zorder=3,
+            parse_math=False,
+        )
+    return patches
+
+
+def _draw_edges(
+    axes: "Axes",
+    boxes: list[Box],
+    patches: "list[FancyBboxPatch]",
+    arrows: list[Arrow],
+    drawn: list[Drawn],
+    shrink: float,
+) -> None:
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
+
+    look: Any = {"arrowstyle": "-|>", "mutation_scale": 11.0 * shrink, "color": CAPTION_INK, "linewidth": 1.1}
+    for arrow, one in zip(arrows, drawn, strict=True):
+        begin, end = boxes[arrow.begin], boxes[arrow.end]
+        if arrow.begin == arrow.end:
+            left, right, top = begin.x - begin.width / 4, begin.x + begin.width / 4, begin.y + begin.height / 2
+            corners = [(left, top), (left, top + 1.3 * begin.height), (right, top + 1.3 * begin.height), (right, top)]
+            loop = Path(corners, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+            axes.add_patch(FancyArrowPatch(path=loop, zorder=1.5, **look))
+        else:
+            # The arrow begins and ends where it leaves and meets the nodes.
+            axes.add_patch(
+                FancyArrowPatch(
+                    (begin.x, begin.y),
+                    (end.x, end.y),
+                    connectionstyle=f"arc3,rad={one.bend}",
+                    patchA=patches[arrow.begin],
+                    patchB=patches[arrow.end],
+                    shrinkA=0.0,
+                    shrinkB=1.0,
+                    zorder=1.5,
+                    **look,
+                )
+            )
+        axes.text(
+            *one.name,
+            arrow.name,
+            ha="center",
+            va="center",
+            fontsize=EDGE_LETTERS * shrink,
+            color=INK,
+            zorder=2.5,
+            parse_math=False,
+            bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"},
+        )

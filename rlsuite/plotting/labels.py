@@ -1,0 +1,67 @@
+"""What states, actions, observations and solutions are called in figures."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from rlsuite.errors import ParameterError
+
+if TYPE_CHECKING:
+    from rlsuite.models import POMDP
+    from rlsuite.planning import BeliefPlan
+
+Answer = TypeVar("Answer")
+
+
+def names(labels: Sequence[str] | None, number_of: int, what: str) -> list[str]:
+    """Labels of a model, or numbers if it has none.
+
+    Examples
+    --------
+    >>> names(None, 2, "state"), names(("rain", "dry"), 2, "state")
+    (['state 0', 'state 1'], ['rain', 'dry'])
+    """
+    return [f"{what} {number}" for number in range(number_of)] if labels is None else list(labels)
+
+
+def counted(number: int, what: str) -> str:
+    """So many of something.
+
+    Examples
+    --------
+    >>> counted(1, "state"), counted(2_000, "step")
+    ('1 state', '2,000 steps')
+    """
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
+
+
+def size_of(pomdp: "POMDP") -> str:
+    """Size of a model, for the title of a figure."""
+    return f"{counted(pomdp.n_states, 'state')}, {counted(pomdp.n_actions, 'action')}, gamma {pomdp.gamma:g}"
+
+
+def size_of_plan(pomdp: "POMDP", plan: "BeliefPlan", steps_left: int | None) -> str:
+    """Size of a model, and how many steps a plan has still to go if there is an end to it."""
+    left = plan.horizon if steps_left is None else steps_left
+    return size_of(pomdp) + ("" if left is None else f", {counted(left, 'step')} to go")
+
+
+def by_label(solutions: Answer | Sequence[Answer] | Mapping[str, Answer]) -> dict[str, Answer]:
+    """One solution, several, or several by labels of the caller's own, as a dictionary from labels to solutions.
+
+    Raises
+    ------
+    ParameterError
+        If there are no solutions, or two of a sequence are by the same method.
+    """
+    if isinstance(solutions, Mapping):
+        named = dict(cast("Mapping[str, Answer]", solutions))
+    else:
+        several = list(cast("Sequence[Answer]", solutions)) if isinstance(solutions, Sequence) else [solutions]
+        labels = [str(getattr(solution, "method", type(solution).__name__)) for solution in several]
+        twice = next((label for label in labels if labels.count(label) > 1), None)
+        if twice is not None:
+            raise ParameterError(f"two solutions are by {twice}: pass a dict from labels to solutions")
+        named = dict(zip(labels, several, strict=True))
+    if not named:
+        raise ParameterError("no solutions to draw: pass what rl.solve(...) returned, or several of them")
+    return named

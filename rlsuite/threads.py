@@ -1,0 +1,74 @@
+"""Work on all cores: compiled kernels release Python's lock, so plain threads are enough.
+
+Who cuts the work into tasks does so without looking at the number of cores, and each task writes to arrays of its own;
+then neither the number of threads nor their order can change a result.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+_pool: ThreadPoolExecutor | None = None
+
+
+def n_threads() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def at_the_same_time(tasks: Sequence[Callable[[], Result]], worth_it: bool = True) -> list[Result]:
+    """Run the tasks, each of which writes to arrays of its own, and return what they return, in their order.
+
+    Parameters
+    ----------
+    tasks : sequence of callables
+        What is to be done. An error in one of them is raised here.
+    worth_it : bool
+        Whether there is so much to do that other threads are called for help.
+
+    Examples
+    --------
+    >>> at_the_same_time([lambda: 1, lambda: 2])
+    [1, 2]
+    """
+    if not worth_it or len(tasks) < 2:
+        return [task() for task in tasks]
+    results: list[Any] = [None] * len(tasks)
+    waiting = deque(enumerate(tasks))
+
+    def work() -> None:
+        while waiting:
+            try:
+                number, task = waiting.popleft()
+            except IndexError:  # another thread was faster
+                return
+            results[number] = task()
+
+    # This thread works too; whoever is done takes the next task.
+    helpers = [_threads().submit(work) for _ in range(min(n_threads(), len(tasks)) - 1)]
+    work()
+    for helper in helpers:
+        if not helper.cancel():  # one that has not begun by now has nothing left to do
+            helper.result()
+    return results
+
+
+def _threads() -> ThreadPoolExecutor:
+    global _pool
+    if _pool is None:
+        _pool = ThreadPoolExecutor(max(1, n_threads() - 1), thread_name_prefix="rlsuite")
+    return _pool
+
+
+def _forget() -> None:
+    """Threads do not survive a fork: the child makes its own."""
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,140 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlsuite.agents import QLearning
+from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
+from rlsuite.exploration import EpsilonGreedy
+from rlsuite.models import MDP, POMDP
+from rlsuite.planning import belief_grid, discretised, incremental_pruning, solve
+from rlsuite.planning.pomdp.simplex_grid import SimplexGrid
+
+FOR_EVER = 4063900 / 209789
+
+
+@pytest.mark.parametrize("states", [1, 2, 3, 5])
+@pytest.mark.parametrize("resolution", [1, 2, 5])
+def test_the_grid_and_what_is_made_of_it(states, resolution):
+    grid = SimplexGrid(np.ones(states, dtype=bool), resolution, 10_000)
+    assert len(np.unique(grid.beliefs, axis=0)) == math.comb(resolution + states - 1, states - 1)
+    np.testing.assert_allclose(grid.beliefs.sum(axis=1), 1.0)
+    rng = np.random.default_rng(states)
+    beliefs = rng.dirichlet(np.full(states, 0.4), 40)
+    beliefs[beliefs < 0.05] = 0.0
+    beliefs = np.concatenate([beliefs / beliefs.sum(axis=1, keepdims=True), grid.beliefs])
+    numbers, weights = grid.made_of(beliefs, "freudenthal")
+    assert weights.min() > -1e-12
+    np.testing.assert_allclose(np.einsum("km,kms->ks", weights, grid.beliefs[numbers]), beliefs, atol=1e-12)
+    holds = (weights > 1e-9)[:, :, np.newaxis] & (grid.beliefs[numbers] > 0.0)
+    assert not (holds & (beliefs == 0.0)[:, np.newaxis]).any()
+    used = np.where((weights > 1e-9)[:, :, np.newaxis], grid.beliefs[numbers], beliefs[:, np.newaxis])
+    assert (np.ptp(used, axis=1) <= 1.0 / resolution + 1e-12).all()  # the corners of one cell
+    nearest, _ = grid.made_of(beliefs, "nearest")
+    distance = np.abs(grid.beliefs - beliefs[:, np.newaxis]).sum(axis=2)
+    np.testing.assert_allclose(distance[np.arange(len(beliefs)), nearest[:, 0]], distance.min(axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("interpolation", ["freudenthal", "nearest"])
+@pytest.mark.parametrize("resolution", [2, 20, 101])
+def test_tiger(tiger, interpolation, resolution):
+    plan = belief_grid(tiger(0.95), resolution=resolution, interpolation=interpolation, tol=1e9)
+    assert plan.lower_bound <= FOR_EVER <= plan.upper_bound
+    assert plan.act([0.5, 0.5]) == 0
+    assert plan.act([0.01, 0.99]) == 1
+    if interpolation == "freudenthal":
+        exact = incremental_pruning(tiger(0.95))
+        for belief in np.random.default_rng(0).dirichlet([0.5, 0.5], 50):
+            assert plan.value(belief) >= exact.value(belief) - 1e-9
+
+
+def test_a_finer_grid_is_closer(tiger):
+    gaps = [belief_grid(tiger(0.95), resolution=resolution, tol=1e9).gap for resolution in (5, 20, 80, 320)]
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[-1] < 0.05
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data(), interpolation=st.sampled_from(["freudenthal", "nearest"]), resolution=st.integers(1, 6))
+def test_random_models_are_bracketed(random_pomdps, data, interpolation, resolution):
+    pomdp = data.draw(random_pomdps())
+    options = {"resolution": resolution, "interpolation": interpolation, "tol": 1e9}
+    exact = incremental_pruning(pomdp, horizon=4, tol=1e-5)
+    plan = belief_grid(pomdp, horizon=4, **options)
+    assert plan.lower_bound <= exact.upper_bound
+    assert plan.upper_bound >= exact.lower_bound
+    assert pomdp.mdp.legal[pomdp.start > 0.0, plan.act(pomdp.start)].all()
+    if interpolation == "freudenthal":
+        for steps in range(5):
+            assert plan.value(pomdp.start, steps) >= exact.value(pomdp.start, steps) - 1e-9
+    if pomdp.gamma < 1.0:
+        exact = incremental_pruning(pomdp, tol=1e-3)
+        plan = belief_grid(pomdp, **options)
+        assert plan.lower_bound <= exact.upper_bound
+        assert plan.upper_bound >= exact.lower_bound
+
+
+def test_a_learner_on_the_cells(tiger):
+    """The lecture notes' own route: Q-learning on the discretised belief MDP finds what planning on it finds."""
+    cells = discretised(tiger(0.75), resolution=20, interpolation="nearest")
+    agent = QLearning(gamma=0.75, learning_rate=0.02, exploration=EpsilonGreedy(0.5))
+    agent.learn(cells.mdp.to_env(), steps=400_000, seed=1)
+    best = solve(cells.mdp)
+    known = [cells.cell(belief) for belief in ([0.5, 0.5], [0.85, 0.15], [0.15, 0.85])]
+    np.testing.assert_allclose(agent.q_[known].max(axis=1), best.value[known], atol=1.0)
+
+
+def test_beliefs_over_hidden_ends():
+    look, guess = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 0, 1]] * 3
+    cups = POMDP.from_arrays(
+        [look, guess, guess], [[-1, -1, 0], [10, -20, 0], [-20, 10, 0]], [[1, 0], [0, 1], [0.5, 0.5]],
+        order="ass", gamma=0.9, start=[0.5, 0.5, 0], terminated=[False, False, True],
+    )  # fmt: skip
+    plan = belief_grid(cups, resolution=4)
+    assert plan.converged
+    assert plan.lower_bound <= 8.0 <= plan.upper_bound
+    assert plan.cells.mdp.n_states == 5  # no grid over the state in which all is over
+    with pytest.raises(ParameterError, match="no episode goes on in state 2"):
+        plan.value([0.5, 0.25, 0.25])
+
+
+def test_a_dead_end_for_the_belief_is_named():
+    # after the first step the states 1 and 2 look alike, and have no action in common
+    mdp = MDP.from_successors([[{1, 2}, None], [0, None], [None, 0]], [1, 1, 1], gamma=0.9, start=0)
+    pomdp = POMDP(mdp, np.ones((2, 3, 1)))
+    with pytest.raises(ModelError, match="can follow, but no action is legal"):
+        discretised(pomdp, resolution=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"resolution": 0}, "resolution=0 is less than 1"),
+        ({"interpolation": "nearst"}, "unknown interpolation 'nearst'; did you mean 'nearest'"),
+        ({"max_beliefs": 10}, "a grid of resolution=10 over 2 states has 11 beliefs, more than max_beliefs=10"),
+        ({"horizon": 0}, "horizon=0 is less than 1"),
+        ({"tol": -1}, "tol=-1 is not a positive number"),
+        ({"deadline": 0}, "deadline=0 is not a positive number"),
+    ],
+)
+def test_arguments_are_checked(tiger, options, message):
+    with pytest.raises(ParameterError, match=message):
+        belief_grid(tiger(0.95), **options)
+
+
+def test_wide_bounds_are_told(tiger):
+    with pytest.warns(ConvergenceWarning, match="a resolution above 3 brings them closer"):
+        belief_grid(tiger(0.95), resolution=3)
+    with pytest.raises(ParameterError, match="needs gamma < 1"):
+        belief_grid(tiger(1.0))
+
+
+def test_steps_left(tiger):
+    plan = belief_grid(tiger(1.0), horizon=3, resolution=100, tol=1e9)
+    assert plan.value([0.5, 0.5], 0) == 0.0
+    assert plan.value([0.5, 0.5], 1) == pytest.approx(-1.0)
+    for steps, message in ((4, "more than the 3 steps"), (0, "the plan is at its end")):
+        with pytest.raises(ParameterError, match=message):
+            plan.act([0.5, 0.5], steps)

@@ -1,0 +1,73 @@
+"""All methods on the same problems: whatever their bounds are, they hold the same optimum."""
+
+import itertools
+import math
+import warnings
+
+import pytest
+
+from rlsuite.errors import ConvergenceWarning
+from rlsuite.planning import simulate_beliefs, solve
+from rlsuite_envs.cheese_maze import cheese_maze
+from rlsuite_envs.rock_sample import rock_sample
+from rlsuite_envs.shuttle import shuttle
+from rlsuite_envs.tiger import tiger
+
+PROBLEMS = {
+    "tiger": tiger,
+    "three doors": lambda: tiger(doors=3),
+    "shuttle": shuttle,
+    "cheese maze": lambda: cheese_maze().model,
+    "rock sample": lambda: rock_sample(n=2, k=1).model,
+}
+SMALL_GRID = {"tiger": 20, "three doors": 8, "shuttle": 2}
+"""Resolution of a grid of beliefs, where there are few enough of them."""
+
+
+def plan_of(model, method, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return solve(model, method, **options)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_all_brackets_overlap(problem):
+    model = PROBLEMS[problem]()
+    plans = [
+        plan_of(model, "incremental_pruning", max_iterations=30, tol=1e-3, deadline=1.0),
+        plan_of(model, "witness", max_iterations=5, deadline=0.5),
+        plan_of(model, "sarsop", tol=1e-3, max_iterations=200),
+        plan_of(model, "pbvi", tol=1e-3, max_beliefs=30, deadline=0.5),
+        plan_of(model, "perseus", tol=1e-3, n_beliefs=30, max_iterations=5),
+        *(plan_of(model, method) for method in ("blind", "qmdp", "fast_informed_bound")),
+        plan_of(model, "aems2", max_iterations=100),
+        plan_of(model, "pomcp", simulations=10, seed=1),
+    ]
+    if problem in SMALL_GRID:
+        for interpolation in ("freudenthal", "nearest"):
+            grid = {"resolution": SMALL_GRID[problem], "interpolation": interpolation, "deadline": 1.0}
+            plans.append(plan_of(model, "belief_grid", **grid))
+    for one, other in itertools.product(plans, plans):
+        assert one.lower_bound <= other.upper_bound, (one.method, other.method)
+    exact, search = plans[0], plans[2]
+    assert max(exact.lower_bound, search.lower_bound) >= min(exact.upper_bound, search.upper_bound) - 2e-3
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("method", ["incremental_pruning", "sarsop"])
+def test_plans_earn_what_they_promise(problem, method):
+    """The mean return is at least the promise, which is a lower bound, and at most the upper bound."""
+    model = PROBLEMS[problem]()
+    plan = plan_of(model, method, tol=1e-3, max_iterations=30, deadline=1.0)
+    low, high = simulate_beliefs(model, plan, episodes=1_500, seed=1).interval(0.9999)
+    assert low <= plan.upper_bound
+    assert high >= plan.lower_bound
+
+
+def test_sarsop_by_name_with_a_gap(tiger):
+    """The value at the uniform belief is 4063900 / 209789 = 19.3714 for gamma = 0.95, and 1.9334 for 0.75."""
+    for gamma, value in ((0.95, 4063900 / 209789), (0.75, 1220 / 631)):
+        plan = solve(tiger(gamma), "sarsop", gap=1e-3)
+        assert plan.converged
+        assert plan.lower_bound <= value <= plan.upper_bound <= plan.lower_bound + 1e-3
+        assert math.isclose(plan.value([0.5, 0.5]), value, abs_tol=1e-3)
