@@ -1,4 +1,5 @@
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -8,13 +9,6 @@ import pytest
 from PIL import Image
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
-
-
-def run(example: Path, folder: Path, *arguments: str) -> str:
-    command = [sys.executable, "-W", "error", str(example), *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def assert_shows_something(path: Path) -> None:
@@ -27,18 +21,25 @@ def assert_shows_something(path: Path) -> None:
     assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50
 
 
+# In this process, because most of what a new one does is to import the same libraries again.
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_example_draws_one_figure(example: Path, tmp_path: Path) -> None:
-    said = run(example, tmp_path)
+def test_example_draws_one_figure(
+    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(example)])
+    runpy.run_path(str(example), run_name="__main__")
     assert [path.name for path in tmp_path.iterdir()] == [f"{example.stem}.png"]
     assert_shows_something(tmp_path / f"{example.stem}.png")
     if "your_own_agent" in example.stem:
-        assert said == "both loops, the same bytes: True\n"
+        assert capsys.readouterr().out == "both loops, the same bytes: True\n"
 
 
 def test_example_writes_where_it_is_told(tmp_path: Path) -> None:
     figure = tmp_path / "figure.svg"
-    run(next(example for example in EXAMPLES if "environment" in example.stem), tmp_path, str(figure))
+    (example,) = (example for example in EXAMPLES if "own_environment" in example.stem)
+    command = [sys.executable, "-W", "error", str(example), str(figure)]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
     assert list(tmp_path.iterdir()) == [figure]
     assert figure.read_text(encoding="utf-8").rstrip().endswith("</svg>")
 
