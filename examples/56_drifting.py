@@ -1,6 +1,6 @@
 """Arms that drift (S&B2 Exercise 2.5): who remembers everything falls behind whoever forgets.
 
-Ten equal arms walk at random by 0.05 a pull; 50 walks, the same ones for every agent (the book's steps are 0.01, its
+Ten equal arms walk at random by 0.05 a pull; 25 walks, the same ones for every agent (the book's steps are 0.01, its
 runs 10,000 pulls long). Run as ``python examples/56_drifting.py [figure.png]``.
 """
 
@@ -25,9 +25,9 @@ agents = {
 figure = Figure(figsize=(7.5, 4.5), dpi=150, layout="constrained")
 axes = figure.subplots()
 for label, agent in agents.items():
-    results = rl.train(agent, arms, steps=3_000, seeds=50, checkpoint_every=100)
+    results = rl.train(agent, arms, steps=3_000, seeds=25, checkpoint_every=100)
     rewards = np.diff(results.stacked("cumulative_reward"), prepend=0.0) / 100
     axes.plot(results.time, rewards.mean(axis=0), color=plotting.Palette(agents)[label].colour, label=label)
-axes.set(xlabel="pulls", ylabel="average reward of 100 pulls", title="Drifting arms, mean over 50 walks")
+axes.set(xlabel="pulls", ylabel="average reward of 100 pulls", title="Drifting arms, mean over 25 walks")
 axes.legend(frameon=False, loc="upper left")
 plotting.save(figure, (sys.argv[1:] or ["56_drifting.png"])[0])

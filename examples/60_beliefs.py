@@ -28,6 +28,6 @@ learner = rl.QLearning(
 )
 results = []
 for label, env in environments.items():
-    run = rl.train(learner, env, steps=600_000, seeds=10, workers=2, evaluate_every=30_000)
+    run = rl.train(learner, env, steps=400_000, seeds=10, workers=2, evaluate_every=20_000)
     results.append(replace(run, agent=label, environment="the tiger"))
 plotting.save(plotting.evaluation(results), (sys.argv[1:] or ["60_beliefs.png"])[0])

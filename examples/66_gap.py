@@ -1,4 +1,4 @@
-"""How fast lower and upper bound draw together: point-based planners on RockSample, two seconds each.
+"""How fast lower and upper bound draw together: point-based planners on RockSample, a second each.
 
 SARSOP goes where its bounds are far apart, PBVI where it has not been, and Perseus where chance leads it. Run as
 ``python examples/66_gap.py [figure.png]``.
@@ -12,9 +12,9 @@ import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite import plotting
 
 rocks = rl.POMDP.from_env("rlsuite/RockSample-v0", gamma=0.95)
-warnings.simplefilter("ignore", rl.errors.ConvergenceWarning)  # two seconds are not enough
+warnings.simplefilter("ignore", rl.errors.ConvergenceWarning)  # a second is not enough
 plans = []
 for method in ("sarsop", "pbvi", "perseus"):
     rl.solve(rocks, method, deadline=0.1)  # once before, to load the compiled code
-    plans.append(rl.solve(rocks, method, tol=1e-2, deadline=2))
+    plans.append(rl.solve(rocks, method, tol=1e-2, deadline=1))
 plotting.save(plotting.gap(plans), (sys.argv[1:] or ["66_gap.png"])[0])
