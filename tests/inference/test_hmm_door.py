@@ -106,7 +106,7 @@ def test_what_is_no_seed_is_named(seed: Any, umbrella: HMM) -> None:
 def test_without_a_seed_there_is_no_global_randomness(umbrella: HMM) -> None:
     np.random.seed(0)  # noqa: NPY002 - the global state that must not matter
     one = umbrella.sample(200)[0]
-    np.random.seed(0)  # noqa: NPY002
+    np.random.seed(0)  # noqa: NPY002 - and once more
     assert umbrella.sample(200)[0].tolist() != one.tolist()
 
 
