@@ -31,6 +31,8 @@ _HOME = {
     ),
     "rlsuite.compilation": "compiled",
     "rlsuite.belief_observation": "BeliefObservation",
+    "rlsuite.compiled_dynamics": "CompiledDynamics",
+    "rlsuite.compiled_env": "CompiledEnv",
     "rlsuite.environment": "TabularEnv",
     "rlsuite.exploration": (
         "CountBonus EpsilonGreedy Exploration MaxBoltzmann RandomActions Softmax UpperConfidence argmax chances choose "
@@ -45,6 +47,7 @@ _HOME = {
     "rlsuite.training.results": "Record Results",
     "rlsuite.training.train": "train",
     "rlsuite.vector": "TabularVectorEnv",
+    "rlsuite.vector_observation": "VectorObservation",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _SUBPACKAGES = (
@@ -140,6 +143,8 @@ if TYPE_CHECKING:
     from rlsuite.agents import value_step_size as value_step_size
     from rlsuite.belief_observation import BeliefObservation as BeliefObservation
     from rlsuite.compilation import compiled as compiled
+    from rlsuite.compiled_dynamics import CompiledDynamics as CompiledDynamics
+    from rlsuite.compiled_env import CompiledEnv as CompiledEnv
     from rlsuite.environment import TabularEnv as TabularEnv
     from rlsuite.exploration import CountBonus as CountBonus
     from rlsuite.exploration import EpsilonGreedy as EpsilonGreedy
@@ -174,6 +179,7 @@ if TYPE_CHECKING:
     from rlsuite.training.results import Results as Results
     from rlsuite.training.train import train as train
     from rlsuite.vector import TabularVectorEnv as TabularVectorEnv
+    from rlsuite.vector_observation import VectorObservation as VectorObservation
 else:
 
     def __getattr__(name: str) -> Any:

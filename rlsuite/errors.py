@@ -15,6 +15,7 @@
 
     RlsuiteWarning            (a UserWarning)
     |-- ConvergenceWarning    a result whose error bound exceeds the tolerance asked for
+    |-- DivergenceWarning     learned numbers that grow beyond what any return can be
     |-- RoundingWarning       probabilities in a file that had to be changed to sum to one
     `-- StepwiseWarning       `loop="auto"` had to leave the compiled loop
 """
@@ -69,6 +70,10 @@ class RlsuiteWarning(UserWarning):
 
 class ConvergenceWarning(RlsuiteWarning):
     """The error bound of a result exceeds the tolerance that was asked for."""
+
+
+class DivergenceWarning(RlsuiteWarning):
+    """What is learned grows without bound."""
 
 
 class RoundingWarning(RlsuiteWarning):

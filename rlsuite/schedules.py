@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.compilation import Compiled, compiled
+from rlsuite.described import Described
 
 Unit = Literal["steps", "episodes", "visits"]
 UNITS: tuple[Unit, ...] = ("steps", "episodes", "visits")
@@ -75,8 +76,10 @@ UNUSED = Rate(_constant, 0.0, 0.0, 0.0, STEPS)
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(Described):
     """A number that changes with time; the base of `Linear`, `Exponential`, `Inverse` and `Polynomial`."""
+
+    described_as = "schedule"
 
     formula: ClassVar[Formula]
 

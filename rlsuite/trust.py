@@ -12,15 +12,17 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.toy_text import CliffWalkingEnv, FrozenLakeEnv, TaxiEnv
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.environment import TabularEnv
 from rlsuite.models import MDP, POMDP
+from rlsuite.vector_observation import VectorObservation
 
 NO_LIMIT = np.iinfo(np.int64).max
 
 # These change nothing that an agent sees, except that TimeLimit truncates, which the compiled loop does too.
-TRANSPARENT = (PassiveEnvChecker, OrderEnforcing, TimeLimit)
+TRANSPARENT: tuple[type, ...] = (PassiveEnvChecker, OrderEnforcing, TimeLimit)
 # These are known to read the table and to keep no other state; a short replay shows the rest.
 _KINDS: tuple[Any, ...] = (FrozenLakeEnv, CliffWalkingEnv, TaxiEnv, TabularEnv)
 KNOWN = {(kind.step, kind.reset) for kind in _KINDS}
@@ -49,6 +51,12 @@ def time_limits(env: gymnasium.Env[Any, Any]) -> list[Any]:
     return [layer for layer in _wrappers(env) if type(layer) is TimeLimit]
 
 
+def shown_vectors(env: gymnasium.Env[Any, Any]) -> NDArray[np.float64] | None:
+    """The vectors (n_observations, d) that a `VectorObservation` shows; None without one."""
+    layers = [layer for layer in _wrappers(env) if type(layer) is VectorObservation]
+    return np.ascontiguousarray(layers[0].vectors, dtype=np.float64) if layers else None
+
+
 def _wrappers(env: gymnasium.Env[Any, Any]) -> list[Any]:
     """All wrappers, outermost first."""
     found: list[Any] = []
@@ -59,7 +67,9 @@ def _wrappers(env: gymnasium.Env[Any, Any]) -> list[Any]:
     return found
 
 
-def trusted_model(env: gymnasium.Env[Any, Any], gamma: float) -> MDP | POMDP:
+def trusted_model(
+    env: gymnasium.Env[Any, Any], gamma: float, vectors: NDArray[np.float64] | None = None
+) -> MDP | POMDP:
     """Read an environment's model, and make sure that `step` follows it.
 
     Parameters
@@ -68,27 +78,21 @@ def trusted_model(env: gymnasium.Env[Any, Any], gamma: float) -> MDP | POMDP:
         An environment that has been reset; it is left untouched.
     gamma : float
         Discount of the model that is returned.
+    vectors : ndarray (n_observations, d), optional
+        What a `VectorObservation` around the environment shows instead of its observations.
 
     Raises
     ------
     UntrustedTable
         If there is no table, a wrapper could change what it says, or a replay differs from it.
     """
-    _check_wrappers(env)
-    base = cast(Any, env.unwrapped)
-    kind: Any = base.__class__
-    for method in ("step", "reset"):
-        if method in base.__dict__:  # a copy would still call this environment
-            raise errors.UntrustedTable(f"{_name(env)}: its {method} has been replaced, and cannot be copied")
-    hidden = isinstance(getattr(base, "model", None), POMDP)
-    model = POMDP.from_env(env, gamma=gamma) if hidden else MDP.from_env(env, gamma=gamma)
-    try:
-        double = copy.deepcopy(env)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise errors.UntrustedTable(f"{_name(env)} cannot be copied for a replay of its table ({error})") from error
+    check_wrappers(env, TRANSPARENT if vectors is None else (*TRANSPARENT, VectorObservation))
+    kind: Any = env.unwrapped.__class__
+    hidden = isinstance(getattr(env.unwrapped, "model", None), POMDP)
+    model = POMDP.from_env(env.unwrapped, gamma=gamma) if hidden else MDP.from_env(env.unwrapped, gamma=gamma)
     specification = (kind, repr(env.spec))
     known = (kind.step, kind.reset) in KNOWN or specification in _proven
-    replay = _Replay(double, model)
+    replay = _Replay(double_of(env), model, vectors)
     replay.walk(SHORT_WALK if known else LONG_WALK)
     if not known:
         replay.every_pair()
@@ -97,23 +101,43 @@ def trusted_model(env: gymnasium.Env[Any, Any], gamma: float) -> MDP | POMDP:
     return model
 
 
-def _name(env: gymnasium.Env[Any, Any]) -> str:
+def double_of(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
+    """Copy an environment for a replay.
+
+    Raises
+    ------
+    UntrustedTable
+        If it cannot be copied.
+    """
+    for method in ("step", "reset"):
+        if method in env.unwrapped.__dict__:  # a copy would still call this environment
+            raise errors.UntrustedTable(f"{name_of(env)}: its {method} has been replaced, and cannot be copied")
+    try:
+        return copy.deepcopy(env)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise errors.UntrustedTable(f"{name_of(env)} cannot be copied for a replay of its step ({error})") from error
+
+
+def name_of(env: gymnasium.Env[Any, Any]) -> str:
+    """Id of an environment, or the name of its class."""
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
-def _check_wrappers(env: gymnasium.Env[Any, Any]) -> None:
+def check_wrappers(env: gymnasium.Env[Any, Any], transparent: tuple[type, ...] = TRANSPARENT) -> None:
+    """Raise UntrustedTable if a wrapper may change what an agent sees."""
     for layer in _wrappers(env):
-        if type(layer) not in TRANSPARENT:
+        if type(layer) not in transparent:
             raise errors.UntrustedTable(
-                f"{_name(env)} is wrapped in {type(layer).__name__}, which may change what its table says"
+                f"{name_of(env)} is wrapped in {type(layer).__name__}, which may change what its table says"
             )
 
 
 class _Replay:
     """An environment and its table, driven side by side from the same generator state."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], model: MDP | POMDP):
+    def __init__(self, env: gymnasium.Env[Any, Any], model: MDP | POMDP, vectors: NDArray[np.float64] | None):
         self.env = env
+        self.vectors = vectors
         self.base = cast(Any, env.unwrapped)
         self.table = TabularEnv(model)
         self.table.np_random = copy.deepcopy(self.base.np_random)
@@ -136,7 +160,7 @@ class _Replay:
         for name, value in _simple_attributes(self.base).items():
             if name not in EXPECTED_CHANGES and before.get(name) != value:
                 raise errors.UntrustedTable(
-                    f"{_name(self.env)}: its step changes `{name}` (from {before.get(name)!r} to {value!r}), "
+                    f"{name_of(self.env)}: its step changes `{name}` (from {before.get(name)!r} to {value!r}), "
                     "of which its table knows nothing"
                 )
 
@@ -153,26 +177,32 @@ class _Replay:
     def _reset(self) -> None:
         observation, _ = self.env.reset()
         expected, _ = self.table.reset()
-        self._compare("reset", (observation,), (expected,))
+        self._compare("reset", (observation,), (self._shown(expected),))
 
     def _step(self, action: int, truncated: bool) -> bool:
         where = f"state {self.table.s}, action {action}"
         found = self.env.step(action)[:4]
-        expected = (*self.table.step(action)[:3], truncated)
+        observation, reward, terminated = self.table.step(action)[:3]
+        expected = (self._shown(observation), reward, terminated, truncated)
         self._compare(where, found, expected)
         return expected[2] or truncated
 
+    def _shown(self, observation: int) -> Any:
+        return observation if self.vectors is None else self.vectors[observation]
+
     def _compare(self, where: str, found: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
+        value: Any
+        wanted: Any
         for name, value, wanted in zip(
             ("observation", "reward", "terminated", "truncated"), found, expected, strict=False
         ):
-            if value != wanted:
+            if not bool(np.all(value == wanted)):
                 raise errors.UntrustedTable(
-                    f"{_name(self.env)}: at {where} its table says {name} {wanted!r} and its step returns {value!r}"
+                    f"{name_of(self.env)}: at {where} its table says {name} {wanted!r} and its step returns {value!r}"
                 )
         if self.table.np_random.bit_generator.state != self.base.np_random.bit_generator.state:
             raise errors.UntrustedTable(
-                f"{_name(self.env)}: at {where} it draws other random numbers than its table accounts for"
+                f"{name_of(self.env)}: at {where} it draws other random numbers than its table accounts for"
             )
 
 

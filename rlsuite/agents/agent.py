@@ -10,19 +10,22 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.checks import fraction
+from rlsuite.described import Described
 from rlsuite.exploration import Legality, every_action, listed_actions
 from rlsuite.finding import find_env
-from rlsuite.training.engines import check_spaces
+from rlsuite.training.engines import action_space_of, id_space_of
+from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin, Rule, Step
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record
 from rlsuite.training.run import Budget, LoopChoice, Run
+from rlsuite.training.sight import Encoding
 
 EPISODE = np.dtype([("return", np.float64), ("length", np.int64)])
 
 
 @dataclass(eq=False, kw_only=True)
-class Agent:
+class Agent(Described):
     """Base of all agents. Constructors check and store; `learn` learns; learned arrays end in ``_``.
 
     An agent of your own is two compiled functions over a memory (a NamedTuple of arrays and numbers):
@@ -48,6 +51,8 @@ class Agent:
     seed_ : int
         The seed that was used, given or drawn.
     """
+
+    described_as = "agent"
 
     begin: ClassVar[Begin]
     step: ClassVar[Step]
@@ -141,7 +146,7 @@ class Agent:
         elif loop != run.loop:
             run.use(loop)
         try:
-            run.learn(budget, self.policy, progress)
+            run.learn(budget, self.frozen_policy, progress)
         finally:
             self.record_ = run.record
             self._episodes.append(_episodes_of(self.record_))
@@ -151,14 +156,35 @@ class Agent:
         self, env: str | gymnasium.Env[Any, Any], seed: int | None, loop: LoopChoice, optima: Optima | None
     ) -> Run:
         made = find_env(env)
-        run = Run(made, Rule(type(self).begin, type(self).step), self._recall, self.gamma, seed, loop, optima)
+        encode = self.meet(made)
+        run = Run(made, Rule(type(self).begin, type(self).step), self._recall, self.gamma, seed, loop, optima, encode)
         self._run, self._asked_for = run, env
         self._memory = run.learner.memory
         self.seed_ = run.seed
         self.generator_ = np.random.default_rng(run.act_seed)
-        observations, actions = check_spaces(made)
-        self.first_observation_, self.first_action_ = int(observations.start), int(actions.start)
+        self.first_action_ = int(action_space_of(made).start)
         return run
+
+    def meet(self, env: gymnasium.Env[Any, Any]) -> Encoding | None:
+        """Look at an environment before learning in it.
+
+        Returns
+        -------
+        Encoding or None
+            How its observations become vectors, for an agent that sees vectors; None for one that sees ids, as tables
+            do.
+
+        Raises
+        ------
+        UnsuitableEnvironment
+            If its observations are of the wrong kind.
+        """
+        self.first_observation_ = int(id_space_of(env).start)
+        return None
+
+    def frozen_policy(self) -> Policy:
+        """Greedy policy learned so far, as evaluations need it; `policy` for an agent that sees ids."""
+        return self.policy()
 
     def _recall(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
         """The memory for an environment: a new one, or the one there is if it fits."""
@@ -223,6 +249,12 @@ class Agent:
         from rlsuite.agents.storage import save
 
         save(self, path)
+
+    def kept_arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything in arrays that a file keeps: what was learned; part of `save`."""
+        from rlsuite.agents.storage import learned_arrays
+
+        return learned_arrays(self.memory_)
 
     def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], episodes: NDArray[np.void]) -> None:
         """Take over what `save` has written; part of `rlsuite.load`."""

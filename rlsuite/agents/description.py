@@ -6,7 +6,7 @@ Which classes there are is asked of Python, so a class of your own is known as s
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
-from rlsuite.exploration import Exploration
-from rlsuite.schedules import Schedule
+from rlsuite.described import Described
 
 
 def agent_classes() -> dict[str, type[Agent]]:
@@ -24,25 +23,34 @@ def agent_classes() -> dict[str, type[Agent]]:
     >>> "Sarsa" in agent_classes()
     True
     """
+    from rlsuite.approximation import agents
+
+    assert agents.__all__  # to define them was all that was wanted
+    return _known_agents()
+
+
+def _known_agents() -> dict[str, type[Agent]]:
     return {name: kind for name, kind in _subclasses(Agent).items() if hasattr(kind, "step")}
 
 
-def parameters(described: Agent | Exploration | Schedule) -> dict[str, Any]:
-    """Constructor arguments of an agent, an exploration or a schedule, as they were given."""
+def parameters(described: Described) -> dict[str, Any]:
+    """Constructor arguments of an agent, an exploration, a schedule or a feature map, as they were given."""
     fields = dataclasses.fields(cast(Any, described))
     return {field.name: getattr(described, field.name) for field in fields if field.init}
 
 
 def describe(value: Any) -> Any:
-    """Turn an agent, exploration or schedule into plain data, arrays into lists; what is plain stays what it is.
+    """Turn an agent, or a part of one, into plain data, arrays into lists; what is plain stays what it is.
 
     >>> from rlsuite.exploration import EpsilonGreedy
     >>> describe(EpsilonGreedy(0.1))
     {'name': 'EpsilonGreedy', 'epsilon': 0.1}
     """
-    if isinstance(value, Agent | Exploration | Schedule):
+    if isinstance(value, Described):
         given = {key: describe(inner) for key, inner in parameters(value).items() if inner is not None}
         return {"name": type(value).__name__, **given}
+    if isinstance(value, list | tuple):
+        return [describe(inner) for inner in cast("Sequence[Any]", value)]
     return cast("NDArray[Any]", value).tolist() if isinstance(value, np.ndarray) else value
 
 
@@ -59,7 +67,9 @@ def build_agent(plain: Mapping[str, Any]) -> Agent:
     >>> build_agent({"name": "QLearning", "gamma": 0.9, "exploration": {"name": "Softmax", "base": 2.0}})
     QLearning(gamma=0.9, exploration=Softmax(temperature=None, base=2.0), learning_rate=0.1, initial_value=0.0)
     """
-    return _build("agent", agent_classes(), plain)
+    known = _known_agents()
+    # those with features need scikit-learn, which takes half a second to import: not for a name that is known already
+    return _build("agent", known if plain.get("name") in known else agent_classes(), plain)
 
 
 def _build(what: str, classes: Mapping[str, type], plain: Mapping[str, Any]) -> Any:
@@ -85,12 +95,23 @@ def _build(what: str, classes: Mapping[str, type], plain: Mapping[str, Any]) -> 
 
 
 def _value(key: str, plain: Any) -> Any:
+    if isinstance(plain, list):
+        return [_value(key, inner) for inner in cast("list[Any]", plain)]
     if not isinstance(plain, Mapping):
         return plain
-    table = cast("Mapping[str, Any]", plain)
-    if key == "exploration":
-        return _build("exploration", _subclasses(Exploration), table)
-    return _build("schedule", _subclasses(Schedule), table)
+    return _build(*choices(key), cast("Mapping[str, Any]", plain))
+
+
+def choices(key: str) -> tuple[str, dict[str, type]]:
+    """What a part under a parameter is called, and the classes that it may be of.
+
+    >>> what, classes = choices("learning_rate")
+    >>> what, "Linear" in classes
+    ('schedule', True)
+    """
+    families = {family.described_as: family for family in Described.__subclasses__()}
+    what = key if key in families else "schedule"
+    return what, _subclasses(families[what])
 
 
 def _subclasses(base: type) -> dict[str, type]:

@@ -28,7 +28,7 @@ def save(agent: Agent, path: str | PathLike[str]) -> None:
     FileError
         If the file cannot be written.
     """
-    memory = agent.memory_
+    arrays: dict[str, Any] = agent.kept_arrays()
     header = {
         "format": FORMAT,
         "agent": describe(agent),
@@ -37,7 +37,6 @@ def save(agent: Agent, path: str | PathLike[str]) -> None:
         "first_action": agent.first_action_,
         "generator": agent.generator_.bit_generator.state,
     }
-    arrays = learned_arrays(memory)
     with replacing(path) as unfinished, unfinished.open("wb") as file:
         np.savez_compressed(file, header=np.array(json.dumps(header)), episodes=agent.episodes_, **arrays)
 

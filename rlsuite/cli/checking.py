@@ -78,14 +78,22 @@ def _contract(make: Callable[..., Any]) -> Iterator[Finding]:
 
 
 def _spaces(make: Callable[..., Any]) -> Iterator[Finding]:
-    from rlsuite.training.engines import check_spaces
+    from gymnasium.spaces import Discrete
 
+    from rlsuite.training.engines import action_space_of
+    from rlsuite.training.sight import encoding
+
+    env = make()
     try:
-        observations, actions = check_spaces(make())
+        actions = action_space_of(env)
+        width = encoding(env.observation_space).low.size
     except RlsuiteError as error:
         yield Finding("FAIL", "spaces", str(error))
         return
-    yield Finding("ok", "spaces", f"observations {observations}, actions {actions}")
+    sentence = f"observations {env.observation_space}, actions {actions}"
+    if not isinstance(env.observation_space, Discrete):
+        sentence += f"; agents that see vectors, of {width} numbers here, can learn it, tables cannot"
+    yield Finding("ok", "spaces", sentence)
 
 
 def _answers(make: Callable[..., Any]) -> Iterator[Finding]:

@@ -162,8 +162,8 @@ def _plan(experiment: "Experiment", folder: Path, as_json: bool) -> int:
         return 0
     length = f"{experiment.steps:,} steps" if experiment.steps else f"{experiment.episodes:,} episodes"
     print(f"{experiment.name}: {len(cells)} cells of {length}, {done} of them done, in {folder}")
-    for label, (n_observations, n_actions) in reversed(sizes.items()):
-        print(f"  {label}: {n_observations} observations, {n_actions} actions")
+    for label, size in reversed(sizes.items()):
+        print(f"  {label}: {size}")
     for entry in experiment.agents:
         print(f"  {entry.label}: {entry.agent!r}")
     return 0

@@ -76,15 +76,18 @@ def listed_ids() -> list[str]:
     from gymnasium.envs.registration import registry
 
     from rlsuite.finding import packages
+    from rlsuite.trusted_dynamics import announced
 
     namespaces = set(packages())
     own = [env_id for env_id, spec in registry.items() if spec.namespace in namespaces]
-    toys = [
+    compiled = set(announced())
+    known = [
         env_id
         for env_id, spec in registry.items()
-        if isinstance(spec.entry_point, str) and spec.entry_point.startswith("gymnasium.envs.toy_text")
+        if isinstance(spec.entry_point, str)
+        and (spec.entry_point.startswith("gymnasium.envs.toy_text") or spec.entry_point.replace(":", ".") in compiled)
     ]
-    return own + toys
+    return own + known
 
 
 def _show_env(env_id: str, as_json: bool) -> int:
@@ -135,8 +138,10 @@ def _sizes(facts: dict[str, Any]) -> str:
 
 
 def _size(space: Any) -> int | str:
-    """Number of elements of a Discrete space, the space in words otherwise."""
-    return int(space.n) if hasattr(space, "n") else str(space)
+    """Number of elements of a Discrete space, how many numbers a Box has, other spaces in words."""
+    if hasattr(space, "n"):
+        return int(space.n)
+    return f"{int(space.low.size)} numbers" if hasattr(space, "low") else str(space)
 
 
 def _defaults(kind: type) -> dict[str, Any]:

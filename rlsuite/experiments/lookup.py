@@ -12,10 +12,8 @@ from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from rlsuite.agents import Agent
-from rlsuite.agents.description import agent_classes, build_agent
+from rlsuite.agents.description import agent_classes, build_agent, choices
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
-from rlsuite.exploration import Exploration
-from rlsuite.schedules import Schedule
 
 Kind = TypeVar("Kind")
 
@@ -23,6 +21,7 @@ Kind = TypeVar("Kind")
 def kinds(base: type[Kind]) -> dict[str, type[Kind]]:
     """All classes that derive from ``base``, however indirectly, by name.
 
+    >>> from rlsuite.exploration import Exploration
     >>> sorted(kinds(Exploration))
     ['CountBonus', 'EpsilonGreedy', 'MaxBoltzmann', 'RandomActions', 'Softmax', 'UpperConfidence']
     """
@@ -133,12 +132,11 @@ def _check_keys(kind: type, table: Mapping[str, Any], where: str) -> None:
             raise ParameterError(f"{where}.{key}: {unknown(f'key of {kind.__name__}', key, allowed)}")
         if isinstance(value, Mapping):
             inner = cast("Mapping[str, Any]", value)
-            what, base = ("exploration", Exploration) if key == "exploration" else ("schedule", Schedule)
-            choices: dict[str, type] = kinds(base)
-            if "name" in inner and inner["name"] not in choices:
-                raise ParameterError(f"{where}.{key}.name: {unknown(what, inner['name'], choices)}")
+            what, classes = choices(key)
+            if "name" in inner and inner["name"] not in classes:
+                raise ParameterError(f"{where}.{key}.name: {unknown(what, inner['name'], classes)}")
             if "name" in inner:
-                _check_keys(choices[inner["name"]], inner, f"{where}.{key}")
+                _check_keys(classes[inner["name"]], inner, f"{where}.{key}")
 
 
 def _bare(word: str) -> str:

@@ -1,6 +1,7 @@
 """Environments for the cells of an experiment: each is made and checked once, and every run gets a copy."""
 
 import copy
+import dataclasses
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +10,8 @@ import gymnasium
 
 from rlsuite.experiments.cells import Cell
 from rlsuite.finding import find_env
-from rlsuite.training.engines import check_spaces
+from rlsuite.training.engines import action_space_of
+from rlsuite.training.sight import encoding
 
 Env = gymnasium.Env[Any, Any]
 
@@ -25,21 +27,27 @@ class Originals:
     Raises
     ------
     EnvironmentNotFound, UnsuitableEnvironment, ParameterError
-        If an environment cannot be made, or has spaces that are not Discrete.
+        If an environment cannot be made, or has spaces that an agent of its cells cannot work with.
     """
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self._made: dict[str, Env] = {}
         for cell in cells:
             if _key(cell) not in self._made:
-                env = find_env(cell.env_id, **cell.keywords)
-                check_spaces(env)
-                self._made[_key(cell)] = env
+                self._made[_key(cell)] = find_env(cell.env_id, **cell.keywords)
+            env = self._made[_key(cell)]
+            action_space_of(env)
+            dataclasses.replace(cell.agent.agent).meet(env)
 
-    def size(self, cell: Cell) -> tuple[int, int]:
-        """Numbers of observations and actions in the environment of a cell."""
-        observations, actions = check_spaces(self._made[_key(cell)])
-        return int(observations.n), int(actions.n)
+    def size(self, cell: Cell) -> str:
+        """What there is to observe and to do in the environment of a cell, in words."""
+        env = self._made[_key(cell)]
+        space = env.observation_space
+        if isinstance(space, gymnasium.spaces.Discrete):
+            observations = f"{space.n} observations"
+        else:
+            observations = f"observations of {encoding(space).low.size} numbers"
+        return f"{observations}, {action_space_of(env).n} actions"
 
     def copy(self, cell: Cell) -> Env:
         """An environment for a run of this cell; copying is cheaper than building a model again."""

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.compilation import Compiled, compiled
+from rlsuite.described import Described
 from rlsuite.schedules import VISITS, Rate, rate_now
 
 Legality = Compiled[[NDArray[np.bool_], int, int], bool]
@@ -198,8 +199,10 @@ def chances(memory: Any, state: int, out: NDArray[np.float64]) -> None:
     rule.spread(memory, state, first, second, out)
 
 
-class Exploration:
+class Exploration(Described):
     """Base of all explorations: a description that compiles to an `ExplorationRule`."""
+
+    described_as = "exploration"
 
     @property
     def rule(self) -> ExplorationRule:

@@ -1,11 +1,11 @@
-"""The two loops: `TableEngine` runs compiled on a model, `EnvironmentEngine` steps any environment.
+"""The two loops: `CompiledEngine` runs in a compiled world, `EnvironmentEngine` steps any environment.
 
 Both advance the same books by the same kernels' rules; see `rlsuite.training.kernels`.
 """
 
 import struct
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import gymnasium
 import numpy as np
@@ -13,10 +13,18 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.exploration import Legality
-from rlsuite.models import MDP, POMDP
 from rlsuite.training import kernels
-from rlsuite.training.kernels import ACTION, ELAPSED, NONE, OBSERVATION, STATE, STEPS, Books, Rule
-from rlsuite.training.table import tabulate
+from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, STEPS, Books, Rule
+from rlsuite.training.sight import (
+    NONE,
+    Encoding,
+    Receive,
+    Sight,
+    next_row,
+    receive_id,
+    receive_vector,
+)
+from rlsuite.training.world import Plug
 from rlsuite.trust import time_limit, time_limits
 
 CHUNK = 200_000  # steps between two looks at the clock and at Ctrl-C; bounds the memory for finished episodes
@@ -27,79 +35,91 @@ class Learner(NamedTuple):
 
     rule: Rule
     memory: Any
-    legal: NDArray[np.bool_]  # (n_observations, n_actions), the array that the memory holds too
+    sight: Sight | tuple[()]  # of an agent that is shown vectors; nothing for one that is shown ids
+    legal: NDArray[np.bool_]  # (n_observations, n_actions), or that of the sight; the memory holds it too
     legality: Legality  # how it is looked up
     gap: NDArray[np.float64]  # (n_states, n_actions) or (0, 0)
     rng: np.random.Generator
     books: Books
 
 
-class TableEngine:
-    """Learn on the environment's model without calling the environment.
+class CompiledEngine:
+    """Learn in the compiled form of the environment without calling the environment.
 
-    The environment's own generator is drawn from, and `settle` puts the environment where the last step left the model,
-    so that afterwards nobody can tell which loop was used.
+    The environment's own generator is drawn from, and the environment is put where the last step left the world, so
+    that afterwards nobody can tell which loop was used.
     """
 
     loop: Final = "compiled"
 
-    def __init__(self, env: gymnasium.Env[Any, Any], model: MDP | POMDP, learner: Learner):
+    def __init__(self, env: gymnasium.Env[Any, Any], plug: Plug, learner: Learner):
         self.env = env
         self.learner = learner
-        self.table = tabulate(model)
+        self.plug = plug
         self.time_limit = time_limit(env)
         base: Any = env.unwrapped
         self.env_rng = base.np_random
-        learner.books.place[STATE] = base.s
-        self.run: Callable[..., int] | None = None  # compiled when first needed: the progress bar says so
+        self.state = plug.read()
+        self.run: Callable[..., tuple[int, Any]] | None = None  # compiled when first needed: the progress bar says so
 
     def advance(self, steps: int, episodes: int) -> NDArray[np.float64]:
         """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
         steps = min(steps, CHUNK)
         finished = np.empty((min(steps, episodes), 3))
-        rule, memory, legal, legality, gap, rng, books = self.learner
+        rule, memory, sight, legal, legality, gap, rng, books = self.learner
         first = int(books.place[kernels.EPISODES])
-        place = (self.table, rule, memory, legal, legality, gap, rng, self.env_rng, books)
+        place = (self.plug.world, sight, rule, memory, legal, legality, gap, rng, self.env_rng, books, self.state)
         limits = (steps, episodes, self.time_limit)
         if self.run is None:
-            self.run = kernels.run_on_table.for_types_of(*place, *limits, finished)
-        code = self.run(*place, *limits, finished)
+            self.run = kernels.run_in_world.for_types_of(*place, *limits, finished)
+        code, self.state = self.run(*place, *limits, finished)
         self._settle()
         if code == kernels.BAD_ACTION:
             raise bad_action(self.env, self.learner)
         return finished[: int(books.place[kernels.EPISODES]) - first]
 
     def _settle(self) -> None:
-        """Put the environment where the model stands."""
-        place = self.learner.books.place
-        base: Any = self.env.unwrapped
-        base.s = int(place[STATE])
+        """Put the environment where the world stands."""
+        self.plug.write(self.state)
         for layer in time_limits(self.env):
-            layer._elapsed_steps = int(place[ELAPSED])
+            layer._elapsed_steps = int(self.learner.books.place[ELAPSED])
 
 
 class EnvironmentEngine:
     """Learn by calling `step` and `reset` of an environment.
 
-    With ``mask_info``, the info of the first reset, the legal actions are taken from each ``info["action_mask"]``.
+    With ``mask_info``, the info of the first reset, the legal actions are taken from each ``info["action_mask"]``. With
+    an ``encoding``, observations are shown as vectors.
     """
 
     loop: Final = "stepwise"
 
-    def __init__(self, env: gymnasium.Env[Any, Any], learner: Learner, mask_info: dict[str, Any] | None):
-        observations, actions = check_spaces(env)
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        learner: Learner,
+        mask_info: dict[str, Any] | None,
+        encoding: Encoding | None,
+    ):
         self.env = env
         self.learner = learner
-        self.first_observation = int(observations.start)
-        self.first_action = int(actions.start)
+        self.first_action = int(action_space_of(env).start)
         self.masked = mask_info is not None
-        if mask_info is not None:
-            self._mask(int(learner.books.place[OBSERVATION]), mask_info)
         self.inbox = np.zeros(4)
-        self.inbox[0] = learner.books.place[OBSERVATION]
+        self.take = self._take_id if encoding is None else self._take_vector
+        if encoding is None:
+            self.first_observation = int(id_space_of(env).start)
+            self.inbox[0] = learner.books.place[OBSERVATION]
+        else:
+            self.encoding = encoding
+        if mask_info is not None:
+            self.learner.legal[int(learner.books.place[OBSERVATION])] = mask_info["action_mask"]
         self.finished = np.empty((1, 3))
+        receive: Receive = receive_id if encoding is None else receive_vector
         # the generator borrows these arrays; `self` keeps them alive
         self.session = kernels.session(
+            receive,
+            learner.sight,
             learner.rule,
             learner.memory,
             learner.legal,
@@ -119,7 +139,7 @@ class EnvironmentEngine:
         next_action = self.session.__next__
         post = struct.Struct("4d").pack_into
         inbox = self.inbox.data.cast("B")
-        offset, action_offset, masked = self.first_observation, self.first_action, self.masked
+        take, action_offset = self.take, self.first_action
         finished: list[NDArray[np.float64]] = []
         remaining = min(steps, CHUNK)
         action = self.action
@@ -127,12 +147,10 @@ class EnvironmentEngine:
             while remaining and len(finished) < episodes:
                 if action == NONE:
                     if place[OBSERVATION] == NONE:
-                        self._reset()
+                        self.inbox[0] = take(*self.env.reset())
                     action = self._checked(next_action())
                 observation, reward, terminated, truncated, info = env_step(action + action_offset)
-                if masked:
-                    self._mask(observation - offset, info)
-                post(inbox, 0, observation - offset, reward, terminated, truncated)
+                post(inbox, 0, take(observation, info), reward, terminated, truncated)
                 action = next_action()
                 remaining -= 1
                 if action < 0:
@@ -149,21 +167,39 @@ class EnvironmentEngine:
         self.action = action
         return np.concatenate(finished) if finished else np.empty((0, 3))
 
-    def _reset(self) -> None:
-        observation, info = self.env.reset()
-        self.inbox[0] = observation - self.first_observation
+    def _take_id(self, observation: Any, info: dict[str, Any]) -> int:
+        """Count an id from 0, for the inbox; take over the legal actions there."""
+        row = observation - self.first_observation
         if self.masked:
-            self._mask(observation - self.first_observation, info)
+            self.learner.legal[row] = info["action_mask"]
+        return row
 
-    def _mask(self, observation: int, info: dict[str, Any]) -> None:
-        self.learner.legal[observation] = info["action_mask"]
+    def _take_vector(self, observation: Any, info: dict[str, Any]) -> int:
+        """Let the vector of an observation arrive; take over the legal actions there. The inbox has no use for it."""
+        sight = self.learner.sight
+        assert isinstance(sight, Sight)
+        try:
+            sight.arrived[:] = self.encoding.encode(observation)
+        except (TypeError, ValueError, KeyError) as error:
+            raise errors.LearningError(
+                f"{_where(self.env, self.learner)} the environment returned observation {observation!r}, which is not "
+                f"in {self.env.observation_space}"
+            ) from error
+        if self.masked:
+            self.learner.legal[next_row(int(self.learner.books.place[OBSERVATION]))] = info["action_mask"]
+        return 0
 
     def _checked(self, action: int) -> int:
         """Turn the session's error codes into errors."""
         if action == kernels.BAD_OBSERVATION:
+            sight = self.learner.sight
+            if isinstance(sight, Sight):
+                found = np.array2string(sight.arrived, threshold=20)
+            else:
+                found = f"{self.inbox[0] + self.first_observation:g}"
             raise errors.LearningError(
-                f"{_where(self.env, self.learner)} the environment returned observation "
-                f"{self.inbox[0] + self.first_observation:g}, which is not in {self.env.observation_space}"
+                f"{_where(self.env, self.learner)} the environment returned observation {found}, which is not in "
+                f"{self.env.observation_space}"
             )
         if action == kernels.BAD_REWARD:
             raise errors.LearningError(
@@ -182,20 +218,32 @@ class EnvironmentEngine:
         self.learner.books.sums[: kernels.ALL_REWARD] = 0.0
 
 
-Engine = TableEngine | EnvironmentEngine
+Engine = CompiledEngine | EnvironmentEngine
 
 
-def check_spaces(env: gymnasium.Env[Any, Any]) -> tuple[gymnasium.spaces.Discrete, gymnasium.spaces.Discrete]:
-    """Return the Discrete observation and action space, or say what to do about another kind."""
-    found: list[gymnasium.spaces.Discrete] = []
-    for what, space in (("observation", env.observation_space), ("action", env.action_space)):
-        if not isinstance(space, gymnasium.spaces.Discrete):
-            raise errors.UnsuitableEnvironment(
-                f"tabular agents need a Discrete {what} space, got {space}. Wrap the environment so that it has one "
-                f"(gymnasium.wrappers.Transform{what.capitalize()} with a function to or from an integer)"
-            )
-        found.append(space)
-    return found[0], found[1]
+def id_space_of(env: gymnasium.Env[Any, Any]) -> gymnasium.spaces.Discrete:
+    """Return the Discrete observation space, or say what to do about another kind."""
+    return _discrete(
+        "tabular agents need a Discrete observation",
+        env.observation_space,
+        "gymnasium.wrappers.TransformObservation, with a function to an integer; or take an agent that sees vectors, "
+        "such as SemiGradientSarsa",
+    )
+
+
+def action_space_of(env: gymnasium.Env[Any, Any]) -> gymnasium.spaces.Discrete:
+    """Return the Discrete action space, or say what to do about another kind."""
+    continuous = isinstance(env.action_space, gymnasium.spaces.Box)
+    wrapper = "DiscreteActions" if continuous else "gymnasium.wrappers.TransformAction, with a function of an integer"
+    return _discrete("agents of rlsuite need a Discrete action", env.action_space, wrapper)
+
+
+def _discrete(need: str, space: Any, wrapper: str) -> gymnasium.spaces.Discrete:
+    if not isinstance(space, gymnasium.spaces.Discrete):
+        raise errors.UnsuitableEnvironment(
+            f"{need} space, got {space}. Wrap the environment so that it has one ({wrapper})"
+        )
+    return cast(gymnasium.spaces.Discrete, space)
 
 
 def bad_action(env: gymnasium.Env[Any, Any], learner: Learner) -> errors.LearningError:
@@ -207,8 +255,12 @@ def bad_action(env: gymnasium.Env[Any, Any], learner: Learner) -> errors.Learnin
             "longest_episode=, or the environment a limit (max_episode_steps=)"
         )
     legal = np.flatnonzero(learner.legal[observation]).tolist()
+    if isinstance(learner.sight, Sight):
+        state = np.array2string(learner.sight.vectors[observation], threshold=20)
+    else:
+        state = str(observation)
     return errors.LearningError(
-        f"{_where(env, learner)} the agent chose action {action} in state {observation}, where {legal} are legal; "
+        f"{_where(env, learner)} the agent chose action {action} in state {state}, where {legal} are legal; "
         "a rule should choose through rlsuite.choose or rlsuite.greedy, which respect memory.legal"
     )
 

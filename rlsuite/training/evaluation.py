@@ -15,17 +15,24 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning.policy_value import PolicyEvaluator
-from rlsuite.training.engines import check_spaces
+from rlsuite.training.engines import action_space_of, id_space_of
+from rlsuite.training.sight import Encoding
 from rlsuite.trust import NO_LIMIT, time_limit
 
-Evaluate = Callable[[NDArray[np.float64]], float]
+Policy = NDArray[np.float64] | Callable[[NDArray[np.float64], Any], NDArray[np.float64]]
+"""Probabilities (n_observations, n_actions), or a function from a vector (d,) and a mask of the legal actions, None for
+all, to probabilities (n_actions,)."""
+
+Evaluate = Callable[[Any], float]
 
 EPISODES = 20
 MAX_STEPS = 10_000  # of an episode of evaluation: a greedy policy may walk in circles for ever
 
 
-def evaluator(env: gymnasium.Env[Any, Any], model: MDP | POMDP | None, gamma: float, seed: int) -> Evaluate:
-    """Make a function from a policy (n_observations, n_actions) to its value at the start.
+def evaluator(
+    env: gymnasium.Env[Any, Any], model: MDP | POMDP | None, gamma: float, seed: int, encode: Encoding | None
+) -> Evaluate:
+    """Make a function from a `Policy` to its value at the start.
 
     Parameters
     ----------
@@ -37,6 +44,8 @@ def evaluator(env: gymnasium.Env[Any, Any], model: MDP | POMDP | None, gamma: fl
         Discount. With gamma = 1 the value of an episode cut at the environment's time limit is computed.
     seed : int
         Seed of the episodes, where there have to be some.
+    encode : Encoding or None
+        How observations become vectors, for a policy that is a function; it is always evaluated by episodes.
 
     Raises
     ------
@@ -45,7 +54,7 @@ def evaluator(env: gymnasium.Env[Any, Any], model: MDP | POMDP | None, gamma: fl
     UnsuitableEnvironment
         If episodes are needed and the environment cannot be copied.
     """
-    if model is not None:
+    if model is not None and encode is None:
         limit = time_limit(env)
         if gamma == 1.0 and limit == NO_LIMIT:
             raise errors.ParameterError(
@@ -59,35 +68,42 @@ def evaluator(env: gymnasium.Env[Any, Any], model: MDP | POMDP | None, gamma: fl
         raise errors.UnsuitableEnvironment(
             f"evaluate_every needs an environment with a table, or one that can be copied ({error})"
         ) from error
-    return _Episodes(own, gamma, seed)
+    return _Episodes(own, gamma, seed, encode)
 
 
 class _Episodes:
     """Evaluation by episodes: the mean discounted return of `EPISODES` of them, at most `MAX_STEPS` long."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], gamma: float, seed: int):
+    def __init__(self, env: gymnasium.Env[Any, Any], gamma: float, seed: int, encode: Encoding | None):
         self.env = env
         self.gamma = gamma
+        self.encode = encode
         env_seed, choice_seed = np.random.SeedSequence(seed, spawn_key=(1_000,)).spawn(2)
         self.rng = np.random.default_rng(choice_seed)
-        observations, actions = check_spaces(env)
-        self.first_observation, self.first_action = int(observations.start), int(actions.start)
+        self.first_observation = int(id_space_of(env).start) if encode is None else 0
+        self.first_action = int(action_space_of(env).start)
         env.reset(seed=int(env_seed.generate_state(1)[0]))
 
-    def __call__(self, policy: NDArray[np.float64]) -> float:
+    def __call__(self, policy: Policy) -> float:
         return float(np.mean([self._episode(policy) for _ in range(EPISODES)]))
 
-    def _episode(self, policy: NDArray[np.float64]) -> float:
-        observation = cast(int, self.env.reset()[0])
+    def _episode(self, policy: Policy) -> float:
+        observation, info = self.env.reset()
         total, discount = 0.0, 1.0
         for _ in range(MAX_STEPS):
-            probabilities = np.cumsum(policy[observation - self.first_observation])
+            probabilities = np.cumsum(self._probabilities(policy, observation, info))
             u = self.rng.random() * float(probabilities[-1])
             action = int(np.searchsorted(probabilities, u, side="right"))
-            answer = cast("tuple[int, float, bool, bool, object]", self.env.step(action + self.first_action))
-            observation, reward, terminated, truncated, _ = answer
+            answer = cast("tuple[Any, float, bool, bool, dict[str, Any]]", self.env.step(action + self.first_action))
+            observation, reward, terminated, truncated, info = answer
             total += discount * reward
             discount *= self.gamma
             if terminated or truncated:
                 break
         return total
+
+    def _probabilities(self, policy: Policy, observation: Any, info: dict[str, Any]) -> NDArray[np.float64]:
+        if self.encode is not None:
+            assert callable(policy)
+            return policy(self.encode.encode(observation), info.get("action_mask"))
+        return cast("NDArray[np.float64]", policy)[observation - self.first_observation]

@@ -1,4 +1,4 @@
-"""The two loops' compiled halves: a whole run on a table, and one step at a time for any other environment.
+"""The two loops' compiled halves: a whole run in a compiled world, and one step at a time for any other environment.
 
 Both drive an agent through the same two functions and keep the same books, in the same order; that is why their results
 agree to the last bit.
@@ -8,9 +8,10 @@ agree to the last bit.
 ``step(memory, state, action, reward, next_state, terminated, truncated, rng) -> next action``
     learns from one transition and chooses the next action (ignored when the episode is over).
 
-Two generators are drawn from: the agent's, and the environment's. The compiled run draws from the latter exactly as
-Gymnasium's table environments and `rlsuite.TabularEnv` do: one uniform number for the successor, then one for a random
-reward, then one for an observation; one uniform number for the start.
+What a rule is shown of its environment, an id or a vector, is its *sight*; the loops keep an id in their books, or the
+row in which the vector stands, and show what it stands for (`rlsuite.training.sight`). Two generators are drawn from:
+the agent's, and the environment's, from which a compiled world draws exactly as the environment does
+(`rlsuite.training.world`).
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,8 @@ from numpy.typing import NDArray
 
 from rlsuite.compilation import Compiled, compiled
 from rlsuite.exploration import Legality
-from rlsuite.training.table import Table
+from rlsuite.training.sight import BAD, NONE, Receive, look
+from rlsuite.training.world import World
 
 Begin = Compiled[..., int]
 Step = Compiled[..., int]
@@ -37,20 +39,19 @@ class Rule(NamedTuple):
 class Books(NamedTuple):
     """Where a run stands and what it has collected; the loops write into it.
 
-    ``place`` holds [hidden state, observation, chosen action or NONE, steps in this episode, steps in all, episodes in
-    all]; ``sums`` holds [return and regret of this episode, reward and regret in all].
+    ``place`` holds [observation, chosen action or NONE, steps in this episode, steps in all, episodes in all]; ``sums``
+    holds [return and regret of this episode, reward and regret in all].
     """
 
-    place: NDArray[np.int64]  # (6,)
+    place: NDArray[np.int64]  # (5,)
     sums: NDArray[np.float64]  # (4,)
 
 
-STATE, OBSERVATION, ACTION, ELAPSED, STEPS, EPISODES = range(6)
+OBSERVATION, ACTION, ELAPSED, STEPS, EPISODES = range(5)
 RETURN, REGRET, ALL_REWARD, ALL_REGRET = range(4)
 
-NONE = -1  # no action chosen yet: an episode is about to begin; no observation: it has to be reset first
 OVER = -1  # yielded by `session` when an episode is over
-BAD_OBSERVATION, BAD_REWARD, BAD_ACTION = -2, -3, -4
+BAD_OBSERVATION, BAD_REWARD, BAD_ACTION = BAD, -3, -4
 FINE = 0
 
 NO_ROOM = -2
@@ -59,17 +60,13 @@ NO_ROOM = -2
 
 def new_books() -> Books:
     """Books of a run that has not started."""
-    return Books(np.array([NONE, NONE, NONE, 0, 0, 0]), np.zeros(4))
+    return Books(np.array([NONE, NONE, 0, 0, 0]), np.zeros(4))
 
 
 @compiled(in_place=True)
-def _is_index(value: float, size: int) -> bool:
-    return 0.0 <= value < size and value == np.floor(value)
-
-
-@compiled(in_place=True)
-def run_on_table(
-    table: Table,
+def run_in_world(
+    world: World,
+    sight: Any,
     rule: Rule,
     memory: Any,
     legal: NDArray[np.bool_],
@@ -78,21 +75,20 @@ def run_on_table(
     rng: np.random.Generator,
     env_rng: np.random.Generator,
     books: Books,
+    state: Any,
     steps: int,
     episodes: int,
     time_limit: int,
     finished: NDArray[np.float64],
-) -> int:
+) -> tuple[int, Any]:
     """Learn for a number of steps or episodes, whichever is reached first.
 
     The return, regret and length of each finished episode go to the rows of ``finished`` (capacity, 3). Returns FINE or
-    BAD_ACTION.
+    BAD_ACTION, and the state of the world.
     """
-    hidden = table.observation.size > 0
-    n_observations = table.observation.shape[2]
     known_gap = gap.size > 0
     place, sums = books
-    state, observation, action, elapsed = place[STATE], place[OBSERVATION], place[ACTION], place[ELAPSED]
+    observation, action, elapsed = place[OBSERVATION], place[ACTION], place[ELAPSED]
     episode_return, episode_regret = sums[RETURN], sums[REGRET]
     all_reward, all_regret = sums[ALL_REWARD], sums[ALL_REGRET]
     code = FINE
@@ -100,41 +96,17 @@ def run_on_table(
     episodes_done = 0
     while steps_done < steps and episodes_done < episodes:
         if observation == NONE:
-            state = np.searchsorted(table.start, env_rng.random(), side="right")
-            if state == table.start.size:
-                state = 0
-            observation = n_observations if hidden else state
+            state, observation = world.begin(world.data, sight, env_rng)
         if action == NONE:
-            action = rule.begin(memory, observation, rng)
+            action = rule.begin(memory, look(sight, observation), rng)
         while steps_done < steps:
             if not (0 <= action < legal.shape[1] and legality(legal, observation, action)):
                 code = BAD_ACTION
                 break
 
-            pair = state * table.n_actions + action
-            outcome = table.indptr[pair]
-            u = env_rng.random()
-            total = 0.0
-            for candidate in range(table.indptr[pair], table.indptr[pair + 1]):
-                total += table.probability[candidate]
-                if total > u:
-                    outcome = candidate
-                    break
-            state = np.int64(table.next_state[outcome])
-            reward = table.reward[outcome]
-            terminated = table.terminated[outcome]
-            if table.bernoulli.size > 0 and table.bernoulli[pair]:
-                reward = 1.0 if env_rng.random() < reward else 0.0
-            elif table.reward_std.size > 0 and table.reward_std[pair] > 0.0:
-                reward += table.reward_std[pair] * env_rng.standard_normal()
-            next_observation = state
-            if hidden:
-                u = env_rng.random()
-                next_observation = 0
-                for candidate in range(n_observations):
-                    if table.observation[action, state, candidate] > u:
-                        next_observation = candidate
-                        break
+            state, reward, terminated, next_observation = world.step(
+                world.data, state, action, observation, sight, env_rng
+            )
 
             steps_done += 1
             elapsed += 1
@@ -144,7 +116,8 @@ def run_on_table(
                 episode_regret += gap[observation, action]
                 all_regret += gap[observation, action]
             truncated = elapsed >= time_limit
-            action = rule.step(memory, observation, action, reward, next_observation, terminated, truncated, rng)
+            seen, next_seen = look(sight, observation), look(sight, next_observation)
+            action = rule.step(memory, seen, action, reward, next_seen, terminated, truncated, rng)
             observation = next_observation
             if terminated or truncated:
                 finished[episodes_done, 0] = episode_return
@@ -157,16 +130,18 @@ def run_on_table(
                 break
         if code != FINE:
             break
-    place[STATE], place[OBSERVATION], place[ACTION], place[ELAPSED] = state, observation, action, elapsed
+    place[OBSERVATION], place[ACTION], place[ELAPSED] = observation, action, elapsed
     place[STEPS] += steps_done
     place[EPISODES] += episodes_done
     sums[RETURN], sums[REGRET] = episode_return, episode_regret
     sums[ALL_REWARD], sums[ALL_REGRET] = all_reward, all_regret
-    return code
+    return code, state
 
 
 @compiled(in_place=True)
 def session(
+    receive: Receive,
+    sight: Any,
     rule: Rule,
     memory: Any,
     legal: NDArray[np.bool_],
@@ -179,19 +154,21 @@ def session(
 ) -> Iterator[int]:
     """Serve actions one at a time; between two of them the caller puts the environment's answer into ``inbox``.
 
-    ``inbox`` holds [observation, reward, terminated, truncated]. Yields an action, OVER at the end of an episode (its
-    row is then in ``finished`` (1, 3), and the next answer is that of `reset`), or one of the BAD codes. A generator
-    keeps its arguments unpacked between two steps; calling a compiled function with them anew would cost more than a
-    step of the environment.
+    ``inbox`` holds [observation, reward, terminated, truncated]; a vector has a place of its own in the sight.
+
+    Yields an action, OVER at the end of an episode (its row is then in ``finished`` (1, 3), and the next answer is that
+    of `reset`), or one of the BAD codes. A generator keeps its arguments unpacked between two steps; calling a compiled
+    function with them anew would cost more than a step of the environment.
     """
     place, sums = books
     known_gap = gap.size > 0
     while True:
         if place[ACTION] == NONE:
-            if not _is_index(inbox[0], legal.shape[0]):
+            first = receive(sight, inbox[0], legal.shape[0], NONE)
+            if first == BAD_OBSERVATION:
                 yield BAD_OBSERVATION
-            place[OBSERVATION] = np.int64(inbox[0])
-            place[ACTION] = rule.begin(memory, place[OBSERVATION], rng)
+            place[OBSERVATION] = first
+            place[ACTION] = rule.begin(memory, look(sight, first), rng)
         observation = place[OBSERVATION]
         action = place[ACTION]
         if not (0 <= action < legal.shape[1] and legality(legal, observation, action)):
@@ -201,11 +178,11 @@ def session(
         reward = inbox[1]
         terminated = inbox[2] != 0.0
         truncated = inbox[3] != 0.0
-        if not _is_index(inbox[0], legal.shape[0]):
+        next_observation = receive(sight, inbox[0], legal.shape[0], observation)
+        if next_observation == BAD_OBSERVATION:
             yield BAD_OBSERVATION
         if not np.isfinite(reward):
             yield BAD_REWARD
-        next_observation = np.int64(inbox[0])
         place[STEPS] += 1
         place[ELAPSED] += 1
         sums[RETURN] += reward
@@ -213,7 +190,8 @@ def session(
         if known_gap:
             sums[REGRET] += gap[observation, action]
             sums[ALL_REGRET] += gap[observation, action]
-        place[ACTION] = rule.step(memory, observation, action, reward, next_observation, terminated, truncated, rng)
+        seen, next_seen = look(sight, observation), look(sight, next_observation)
+        place[ACTION] = rule.step(memory, seen, action, reward, next_seen, terminated, truncated, rng)
         place[OBSERVATION] = next_observation
         if terminated or truncated:
             finished[0, 0] = sums[RETURN]

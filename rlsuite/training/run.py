@@ -1,7 +1,6 @@
 """One learning run: an agent's memory, an environment, their generators, and the books of what happened."""
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
@@ -15,12 +14,14 @@ from rlsuite import errors
 from rlsuite.checks import whole_number
 from rlsuite.exploration import Legality, every_action, listed_actions
 from rlsuite.models import MDP, POMDP
-from rlsuite.training.engines import Engine, EnvironmentEngine, Learner, TableEngine, check_spaces
-from rlsuite.training.evaluation import evaluator
+from rlsuite.training.compiled_form import compiled_form
+from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
+from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATION, STEPS, Rule, new_books
 from rlsuite.training.optimum import NO_OPTIMUM, Optima
 from rlsuite.training.results import Record, TimeUnit
-from rlsuite.trust import NO_LIMIT, has_table, time_limit, trusted_model
+from rlsuite.training.sight import Encoding, Sight
+from rlsuite.trust import NO_LIMIT, has_table, name_of, time_limit
 
 LoopChoice = Literal["auto", "compiled", "stepwise"]
 LOOPS: tuple[LoopChoice, ...] = ("auto", "compiled", "stepwise")
@@ -96,7 +97,8 @@ class Run:
         The agent's two functions.
     remember : callable
         ``remember(legal, legality) -> memory``: the agent's memory for a table of legal pairs (n_observations,
-        n_actions), and the function that looks it up.
+        n_actions), and the function that looks it up. For an agent that is shown vectors the table has two rows, of the
+        present and the next observation.
     gamma : float
         The agent's discount.
     seed : int or None
@@ -105,6 +107,8 @@ class Run:
         Which loop to use.
     optima : Optima or None
         Where the optimal values come from that regret is measured against; None for no regret.
+    encode : Encoding or None
+        How observations become vectors, for an agent that is shown vectors; None for one that is shown ids.
     """
 
     def __init__(
@@ -116,10 +120,12 @@ class Run:
         seed: int | None,
         loop: LoopChoice,
         optima: Optima | None,
+        encode: Encoding | None = None,
     ):
         if loop not in LOOPS:
             raise errors.ParameterError(errors.unknown("loop", loop, LOOPS))
-        observations, actions = check_spaces(env)
+        n_actions = int(action_space_of(env).n)
+        observations = id_space_of(env) if encode is None else None
         if seed is not None:
             whole_number("seed", seed, at_least=0)
         sequence = np.random.SeedSequence(seed)
@@ -127,35 +133,48 @@ class Run:
         agent_seed, env_seed, self.act_seed = sequence.spawn(3)
         self.env = env
         self.gamma = gamma
+        self.encode = encode
         observation, info = env.reset(seed=int(env_seed.generate_state(1)[0]))
 
-        self.model = model = self._trusted(loop)
-        legal = np.ones((int(observations.n), int(actions.n)), dtype=np.bool_)
-        if isinstance(model, MDP):
-            legal[:] = model.legal
+        self.form = compiled_form(env, encode, gamma, loop)
+        model = self.form.model
         # a table says which actions exist; without one, the environment's word is taken at every step
-        self.mask_info = info if "action_mask" in info and not has_table(env) else None
-        legality = listed_actions if self.mask_info is not None or not legal.all() else every_action
+        told = "action_mask" in info and (encode is not None or not has_table(env))
+        self.mask_info = info if told else None
+        legal = np.ones((2 if observations is None else int(observations.n), n_actions), dtype=np.bool_)
+        sight: Sight | tuple[()] = ()
+        place = 0
+        if observations is not None:
+            place = _index(observation, observations, self.name)
+            if isinstance(model, MDP):
+                legal[:] = model.legal
+        elif encode is not None:
+            first = _vector(observation, encode, env)
+            sight = Sight(np.stack([first, first]), first, legal)
+            if told:
+                legal[0] = info["action_mask"]
+        legality = listed_actions if told or not legal.all() else every_action
         self.optimum = optima.of(model) if optima is not None and model is not None else NO_OPTIMUM
+        gap = self.optimum.gap if encode is None else NO_OPTIMUM.gap
         agent_rng = np.random.default_rng(agent_seed)
         memory = remember(legal, legality)
-        self.learner = Learner(rule, memory, legal, legality, self.optimum.gap, agent_rng, new_books())
-        self.learner.books.place[OBSERVATION] = _index(observation, observations, self.name)
+        self.learner = Learner(rule, memory, sight, legal, legality, gap, agent_rng, new_books())
+        self.learner.books.place[OBSERVATION] = place
         self.notes = _Notes("steps")
         self.use(loop)
 
     def use(self, loop: LoopChoice) -> None:
         """Go on with a loop, at the beginning or in the middle of the run."""
-        if loop == "compiled" and self.model is None:
-            self._trusted(loop)
+        if loop == "compiled" and self.form.plug is None:
+            compiled_form(self.env, self.encode, self.gamma, loop)
         self.loop: LoopChoice = loop
         self.engine: Engine
-        if self.model is not None and loop != "stepwise":
-            self.engine = TableEngine(self.env, self.model, self.learner)
+        if self.form.plug is not None and loop != "stepwise":
+            self.engine = CompiledEngine(self.env, self.form.plug, self.learner)
         else:
-            self.engine = EnvironmentEngine(self.env, self.learner, self.mask_info)
+            self.engine = EnvironmentEngine(self.env, self.learner, self.mask_info, self.encode)
 
-    def learn(self, budget: Budget, policy: Callable[[], NDArray[np.float64]], progress: bool) -> None:
+    def learn(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
         """Learn; `record` tells what happened, also when an error or Ctrl-C ended it early.
 
         Parameters
@@ -163,7 +182,8 @@ class Run:
         budget : Budget
             How long, and how often to look.
         policy : callable
-            Gives the agent's present greedy policy (n_observations, n_actions) for the evaluations.
+            Gives the agent's present greedy policy for the evaluations: probabilities (n_observations, n_actions), or
+            a function from a vector to probabilities (n_actions,).
         progress : bool
             Show a progress bar with episodes, mean return of the last 100, steps per second and the time left.
         """
@@ -176,7 +196,9 @@ class Run:
         self.notes = notes = _Notes(budget.unit)
         checkpoints = budget.marks(budget.checkpoint_every)
         evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else checkpoints[:0]
-        evaluate = evaluator(self.env, self.model, self.gamma, self.seed) if budget.evaluate_every else None
+        evaluate = None
+        if budget.evaluate_every:
+            evaluate = evaluator(self.env, self.form.model, self.gamma, self.seed, self.encode)
         start = int(place[clock])
         bar: Any  # tqdm's stubs leave parts of it untyped
         with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress, desc="compiling") as bar:
@@ -218,32 +240,16 @@ class Run:
 
     def _endless(self) -> bool:
         """Whether the model says that no episode ever ends."""
-        if self.model is None or time_limit(self.env) != NO_LIMIT:
+        model = self.form.model
+        if model is None or time_limit(self.env) != NO_LIMIT:
             return False
-        mdp = self.model.mdp if isinstance(self.model, POMDP) else self.model
+        mdp = model.mdp if isinstance(model, POMDP) else model
         return not mdp.terminated.any()
-
-    def _trusted(self, loop: LoopChoice) -> MDP | POMDP | None:
-        if not has_table(self.env):
-            if loop == "compiled":
-                raise errors.UnsuitableEnvironment(
-                    f"{self.name} has no transition table (env.unwrapped.P or .model), which loop='compiled' needs; "
-                    "use loop='stepwise'"
-                )
-            return None
-        try:
-            return trusted_model(self.env, self.gamma)
-        except errors.UntrustedTable as error:
-            if loop == "compiled":
-                raise
-            if loop == "auto":
-                warnings.warn(f"{error}. Learning stepwise.", errors.StepwiseWarning, stacklevel=5)
-            return None
 
     @property
     def name(self) -> str:
         """Id of the environment, or the name of its class."""
-        return self.env.spec.id if self.env.spec is not None else type(self.env.unwrapped).__name__
+        return name_of(self.env)
 
 
 def _index(observation: object, space: gymnasium.spaces.Discrete, name: str) -> int:
@@ -251,3 +257,12 @@ def _index(observation: object, space: gymnasium.spaces.Discrete, name: str) -> 
     if not space.contains(observation):
         raise errors.LearningError(f"{name}: reset returned observation {observation!r}, which is not in {space}")
     return int(cast(Any, observation)) - int(space.start)
+
+
+def _vector(observation: object, encode: Encoding, env: gymnasium.Env[Any, Any]) -> NDArray[np.float64]:
+    """The vector of a first observation."""
+    if not env.observation_space.contains(observation):
+        raise errors.LearningError(
+            f"{name_of(env)}: reset returned observation {observation!r}, which is not in {env.observation_space}"
+        )
+    return encode.encode(observation)

@@ -16,7 +16,9 @@ def test_environments_are_those_of_the_registry(rlsuite_json):
     assert {"FrozenLake-v1", "CliffWalking-v1", "Taxi-v4"} <= set(listed)
     for env_id, facts in listed.items():
         env = gymnasium.make(env_id)
-        assert (facts["observations"], facts["actions"]) == (env.observation_space.n, env.action_space.n)
+        space = env.observation_space
+        size = int(space.n) if isinstance(space, gymnasium.spaces.Discrete) else f"{space.shape[0]} numbers"
+        assert (facts["observations"], facts["actions"]) == (size, env.action_space.n)
         assert facts["time_limit"] == env.spec.max_episode_steps
         assert facts["about"]
     assert listed["rlsuite/Tiger-v0"]["hidden_states"] == 2

@@ -29,7 +29,7 @@ ENVIRONMENTS = {
     "CliffWalkingSlippery-v1": {},
     "Taxi-v4": {},
     "Taxi-v4 rain": {"is_rainy": True},
-    **{name: {} for name in sorted(gymnasium.registry) if name.startswith("rlsuite/")},
+    **{f"rlsuite/{name}": {} for name in sorted(rlsuite_envs.TIME_LIMITS)},
 }
 
 

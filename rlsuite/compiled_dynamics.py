@@ -1,0 +1,55 @@
+"""An environment's own step as compiled functions: one more way to plug an environment in.
+
+A problem whose states are numbers, not ids, has no table. But its step is a few lines of arithmetic, and written as
+compiled functions it can be learned on at compiled speed. The state is a tuple of floats:
+
+``begin(constants, rng) -> state``
+    draws the state in which an episode begins, exactly as the environment's `reset` does;
+``step(constants, state, action, rng) -> (next state, reward, terminated)``
+    is the environment's `step`; it draws what that draws, in the same order;
+``observe(constants, state, out)``
+    writes what an agent sees into the array ``out``, of the length of the observation space.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.compilation import Compiled
+
+State = tuple[float, ...]
+
+
+def _read(env: Any) -> State:
+    return tuple(float(number) for number in env.state)
+
+
+def _write(env: Any, state: State) -> None:
+    env.state = state
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledDynamics:
+    """The step of an environment with a state of its own, compiled.
+
+    Parameters
+    ----------
+    begin, step, observe : compiled functions
+        See the module's text.
+    constants : NamedTuple or tuple
+        The numbers and arrays that the functions are given as their first argument.
+    read : callable
+        ``read(env) -> state``: where the unwrapped environment keeps its state; by default, in ``env.state``.
+    write : callable
+        ``write(env, state)``: puts the environment into a state.
+    """
+
+    begin: Compiled[..., Any]
+    step: Compiled[..., Any]
+    observe: Compiled[[Any, Any, NDArray[np.float64]], None]
+    constants: Any = ()
+    read: Callable[[Any], State] = _read
+    write: Callable[[Any, State], None] = _write

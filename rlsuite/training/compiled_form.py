@@ -1,0 +1,85 @@
+"""Whether an environment can be learned in without calling it: on its table, or through its compiled dynamics."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+
+from rlsuite import errors
+from rlsuite.models import MDP, POMDP
+from rlsuite.training.sight import Encoding
+from rlsuite.training.world import Plug, dynamics_plug, table_plug, vector_table_plug
+from rlsuite.trust import check_wrappers, has_table, name_of, shown_vectors, trusted_model
+from rlsuite.trusted_dynamics import dynamics_of, trusted_dynamics
+
+
+class CompiledForm(NamedTuple):
+    """What is known of an environment beside its `step`."""
+
+    plug: Plug | None
+    """How the compiled loop runs it; None if it cannot."""
+    model: MDP | POMDP | None
+    """The model behind it."""
+
+
+UNKNOWN = CompiledForm(None, None)
+
+
+def compiled_form(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: float, loop: str) -> CompiledForm:
+    """Find the compiled form of an environment for an agent that is shown ids or vectors.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        An environment that has been reset; it is left untouched.
+    encode : Encoding or None
+        How observations become vectors; None for an agent that is shown ids.
+    gamma : float
+        Discount of the model.
+    loop : {"auto", "compiled", "stepwise"}
+        With "compiled", what stands in the way is an error; with "auto", it is a warning if there is a compiled form,
+        but its replay differs.
+
+    Raises
+    ------
+    UnsuitableEnvironment
+        With ``loop="compiled"``, if there is no compiled form.
+    """
+    try:
+        if has_table(env):
+            return _of_table(env, encode, gamma)
+        dynamics = dynamics_of(env) if encode is not None else None
+        if dynamics is not None and encode is not None and encode.transform is None:
+            trusted_dynamics(env, dynamics)
+            return CompiledForm(dynamics_plug(env, dynamics), None)
+    except errors.UntrustedTable as error:
+        if loop == "compiled":
+            raise
+        if loop == "auto":
+            warnings.warn(f"{error}. Learning stepwise.", errors.StepwiseWarning, stacklevel=5)
+        return UNKNOWN
+    if loop == "compiled":
+        what = "transition table (env.unwrapped.P or .model)"
+        if encode is not None:
+            what += " and no compiled dynamics (env.unwrapped.dynamics) that its features could be computed in"
+        raise errors.UnsuitableEnvironment(
+            f"{name_of(env)} has no {what}, which loop='compiled' needs; use loop='stepwise'"
+        )
+    return UNKNOWN
+
+
+def _of_table(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: float) -> CompiledForm:
+    if encode is None:
+        model = trusted_model(env, gamma)
+        return CompiledForm(table_plug(env, model), model)
+    vectors = shown_vectors(env)
+    if vectors is None and not isinstance(env.observation_space, gymnasium.spaces.Discrete):
+        check_wrappers(env)
+    model = trusted_model(env, gamma, vectors)
+    if vectors is None:
+        n_observations = model.n_observations + 1 if isinstance(model, POMDP) else model.n_states
+        vectors = np.arange(float(n_observations))[:, None]
+    if encode.transform is not None:
+        vectors = np.ascontiguousarray(encode.transform(vectors))
+    return CompiledForm(vector_table_plug(env, model, vectors), model)

@@ -1,0 +1,151 @@
+"""What an agent is shown of its environment: an id, or a vector of numbers.
+
+A table needs an id: a whole number that is a row of it. A function approximator takes any vector, and an id too, as a
+vector of one number. The loops move ids around; a vector stands in one of two rows, the present and the next
+observation in turn, and the number of its row is moved around in its place. The first observation of an episode
+stands in row 0.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import gymnasium
+import numba.extending
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.compilation import Compiled, compiled
+
+_extending: Any = numba.extending  # numba's extension points carry no types
+
+Receive = Compiled[[Any, float, int, int], int]
+
+NONE = -1  # no action chosen yet: an episode is about to begin; no observation: it has to be reset first
+BAD = -2  # no observation that could be shown
+
+
+class Sight(NamedTuple):
+    """The vectors before an agent's eyes, and which actions it may take there."""
+
+    vectors: NDArray[np.float64]  # (2, d)
+    arrived: NDArray[np.float64]  # (d,), what the environment has answered, before it is looked at
+    legal: NDArray[np.bool_]  # (2, n_actions), the actions that exist there
+
+
+@_extending.intrinsic
+def look(context: Any, sight: Any, observation: Any) -> Any:
+    """What a rule is shown: the vector of a row, or an id itself. For compiled code, ``look(sight, observation)``.
+
+    It is an intrinsic because a compiled function that makes no arrays may not return a part of one either.
+    """
+    if len(sight) == 0:
+
+        def pass_on(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return arguments[1]
+
+        return observation(sight, observation), pass_on
+    getitem = context.resolve_function_type(operator.getitem, (sight[0], observation), {})
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vectors = builder.extract_value(arguments[0], 0)
+        return context.get_function(operator.getitem, getitem)(builder, (vectors, arguments[1]))
+
+    return getitem.return_type(sight, observation), build
+
+
+@compiled(in_place=True)
+def next_row(observation: int) -> int:
+    """The row for the observation after this one; after none, row 0."""
+    return 1 - observation if observation >= 0 else 0
+
+
+@compiled(in_place=True)
+def receive_id(sight: Any, answer: float, n_ids: int, observation: int) -> int:
+    """Take an id from the environment; BAD if it is none."""
+    return int(answer) if 0.0 <= answer < n_ids and answer == np.floor(answer) else BAD
+
+
+@compiled(in_place=True)
+def receive_vector(sight: Sight, answer: float, n_ids: int, observation: int) -> int:
+    """Take the vector that has arrived from the environment to the next row; BAD if it is not finite."""
+    row = next_row(observation)
+    for i in range(sight.arrived.size):
+        if not np.isfinite(sight.arrived[i]):
+            return BAD
+        sight.vectors[row, i] = sight.arrived[i]
+    return row
+
+
+class Encoding(NamedTuple):
+    """How the observations of a space become the vectors that an agent is shown."""
+
+    low: NDArray[np.float64]  # (k,), infinite where there is no bound
+    high: NDArray[np.float64]  # (k,)
+    first: int = 0
+    """The first id of a Discrete space: ids are counted from 0."""
+    transform: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+    """What turns vectors (n, k) into those that are shown (n, d), where Python alone can do it."""
+
+    def encode(self, observation: Any) -> NDArray[np.float64]:
+        """Return the vector (d,) that is shown for an observation."""
+        vector = as_vector(observation) - self.first
+        return vector if self.transform is None else self.transform(vector[None])[0]
+
+
+def as_vector(observation: Any) -> NDArray[np.float64]:
+    """Put all numbers of an observation in a row: arrays flattened, the parts of a tuple one after the other.
+
+    >>> as_vector((3, [0.5, 1.5]))
+    array([3. , 0.5, 1.5])
+    """
+    if isinstance(observation, dict):
+        parts = cast("dict[str, Any]", observation)
+        return np.concatenate([as_vector(parts[name]) for name in sorted(parts)])
+    if isinstance(observation, tuple):
+        return np.concatenate([as_vector(part) for part in cast("tuple[Any, ...]", observation)])
+    return np.asarray(observation, dtype=np.float64).ravel()
+
+
+def encoding(space: gymnasium.Space[Any]) -> Encoding:
+    """Describe how observations of a space become vectors.
+
+    Raises
+    ------
+    UnsuitableEnvironment
+        If the space holds something else than numbers.
+
+    Examples
+    --------
+    >>> from gymnasium.spaces import Box, Discrete, Tuple
+    >>> encoding(Tuple([Discrete(5), Box(0.0, 2.0, (2,))])).high
+    array([4., 2., 2.])
+    """
+    if isinstance(space, spaces.Discrete):
+        return Encoding(np.zeros(1), np.array([space.n - 1.0]), int(space.start))
+    low, high = _bounds(space)
+    return Encoding(low, high)
+
+
+def _bounds(space: gymnasium.Space[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lowest and highest numbers of the vectors of a space."""
+    some: Any = space  # Gymnasium leaves the types of its spaces open
+    if isinstance(space, spaces.Box):
+        return as_vector(some.low), as_vector(some.high)
+    if isinstance(space, spaces.Discrete):
+        return as_vector(some.start), as_vector(some.start + some.n - 1)
+    if isinstance(space, spaces.MultiDiscrete):
+        return as_vector(some.start), as_vector(some.start + some.nvec - 1)
+    if isinstance(space, spaces.MultiBinary):
+        return np.zeros(np.prod(some.shape, dtype=int)), np.ones(np.prod(some.shape, dtype=int))
+    if isinstance(space, spaces.Tuple | spaces.Dict):
+        parts = [some.spaces[name] for name in sorted(some.spaces)] if isinstance(space, spaces.Dict) else some.spaces
+        bounds = [_bounds(part) for part in parts]
+        together: Any = [np.concatenate([bound[side] for bound in bounds]) for side in (0, 1)]
+        return together[0], together[1]
+    raise errors.UnsuitableEnvironment(
+        f"the observation space {space} holds something else than numbers; wrap the environment so that it shows "
+        "numbers (gymnasium.wrappers.TransformObservation)"
+    )

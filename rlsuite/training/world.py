@@ -1,0 +1,178 @@
+"""An environment as the compiled loop knows it: two functions over what they need.
+
+``begin(data, sight, rng) -> (state, observation)``
+    draws the beginning of an episode.
+``step(data, state, action, observation, sight, rng) -> (state, reward, terminated, next observation)``
+    lets an action happen.
+
+What an agent is shown of it, they put into its sight (see `rlsuite.training.sight`); an id needs none. They draw from
+the environment's own generator, exactly as the environment does. A *table* does as Gymnasium's table environments and
+`rlsuite.TabularEnv`: one uniform number for the successor, then one for a random reward, then one for an observation;
+one uniform number for the start. *Compiled dynamics* draw whatever the environment's own step draws.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.compilation import Compiled, compiled
+from rlsuite.compiled_dynamics import CompiledDynamics
+from rlsuite.models import MDP, POMDP
+from rlsuite.training.sight import NONE, Sight, next_row
+from rlsuite.training.table import Table, tabulate
+
+
+class World(NamedTuple):
+    """An environment in compiled form."""
+
+    data: Any
+    begin: Compiled[..., Any]
+    step: Compiled[..., Any]
+
+
+class Plug(NamedTuple):
+    """How an environment is plugged into the compiled loop, and left as if nobody had noticed."""
+
+    world: World
+    read: Callable[[], Any]
+    """The state of the environment, in the form that the world's functions use."""
+    write: Callable[[Any], None]
+    """Puts the environment into a state."""
+
+
+@compiled(in_place=True)
+def table_begin(table: Table, sight: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Draw a start state; the observation before there is one is the last."""
+    state = np.searchsorted(table.start, rng.random(), side="right")
+    if state == table.start.size:
+        state = 0
+    return state, table.observation.shape[2] if table.observation.size > 0 else state
+
+
+@compiled(in_place=True)
+def table_step(
+    table: Table, state: int, action: int, observation: int, sight: Any, rng: np.random.Generator
+) -> tuple[Any, float, bool, Any]:
+    """Draw a successor, then its reward, then an observation, where these are random."""
+    pair = state * table.n_actions + action
+    outcome = table.indptr[pair]
+    u = rng.random()
+    total = 0.0
+    for candidate in range(table.indptr[pair], table.indptr[pair + 1]):
+        total += table.probability[candidate]
+        if total > u:
+            outcome = candidate
+            break
+    successor = np.int64(table.next_state[outcome])
+    reward = table.reward[outcome]
+    if table.bernoulli.size > 0 and table.bernoulli[pair]:
+        reward = 1.0 if rng.random() < reward else 0.0
+    elif table.reward_std.size > 0 and table.reward_std[pair] > 0.0:
+        reward += table.reward_std[pair] * rng.standard_normal()
+    seen = successor
+    if table.observation.size > 0:
+        u = rng.random()
+        seen = 0
+        for candidate in range(table.observation.shape[2]):
+            if table.observation[action, successor, candidate] > u:
+                seen = candidate
+                break
+    return successor, reward, table.terminated[outcome], seen
+
+
+class VectorTable(NamedTuple):
+    """A table whose observations are shown as vectors."""
+
+    table: Table
+    vectors: NDArray[np.float64]  # (n_observations, d)
+    legal: NDArray[np.bool_]  # (n_states, n_actions), or (0, 0) if every action always exists
+
+
+@compiled(in_place=True)
+def _show(data: VectorTable, state: int, seen: int, row: int, sight: Sight) -> int:
+    """Put a vector, and the legal actions of a state, before the agent's eyes."""
+    for i in range(data.vectors.shape[1]):
+        sight.vectors[row, i] = data.vectors[seen, i]
+    if data.legal.size > 0:
+        for action in range(data.legal.shape[1]):
+            sight.legal[row, action] = data.legal[state, action]
+    return row
+
+
+@compiled(in_place=True)
+def vector_table_begin(data: VectorTable, sight: Sight, rng: np.random.Generator) -> tuple[int, int]:
+    """Draw a start state, and show it."""
+    state, seen = table_begin(data.table, sight, rng)
+    return state, _show(data, state, seen, next_row(NONE), sight)
+
+
+@compiled(in_place=True)
+def vector_table_step(
+    data: VectorTable, state: int, action: int, observation: int, sight: Sight, rng: np.random.Generator
+) -> tuple[int, float, bool, int]:
+    """Draw what happens, and show it."""
+    successor, reward, terminated, seen = table_step(data.table, state, action, observation, sight, rng)
+    return successor, reward, terminated, _show(data, successor, seen, next_row(observation), sight)
+
+
+class Moving(NamedTuple):
+    """The functions of compiled dynamics, and their constants."""
+
+    constants: Any
+    begin: Compiled[..., Any]
+    step: Compiled[..., Any]
+    observe: Compiled[..., None]
+
+
+@compiled(in_place=True)
+def moving_begin(data: Moving, sight: Sight, rng: np.random.Generator) -> tuple[Any, int]:
+    """Draw a start state, and show it."""
+    state = data.begin(data.constants, rng)
+    row = next_row(NONE)
+    data.observe(data.constants, state, sight.vectors[row])
+    return state, row
+
+
+@compiled(in_place=True)
+def moving_step(
+    data: Moving, state: Any, action: int, observation: int, sight: Sight, rng: np.random.Generator
+) -> tuple[Any, float, bool, int]:
+    """Let an action happen, and show what comes of it."""
+    successor, reward, terminated = data.step(data.constants, state, action, rng)
+    row = next_row(observation)
+    data.observe(data.constants, successor, sight.vectors[row])
+    return successor, reward, terminated, row
+
+
+def table_plug(env: gymnasium.Env[Any, Any], model: MDP | POMDP) -> Plug:
+    """Plug in an environment with a table, for an agent that is shown ids."""
+    base: Any = env.unwrapped
+    return Plug(World(tabulate(model), table_begin, table_step), lambda: int(base.s), _set_state_of(base))
+
+
+def vector_table_plug(env: gymnasium.Env[Any, Any], model: MDP | POMDP, vectors: NDArray[np.float64]) -> Plug:
+    """Plug in an environment with a table, for an agent that is shown the vector (d,) of each observation."""
+    base: Any = env.unwrapped
+    mdp = model.mdp if isinstance(model, POMDP) else model
+    legal = np.zeros((0, 0), dtype=np.bool_) if mdp.legal.all() else np.array(mdp.legal)
+    data = VectorTable(tabulate(model), vectors, legal)
+    world = World(data, vector_table_begin, vector_table_step)
+    return Plug(world, lambda: int(base.s), _set_state_of(base))
+
+
+def dynamics_plug(env: gymnasium.Env[Any, Any], dynamics: CompiledDynamics) -> Plug:
+    """Plug in an environment whose own step is compiled."""
+    base: Any = env.unwrapped
+    data = Moving(dynamics.constants, dynamics.begin, dynamics.step, dynamics.observe)
+    return Plug(World(data, moving_begin, moving_step), partial(dynamics.read, base), partial(dynamics.write, base))
+
+
+def _set_state_of(base: Any) -> Callable[[int], None]:
+    def write(state: int) -> None:
+        base.s = int(state)
+
+    return write

@@ -1,0 +1,123 @@
+"""Compiled dynamics are believed if they do what `step` does, and not otherwise."""
+
+import copy
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.envs.classic_control import MountainCarEnv
+
+import rlsuite as rl
+from rlsuite.approximation import SemiGradientSarsa, TileCoding
+from rlsuite.errors import StepwiseWarning, UnsuitableEnvironment, UntrustedTable
+from rlsuite.trusted_dynamics import dynamics_of, trusted_dynamics
+
+
+def car(**changes):
+    """A mountain car that brings its own dynamics, some of them changed."""
+    env = gymnasium.make("MountainCar-v0")
+    env.reset(seed=1)
+    known = dynamics_of(env)
+    env.unwrapped.dynamics = rl.CompiledDynamics(
+        **{name: getattr(known, name) for name in ("begin", "step", "observe", "constants")} | changes
+    )
+    return env
+
+
+def agent():
+    return SemiGradientSarsa(features=TileCoding(n_tilings=2, bins=4), gamma=1.0, learning_rate=0.2)
+
+
+@rl.compiled(in_place=True)
+def begin_elsewhere(constants, rng):
+    return rng.uniform(-0.5, -0.4), 0.0
+
+
+@rl.compiled(in_place=True)
+def begin_twice(constants, rng):
+    rng.uniform(-0.6, -0.4)
+    return rng.uniform(-0.6, -0.4), 0.0
+
+
+@rl.compiled(in_place=True)
+def too_much(constants, state, action, rng):
+    return state, -2.0, False
+
+
+@rl.compiled(in_place=True)
+def half_blind(constants, state, out):
+    out[0], out[1] = state[0], 0.0
+
+
+LIES = {
+    "other start": ({"begin": begin_elsewhere}, r"after reset its compiled dynamics say state .*, and its step"),
+    "other draws": ({"begin": begin_twice}, r"after reset its compiled dynamics say state"),
+    "other reward": (
+        {"step": too_much},
+        r"its compiled dynamics say reward -2\.0, terminated False, and its step -1\.0",
+    ),
+    "other view": ({"observe": half_blind}, r"its compiled dynamics say observation"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_lies_are_found(lie):
+    changes, message = LIES[lie]
+    env = car(**changes)
+    with pytest.raises(UntrustedTable, match=message):
+        trusted_dynamics(env, dynamics_of(env))
+
+
+def test_auto_warns_and_steps_and_compiled_refuses():
+    with pytest.warns(StepwiseWarning, match=r"MountainCar-v0: .*Learning stepwise") as caught:
+        learned = agent().learn(car(step=too_much), steps=50, seed=0)
+    assert caught[0].filename.endswith("linear_agent.py") or caught[0].filename == __file__
+    assert learned.record_.loop == "stepwise"
+    with pytest.raises(UntrustedTable, match="its compiled dynamics say"):
+        agent().learn(car(step=too_much), steps=50, seed=0, loop="compiled")
+
+
+def test_the_environment_is_left_as_it_was():
+    env = car()
+    state, stream = env.unwrapped.state.copy(), copy.deepcopy(env.unwrapped.np_random.bit_generator.state)
+    trusted_dynamics(env, dynamics_of(env))
+    assert env.unwrapped.state.tolist() == state.tolist()
+    assert env.unwrapped.np_random.bit_generator.state == stream
+
+
+def test_a_class_of_its_own_needs_dynamics_of_its_own():
+    class Downhill(MountainCarEnv):
+        def step(self, action):
+            return super().step(0)
+
+    assert dynamics_of(Downhill()) is None
+    with pytest.raises(UnsuitableEnvironment, match=r"Downhill has no transition table .* and no compiled dynamics"):
+        agent().learn(Downhill(), steps=10, loop="compiled")
+
+
+def test_wrappers_that_change_what_is_seen_are_refused():
+    env = gymnasium.wrappers.TransformObservation(
+        gymnasium.make("MountainCar-v0"), lambda seen: -seen, gymnasium.spaces.Box(-2.0, 2.0, (2,))
+    )
+    with pytest.warns(StepwiseWarning, match="is wrapped in TransformObservation"):
+        assert agent().learn(env, steps=10, seed=0).record_.loop == "stepwise"
+
+
+def test_both_loops_give_the_same_bytes_and_leave_the_environment_in_the_same_place():
+    found = []
+    for loop in ("compiled", "stepwise"):
+        env = gymnasium.make("MountainCar-v0")
+        learned = agent().learn(env, steps=450, seed=5, loop=loop)
+        assert learned.record_.loop == loop
+        after = [env.step(2)[0].tolist() for _ in range(3)] + [env.reset()[0].tolist()]
+        found.append((learned.weights_.tobytes(), learned.episodes_.tobytes(), after))
+    assert found[0] == found[1]
+    np.testing.assert_array_equal(learned.episodes_["length"], [200, 200])
+
+
+def test_loops_may_change_in_the_middle_of_an_episode():
+    whole = agent().learn("MountainCar-v0", steps=300, seed=5)
+    env = gymnasium.make("MountainCar-v0")
+    parts = agent().learn(env, steps=70, seed=5, loop="stepwise")
+    parts.learn(env, steps=90, loop="compiled").learn(env, steps=140, loop="stepwise")
+    assert parts.weights_.tobytes() == whole.weights_.tobytes()
