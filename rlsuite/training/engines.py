@@ -111,7 +111,8 @@ class EnvironmentEngine:
             self.first_observation = int(id_space_of(env).start)
             self.inbox[0] = learner.books.place[OBSERVATION]
         else:
-            self.encoding = encoding
+            self.encode = encoding.encode
+            self.arrived = cast(Sight, learner.sight).arrived
         if mask_info is not None:
             self.learner.legal[int(learner.books.place[OBSERVATION])] = mask_info["action_mask"]
         self.finished = np.empty((1, 3))
@@ -176,11 +177,12 @@ class EnvironmentEngine:
 
     def _take_vector(self, observation: Any, info: dict[str, Any]) -> int:
         """Let the vector of an observation arrive; take over the legal actions there. The inbox has no use for it."""
-        sight = self.learner.sight
-        assert isinstance(sight, Sight)
         try:
-            sight.arrived[:] = self.encoding.encode(observation)
-        except (TypeError, ValueError, KeyError) as error:
+            vector = self.encode(observation)
+            if vector.shape != self.arrived.shape:
+                raise ValueError(f"its shape is {vector.shape}")  # one number would spread over all
+            self.arrived[:] = vector
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise errors.LearningError(
                 f"{_where(self.env, self.learner)} the environment returned observation {observation!r}, which is not "
                 f"in {self.env.observation_space}"

@@ -265,4 +265,4 @@ def _vector(observation: object, encode: Encoding, env: gymnasium.Env[Any, Any])
         raise errors.LearningError(
             f"{name_of(env)}: reset returned observation {observation!r}, which is not in {env.observation_space}"
         )
-    return encode.encode(observation)
+    return np.array(encode.encode(observation), dtype=np.float64)

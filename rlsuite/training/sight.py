@@ -88,9 +88,13 @@ class Encoding(NamedTuple):
     """The first id of a Discrete space: ids are counted from 0."""
     transform: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
     """What turns vectors (n, k) into those that are shown (n, d), where Python alone can do it."""
+    plain: bool = False
+    """Whether an observation is the vector that is shown, so that nothing has to be done."""
 
     def encode(self, observation: Any) -> NDArray[np.float64]:
         """Return the vector (d,) that is shown for an observation."""
+        if self.plain:
+            return observation
         vector = as_vector(observation) - self.first
         return vector if self.transform is None else self.transform(vector[None])[0]
 
@@ -126,7 +130,7 @@ def encoding(space: gymnasium.Space[Any]) -> Encoding:
     if isinstance(space, spaces.Discrete):
         return Encoding(np.zeros(1), np.array([space.n - 1.0]), int(space.start))
     low, high = _bounds(space)
-    return Encoding(low, high)
+    return Encoding(low, high, plain=isinstance(space, spaces.Box) and space.shape == low.shape)
 
 
 def _bounds(space: gymnasium.Space[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -141,10 +145,10 @@ def _bounds(space: gymnasium.Space[Any]) -> tuple[NDArray[np.float64], NDArray[n
     if isinstance(space, spaces.MultiBinary):
         return np.zeros(np.prod(some.shape, dtype=int)), np.ones(np.prod(some.shape, dtype=int))
     if isinstance(space, spaces.Tuple | spaces.Dict):
-        parts = [some.spaces[name] for name in sorted(some.spaces)] if isinstance(space, spaces.Dict) else some.spaces
+        named = isinstance(space, spaces.Dict)
+        parts: list[Any] = [some.spaces[name] for name in sorted(some.spaces)] if named else list(some.spaces)
         bounds = [_bounds(part) for part in parts]
-        together: Any = [np.concatenate([bound[side] for bound in bounds]) for side in (0, 1)]
-        return together[0], together[1]
+        return as_vector(tuple(low for low, _ in bounds)), as_vector(tuple(high for _, high in bounds))
     raise errors.UnsuitableEnvironment(
         f"the observation space {space} holds something else than numbers; wrap the environment so that it shows "
         "numbers (gymnasium.wrappers.TransformObservation)"
