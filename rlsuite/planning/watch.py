@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlsuite.checks import positive_number, whole_number
-from rlsuite.clock import Clock
+from rlsuite.compiling_clock import CompilingClock
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 MOST_RECORDS = 1 << 16
@@ -26,11 +26,13 @@ class Trace(NamedTuple):
     """(n,) float64, infinite where nothing was certified yet"""
 
 
-class Watch(Clock):
+class Watch(CompilingClock):
     """The clock and the counter of one run of a method.
 
     Iterative methods go round in ``while watch.goes_on(error_bound):``. Used as a context manager it listens to Ctrl-C,
-    as a `rlsuite.clock.Clock` does: the first one ends the loop, so that the best answer so far can be returned.
+    as a `rlsuite.clock.Clock` does: the first one ends the loop, so that the best answer so far can be returned. It
+    stands still while numba compiles, so that a deadline means the same in the first run and in others; with `progress`
+    it says so.
 
     Parameters
     ----------

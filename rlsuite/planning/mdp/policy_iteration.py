@@ -81,9 +81,9 @@ def policy_iteration(
     watch = Watch("policy_iteration", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
     lookahead = discounted(mdp, "policy_iteration")
     states = np.arange(mdp.n_states)
-    policy = _first_policy(lookahead)
     value = np.zeros(mdp.n_states)
     with watch:
+        policy = _first_policy(lookahead)
         while watch.goes_on(np.inf):
             improved_value = _evaluated(lookahead, policy, value)
             if watch.iterations > 1 and not improved_value.sum() > value.sum():

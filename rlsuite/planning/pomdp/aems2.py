@@ -16,12 +16,12 @@ from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp import bound_tree
 from rlsuite.planning.pomdp.bound_tree import ENTRIES, FULL, GOES_ON, NODES, SLOTS, STUCK, STUCK_AT, BoundTree
 from rlsuite.planning.pomdp.bound_tree_room import grown, new_scratch, new_tree, used_bytes
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.linear_bounds import Bounds, endless_bounds
 from rlsuite.planning.pomdp.online import Decision, OnlinePlan, legal_actions, time_to_move
 from rlsuite.planning.pomdp.point_solution import UpperBoundSolution
 from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
+from rlsuite.planning.watch import Watch
 
 EXPANSIONS_BY_DEFAULT = 1_000
 
@@ -86,7 +86,7 @@ def aems2(
     >>> round(plan.lower_bound, 6), round(plan.upper_bound, 6), plan.act(cups.start)
     (8.0, 8.0, 0)
     """
-    watch = CompilingWatch("aems2", tol=tol, deadline=deadline)
+    watch = Watch("aems2", tol=tol, deadline=deadline)
     watch.says = bool(progress)
     with watch:
         planner = BoundPlanner(pomdp, watch, max_iterations=max_iterations, lower=lower, max_gb=max_gb)
@@ -119,14 +119,14 @@ class BoundPlanner:
     ----------
     pomdp, max_iterations, lower, max_gb
         As in `aems2`.
-    watch : CompilingWatch
+    watch : Watch
         Tolerance and deadline of every search; the clock of the first, the bounds at the leaves included.
     """
 
     def __init__(
         self,
         pomdp: POMDP,
-        watch: CompilingWatch,
+        watch: Watch,
         *,
         max_iterations: int | None,
         lower: AlphaVectorSolution | None,
@@ -165,7 +165,7 @@ class BoundSearch:
 
     def __init__(self, planner: BoundPlanner) -> None:
         self.planner = planner
-        self.watch: CompilingWatch | None = None
+        self.watch: Watch | None = None
         """the watch of the next search, if it is running already"""
         self.until_proven = True
         self.bounds = (-np.inf, np.inf)
@@ -173,7 +173,7 @@ class BoundSearch:
     def plan(self, belief: FloatArray, steps_left: int | None, *, progress: bool) -> Decision:
         """Grow a tree from a belief; see `rlsuite.planning.pomdp.online.Search`."""
         planner = self.planner
-        watch = self.watch or CompilingWatch("aems2", tol=planner.tol, deadline=planner.deadline)
+        watch = self.watch or Watch("aems2", tol=planner.tol, deadline=planner.deadline)
         self.watch, watch.progress, watch.max_iterations = None, progress, planner.expansions
         legal_actions(planner.pomdp, belief)
         model = planner.model

@@ -23,13 +23,13 @@ from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.pomdp import grid_bounds
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.discretisation import GridMDP, discretised
 from rlsuite.planning.pomdp.linear_bounds import endless_bounds
 from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.projection import Projection
 from rlsuite.planning.pomdp.simplex_grid import Interpolation
 from rlsuite.planning.pomdp.solution import BeliefPlan
+from rlsuite.planning.watch import Watch
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +199,7 @@ def belief_grid(
     >>> round(plan.lower_bound, 2), round(plan.upper_bound, 2), plan.act([0.5, 0.5])
     (19.37, 19.52, 0)
     """
-    watch = CompilingWatch("belief_grid", tol=tol, deadline=deadline, progress=progress)
+    watch = Watch("belief_grid", tol=tol, deadline=deadline, progress=progress)
     if horizon is not None:
         horizon = whole_number("horizon", horizon)
     with watch:

@@ -2,10 +2,10 @@
 
 from rlsuite.models import POMDP
 from rlsuite.planning.pomdp.bound_solutions import both_bounds, reported
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.start_bounds import blind_plans, seen_values
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
+from rlsuite.planning.watch import Watch
 
 
 def blind(
@@ -65,7 +65,7 @@ def blind(
     >>> [round(plan.value(belief), 3) for belief in ([1, 0], [0.5, 0.5])], plan.act([1, 0])
     ([5.263, 2.632], 0)
     """
-    watch = CompilingWatch("blind", tol=tol, deadline=deadline, progress=progress)
+    watch = Watch("blind", tol=tol, deadline=deadline, progress=progress)
     with watch:
         model = PreparedModel(pomdp, "blind")
         found = blind_plans(model, watch, tol=watch.tol / 4.0)

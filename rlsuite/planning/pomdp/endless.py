@@ -18,7 +18,6 @@ import numpy as np
 
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.controllers import MOST_UNKNOWNS, controller_value
 from rlsuite.planning.pomdp.linear_bounds import endless_bounds
 from rlsuite.planning.pomdp.point_tables import PreparedModel
@@ -43,7 +42,7 @@ class _Found(NamedTuple):
     plans: VectorSet
 
 
-def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: CompilingWatch) -> AlphaVectorSolution:
+def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVectorSolution:
     """Narrow the gap at the start belief down to the tolerance, or until the watch ends it.
 
     Parameters
@@ -52,7 +51,7 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: CompilingWatch) -> A
         The model; gamma < 1.
     cross_sum : CrossSum
         What the method consists of.
-    watch : CompilingWatch
+    watch : Watch
         The clock and counter of the method.
 
     Raises
@@ -111,7 +110,7 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: CompilingWatch) -> A
     )
 
 
-def _beginning(pomdp: POMDP, everywhere: bool, watch: CompilingWatch) -> _Found:
+def _beginning(pomdp: POMDP, everywhere: bool, watch: Watch) -> _Found:
     """Return what is known without a single stage; `everywhere`: actions are legal in all states, or in none."""
     model = PreparedModel(pomdp, f"{watch.method} without a horizon")
     bounds = endless_bounds(model, watch)

@@ -6,7 +6,6 @@ from rlsuite.checks import whole_number
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import representable, warn_not_converged
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.endless import solve_endless
 from rlsuite.planning.pomdp.projection import Projection
 from rlsuite.planning.pomdp.pruning import OutOfTime
@@ -55,7 +54,7 @@ def solve_exactly(
         If the bounds are too far apart.
     """
     limit = None if horizon is not None else max_iterations
-    watch = CompilingWatch(method, tol=tol, max_iterations=limit, deadline=deadline, progress=progress)
+    watch = Watch(method, tol=tol, max_iterations=limit, deadline=deadline, progress=progress)
     if horizon is None:
         solution = solve_endless(pomdp, cross_sum, watch)
     else:

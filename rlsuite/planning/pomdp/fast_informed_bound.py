@@ -5,10 +5,10 @@ import numpy as np
 from rlsuite.checks import whole_number
 from rlsuite.models import POMDP
 from rlsuite.planning.pomdp.bound_solutions import both_bounds, reported
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_solution import UpperBoundSolution
 from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.start_bounds import blind_plans, informed_values, seen_values
+from rlsuite.planning.watch import Watch
 
 
 def fast_informed_bound(
@@ -73,7 +73,7 @@ def fast_informed_bound(
     >>> round(solve(tiger, "fast_informed_bound").upper_bound, 3), round(solve(tiger, "qmdp").upper_bound, 3)
     (87.179, 189.0)
     """
-    watch = CompilingWatch("fast_informed_bound", tol=tol, deadline=deadline, progress=progress)
+    watch = Watch("fast_informed_bound", tol=tol, deadline=deadline, progress=progress)
     sweeps = whole_number("max_iterations", max_iterations)
     with watch:
         model = PreparedModel(pomdp, "fast_informed_bound")

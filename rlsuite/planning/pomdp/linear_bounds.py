@@ -13,10 +13,10 @@ from rlsuite.models import POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.operators import Lookahead
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.start_bounds import blind_plans, informed_values, seen_values
 from rlsuite.planning.pomdp.vectors import worth
+from rlsuite.planning.watch import Watch
 
 SWEEPS = 100
 """Sweeps for the fast informed bound: it is a bound after any number of them."""
@@ -44,7 +44,7 @@ class Bounds(NamedTuple):
         )
 
 
-def endless_bounds(model: PreparedModel, watch: CompilingWatch) -> Bounds:
+def endless_bounds(model: PreparedModel, watch: Watch) -> Bounds:
     """Return bounds on the values of a model without horizon, rounding included.
 
     Examples
@@ -58,7 +58,7 @@ def endless_bounds(model: PreparedModel, watch: CompilingWatch) -> Bounds:
     ...     [listen, door, door], [[-1, -1], [-100, 10], [10, -100]], [[[0.85, 0.15], [0.15, 0.85]], door, door],
     ...     order="ass", gamma=0.95,
     ... )
-    >>> lower, upper = endless_bounds(PreparedModel(tiger, "this example"), CompilingWatch("", tol=1.0)).at(tiger.start)
+    >>> lower, upper = endless_bounds(PreparedModel(tiger, "this example"), Watch("", tol=1.0)).at(tiger.start)
     >>> round(lower, 6), 87.2 < upper < 88
     (-20.0, True)
     """

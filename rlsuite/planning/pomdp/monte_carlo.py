@@ -11,7 +11,6 @@ from rlsuite.inference.sampling import generator
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.pomdp import history_tree
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.history_tree import FREE, NODES, SIMULATIONS, Limits, Path, Tree
 from rlsuite.planning.pomdp.online import Decision, legal_actions, time_to_move
 from rlsuite.planning.pomdp.sampling import random_state, simulator
@@ -87,13 +86,13 @@ class MonteCarloSearch:
         self.tree: Tree = history_tree.new_tree(room, planner.pomdp.n_actions)
         depth = planner.limits.depth
         self.path = Path(np.zeros(depth, dtype=np.int64), np.zeros(depth))
-        self.watch: CompilingWatch | None = None
+        self.watch: Watch | None = None
         """the watch of the next search, if it is running already"""
 
     def plan(self, belief: FloatArray, steps_left: int | None, *, progress: bool) -> Decision:
         """Run simulations from a belief; see `rlsuite.planning.pomdp.online.Search`."""
         planner = self.planner
-        watch = self.watch or CompilingWatch("pomcp", tol=1.0, deadline=planner.deadline)
+        watch = self.watch or Watch("pomcp", tol=1.0, deadline=planner.deadline)
         self.watch = None
         legal = legal_actions(planner.pomdp, belief)
         actions = legal.size

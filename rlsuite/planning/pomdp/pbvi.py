@@ -10,7 +10,6 @@ from rlsuite.checks import whole_number
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.belief_sets import dense, followers
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_search import PointSearch, told
 from rlsuite.planning.pomdp.point_solution import PointBasedSolution
 from rlsuite.planning.pomdp.search import Search
@@ -82,7 +81,7 @@ def pbvi(
     >>> round(plan.lower_bound, 6), round(plan.upper_bound, 6), plan.act([0, 1, 0])
     (8.0, 8.0, 2)
     """
-    watch = CompilingWatch("pbvi", tol=tol, deadline=deadline, progress=progress)
+    watch = Watch("pbvi", tol=tol, deadline=deadline, progress=progress)
     most = whole_number("max_beliefs", max_beliefs)
     rounds = 0
     with watch:

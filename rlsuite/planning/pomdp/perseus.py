@@ -10,9 +10,9 @@ from rlsuite.inference.sampling import generator
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.pomdp.belief_sets import BeliefSet, random_walk
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_search import PointSearch, told
 from rlsuite.planning.pomdp.point_solution import PointBasedSolution
+from rlsuite.planning.watch import Watch
 
 STILL = 30
 """Rounds after which the search ends if the bounds do not get better, but by"""
@@ -84,7 +84,7 @@ def perseus(
     >>> round(plan.lower_bound, 6), round(plan.upper_bound, 6), plan.act([0, 1, 0])
     (8.0, 8.0, 2)
     """
-    watch = CompilingWatch("perseus", tol=tol, deadline=deadline, progress=progress)
+    watch = Watch("perseus", tol=tol, deadline=deadline, progress=progress)
     most, wanted = whole_number("max_iterations", max_iterations), whole_number("n_beliefs", n_beliefs)
     rng = generator(seed)
     rounds = still = 0

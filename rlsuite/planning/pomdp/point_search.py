@@ -6,12 +6,12 @@ from rlsuite.models import POMDP
 from rlsuite.models.aliases import IndexArray
 from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.pomdp.belief_steps import MERGED, WANTED_GAP
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_solution import PointBasedSolution, kept_vectors
 from rlsuite.planning.pomdp.point_tables import PreparedModel, tables
 from rlsuite.planning.pomdp.search import Search
 from rlsuite.planning.pomdp.start_bounds import blind_plans, informed_values, seen_values
 from rlsuite.planning.pomdp.vectors import BoundsTrace
+from rlsuite.planning.watch import Watch
 
 PIECE = 0.02
 """Seconds that a piece of work is meant to take."""
@@ -47,7 +47,7 @@ class PointSearch:
     ----------
     pomdp : POMDP
         The model; gamma < 1.
-    watch : CompilingWatch
+    watch : Watch
         The clock of the method.
     max_gb : float
         Largest memory in GB.
@@ -60,7 +60,7 @@ class PointSearch:
         Bounds on the value at the start belief, rounding included.
     """
 
-    def __init__(self, pomdp: POMDP, watch: CompilingWatch, *, max_gb: float = 4.0) -> None:
+    def __init__(self, pomdp: POMDP, watch: Watch, *, max_gb: float = 4.0) -> None:
         self.pomdp, self.watch = pomdp, watch
         self.model = PreparedModel(pomdp, watch.method)
         seen = seen_values(self.model, watch, share=2.0 * SHARE).q
@@ -186,7 +186,7 @@ class PointSearch:
         )
 
 
-def told(solution: PointBasedSolution, watch: CompilingWatch, effort: str) -> PointBasedSolution:
+def told(solution: PointBasedSolution, watch: Watch, effort: str) -> PointBasedSolution:
     """Return a solution, with a `ConvergenceWarning` if its bounds are too far apart."""
     if not solution.converged:
         warn_not_converged(

@@ -15,12 +15,12 @@ from rlsuite.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.linear_bounds import Bounds, bounds_with_horizon, endless_bounds
 from rlsuite.planning.pomdp.monte_carlo import MonteCarloPlanner
 from rlsuite.planning.pomdp.online import OnlinePlan, legal_actions
 from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.vectors import worth
+from rlsuite.planning.watch import Watch
 
 NEGLIGIBLE = 0.01
 """Weight gamma^depth at which a simulation ends."""
@@ -105,7 +105,7 @@ def pomcp(
     >>> plan.decision.action, round(plan.decision.value)
     (0, 8)
     """
-    watch = CompilingWatch("pomcp", tol=tol, deadline=deadline)
+    watch = Watch("pomcp", tol=tol, deadline=deadline)
     watch.says = bool(progress)
     with watch:
         if horizon is None:

@@ -4,10 +4,10 @@ import numpy as np
 
 from rlsuite.models import POMDP
 from rlsuite.planning.pomdp.bound_solutions import both_bounds, reported
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_solution import UpperBoundSolution
 from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.start_bounds import blind_plans, seen_values
+from rlsuite.planning.watch import Watch
 
 
 def qmdp(
@@ -66,7 +66,7 @@ def qmdp(
     >>> round(plan.value(cups.start), 6), plan.act(cups.start), plan.act([1, 0, 0]), plan.lower_bound <= 0
     (9.0, 0, 1, True)
     """
-    watch = CompilingWatch("qmdp", tol=tol, deadline=deadline, progress=progress)
+    watch = Watch("qmdp", tol=tol, deadline=deadline, progress=progress)
     with watch:
         model = PreparedModel(pomdp, "qmdp")
         seen = seen_values(model, watch)

@@ -6,9 +6,9 @@ SARSOP (Kurniawati, Hsu and Lee 2008) and HSVI2 (Smith and Simmons 2005) as one 
 
 from rlsuite.checks import positive_number, whole_number
 from rlsuite.models import POMDP
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.point_search import PointSearch, told
 from rlsuite.planning.pomdp.point_solution import PointBasedSolution
+from rlsuite.planning.watch import Watch
 
 
 def sarsop(
@@ -80,7 +80,7 @@ def sarsop(
     (8.0, 8.0, 0, 2)
     """
     wanted = tol if gap is None else positive_number("gap", gap)
-    watch = CompilingWatch("sarsop", tol=wanted, deadline=deadline, progress=progress)
+    watch = Watch("sarsop", tol=wanted, deadline=deadline, progress=progress)
     last = -1 if max_iterations is None else whole_number("max_iterations", max_iterations)
     with watch:
         planner = PointSearch(pomdp, watch, max_gb=positive_number("max_gb", max_gb))

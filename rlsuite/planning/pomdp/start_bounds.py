@@ -20,9 +20,9 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import Lookahead, best
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
 from rlsuite.planning.pomdp.informed_kernels import informed_sweep
 from rlsuite.planning.pomdp.point_tables import PreparedModel
+from rlsuite.planning.watch import Watch
 
 DIRECT = 1_000
 """Up to this many states a blind policy is evaluated by elimination, beyond by sweeps."""
@@ -53,7 +53,7 @@ class Blind(NamedTuple):
     """how much more they can be worth at most"""
 
 
-def seen_values(model: PreparedModel, watch: CompilingWatch, *, share: float = 1.0) -> Above:
+def seen_values(model: PreparedModel, watch: Watch, *, share: float = 1.0) -> Above:
     """Return the QMDP bound, computed in that share of the time left."""
     while True:
         compiling = watch.compiling
@@ -65,7 +65,7 @@ def seen_values(model: PreparedModel, watch: CompilingWatch, *, share: float = 1
 
 
 def informed_values(
-    model: PreparedModel, seen: FloatArray, watch: CompilingWatch, *, tol: float, share: float = 1.0, max_sweeps: int
+    model: PreparedModel, seen: FloatArray, watch: Watch, *, tol: float, share: float = 1.0, max_sweeps: int
 ) -> Above:
     """Return the fast informed bound, from sweeps that begin with `seen` and are above it at any time.
 
@@ -75,7 +75,7 @@ def informed_values(
         The model.
     seen : ndarray (S, A) float64
         The QMDP bound.
-    watch : CompilingWatch
+    watch : Watch
         Told when to stop.
     tol : float
         Sweeps end when the distance is at most this.
@@ -103,14 +103,14 @@ def informed_values(
     return Above(q.reshape(states, actions), distance, sweeps)
 
 
-def blind_plans(model: PreparedModel, watch: CompilingWatch, *, tol: float, share: float = 1.0) -> Blind:
+def blind_plans(model: PreparedModel, watch: Watch, *, tol: float, share: float = 1.0) -> Blind:
     """Return the blind policies, and more plans if some actions are illegal in some states.
 
     Parameters
     ----------
     model : PreparedModel
         The model.
-    watch : CompilingWatch
+    watch : Watch
         Told when to stop; what is returned is a lower bound in any case.
     tol : float
         Largest error of their values that is worth working on.
@@ -129,7 +129,7 @@ def blind_plans(model: PreparedModel, watch: CompilingWatch, *, tol: float, shar
 
 
 def _blind(
-    model: PreparedModel, a: int, acting: BoolArray, watch: CompilingWatch, tol: float, until: float
+    model: PreparedModel, a: int, acting: BoolArray, watch: Watch, tol: float, until: float
 ) -> tuple[FloatArray, float]:
     """Return a lower bound (S,) on the value of taking action a for ever, and how far it is below at most."""
     step: Any = model.steps[a]
@@ -172,6 +172,6 @@ def _guaranteed(model: PreparedModel) -> FloatArray:
     return np.where(mdp.legal, -q, -np.inf).T
 
 
-def _left(watch: CompilingWatch, share: float) -> float:
+def _left(watch: Watch, share: float) -> float:
     """Return a share of the seconds until the deadline, at least a little; infinity if there is none."""
     return math.inf if watch.deadline is None else max(share * (watch.deadline - watch.seconds), 1e-3)

@@ -11,7 +11,7 @@ from rlsuite.planning import reachable_beliefs, solve
 from rlsuite.planning.pomdp import bound_tree, bound_tree_room
 from rlsuite.planning.pomdp.aems2 import BoundPlanner, aems2
 from rlsuite.planning.pomdp.bound_tree import ENTRIES, NODES, SLOTS
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
+from rlsuite.planning.watch import Watch
 
 LISTEN, OPEN_LEFT, OPEN_RIGHT = 0, 1, 2
 TIGER_75 = 1220 / 631
@@ -34,7 +34,7 @@ def cups():
 
 def planner_of(model, **options):
     told = {"max_iterations": 100, "lower": None, "max_gb": 1.0} | options
-    return BoundPlanner(model, CompilingWatch("aems2", tol=1e-6), **told)
+    return BoundPlanner(model, Watch("aems2", tol=1e-6), **told)
 
 
 def grown_tree(model, expansions):

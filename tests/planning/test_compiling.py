@@ -9,12 +9,12 @@ import numba
 import pytest
 
 from rlsuite.errors import ParameterError
-from rlsuite.planning.pomdp.compiling_watch import CompilingWatch
+from rlsuite.planning.watch import Watch
 
 
 def test_a_watch_stands_still_while_something_is_compiled(capsys):
     started = time.perf_counter()
-    with CompilingWatch("this test", tol=1.0, deadline=60.0, progress=True) as watch:
+    with Watch("this test", tol=1.0, deadline=60.0, progress=True) as watch:
         numba.njit(lambda x: x + 1)(1)
         assert watch.compiling > 0.0
         assert watch.seconds <= time.perf_counter() - started - watch.compiling + 1e-3
@@ -25,12 +25,12 @@ def test_a_watch_stands_still_while_something_is_compiled(capsys):
 
 
 def test_a_watch_says_nothing_unasked(capsys):
-    with CompilingWatch("this test", tol=1.0) as watch:
+    with Watch("this test", tol=1.0) as watch:
         numba.njit(lambda x: x + 3)(1)
     assert watch.compiling > 0.0
     assert capsys.readouterr().err == ""
     with pytest.raises(ParameterError, match="deadline=0 is not a positive number"):
-        CompilingWatch("this test", tol=1.0, deadline=0)
+        Watch("this test", tol=1.0, deadline=0)
 
 
 COLD = """
