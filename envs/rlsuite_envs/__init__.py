@@ -46,6 +46,8 @@ TIME_LIMITS = {
     "Chain-v0": 1_000,
     "RiverSwim-v0": 5_000,
     "Bandit-v0": 1_000,
+    "TwoWayChain-v0": 1_000,
+    "BairdStar-v0": 1_000,
     # ... and some thirty doors.
     "Tiger-v0": 100,
     # Endless too, with a reward every five to fifty steps ...
@@ -56,13 +58,28 @@ TIME_LIMITS = {
     "RockSample-v0": 100,
     "Tag-v0": 100,
     "LightDark-v0": 100,
+    # Going right once in a hundred steps takes 400 on average.
+    "ShortCorridor-v0": 1_000,
+    # The counterexample needs both states to be left equally often.
+    "TwoStates-v0": 1,
 }
-"""Steps after which an episode of each environment is truncated; all environments there are."""
+"""Steps after which an episode of each environment with a table is truncated; all there are."""
+
+MOVING = {
+    # The limit of Gymnasium's own ...
+    "Pendulum-v0": ("rlsuite_envs.classic_control.pendulum", 200),
+    # ... what the paper calls a success ...
+    "InvertedPendulum-v0": ("rlsuite_envs.classic_control.inverted_pendulum", 3_000),
+    # ... and ten times the shortest way up.
+    "CarOnTheHill-v0": ("rlsuite_envs.classic_control.car_on_the_hill", 200),
+}
+"""Where each environment with compiled dynamics instead of a table is found, and its time limit. These modules need the
+compiler, so they are not imported before an environment is made."""
 
 
 @cache
 def env_classes() -> dict[str, type[TabularEnv]]:
-    """Return the environment classes of this package by name: whatever its modules define and call ``...Env``.
+    """Return the classes of environments with a table by name: whatever the modules define and call ``...Env``.
 
     >>> env_classes()["TigerEnv"].__module__
     'rlsuite_envs.tiger'
@@ -85,6 +102,12 @@ def _register() -> None:
             id=f"rlsuite/{name}",
             entry_point=f"{env_class.__module__}:{env_class.__name__}",
             vector_entry_point=f"rlsuite_envs.vectors:{env_class.__name__}",
+            max_episode_steps=limit,
+        )
+    for name, (module, limit) in MOVING.items():
+        gymnasium.register(  # pyright: ignore[reportUnknownMemberType] - its keywords have no types
+            id=f"rlsuite/{name}",
+            entry_point=f"{module}:{name.partition('-')[0]}Env",
             max_episode_steps=limit,
         )
 

@@ -1,5 +1,6 @@
 """States in a row: the random walk, the chain, and the river that is hard to swim up."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rlsuite.environment import TabularEnv
@@ -8,7 +9,13 @@ from rlsuite_envs.keywords import choice, number, sequence, whole
 
 
 def random_walk(
-    *, n: int = 5, mover: str = "agent", left_reward: float = 0.0, right_reward: float = 1.0, gamma: float = 1.0
+    *,
+    n: int = 5,
+    reach: int = 1,
+    mover: str = "agent",
+    left_reward: float = 0.0,
+    right_reward: float = 1.0,
+    gamma: float = 1.0,
 ) -> MDP:
     """Build a random walk; the keywords are those of `RandomWalkEnv`.
 
@@ -24,14 +31,23 @@ def random_walk(
     [(0.5, 0, 0.0, True), (0.5, 2, 1.0, True)]
     """
     whole("n", n, 1)
+    whole("reach", reach, 1)
     choice("mover", mover, ["agent", "chance"])
     right_end = n + 1
     reward = {0: number("left_reward", left_reward), right_end: number("right_reward", right_reward)}
-    successors: list[list[int | set[int]]] = []
+    actions = ((-1,), (1,)) if mover == "agent" else ((-1, 1),)
+    successors: list[list[dict[int, float]]] = []
     for state in range(n + 2):
-        ended = state in reward
-        left, right = (state, state) if ended else (state - 1, state + 1)
-        successors.append([left, right] if mover == "agent" else [{left, right}])
+        row: list[dict[int, float]] = []
+        for directions in actions:
+            # what lies beyond an end is that end
+            ways = Counter(
+                state if state in reward else min(max(state + direction * far, 0), right_end)
+                for direction in directions
+                for far in range(1, reach + 1)
+            )
+            row.append({ahead: count / (len(directions) * reach) for ahead, count in ways.items()})
+        successors.append(row)
     return MDP.from_successors(
         successors,
         lambda s, a, ahead: 0.0 if s in reward else reward.get(ahead, 0.0),
@@ -131,17 +147,20 @@ def river_swim(
 
 
 class RandomWalkEnv(TabularEnv):
-    """A walk along n states from the middle to one of two ends (S&B2 Examples 6.2 and 7.1).
+    """A walk along n states from the middle to one of two ends (S&B2 Examples 6.2, 7.1 and 9.1).
 
     Parameters
     ----------
     n : int
-        Number of states between the ends: 5 in Example 6.2, 19 in Example 7.1.
+        Number of states between the ends: 5 in Example 6.2, 19 in Example 7.1, 1000 in Example 9.1.
+    reach : int
+        How far a step may lead: to any of so many states on that side, each equally likely; what lies beyond the end is
+        the end. 1 in Examples 6.2 and 7.1, 100 in Example 9.1.
     mover : {"agent", "chance"}
         Who decides where to go: the agent, by the actions 0 Left and 1 Right, or a fair coin, so that there is one
         action, Walk, and nothing but a value function to learn. Under the uniformly random policy both are the same.
     left_reward, right_reward : float
-        Reward for reaching the ends: 0 and 1 in Example 6.2, -1 and 1 in Example 7.1.
+        Reward for reaching the ends: 0 and 1 in Example 6.2, -1 and 1 in Examples 7.1 and 9.1.
     gamma : float
         Discount of the model.
     render_mode : {"ansi", "rgb_array"}, optional
@@ -157,19 +176,25 @@ class RandomWalkEnv(TabularEnv):
     >>> env = RandomWalkEnv(n=19, left_reward=-1)
     >>> env.reset(seed=7)[0], env.step(1)[0]
     (10, 11)
+    >>> env = RandomWalkEnv(n=1000, reach=100, mover="chance", left_reward=-1)
+    >>> env.reset(seed=7)[0], env.step(0)[0]
+    (500, 580)
     """
 
     def __init__(
         self,
         *,
         n: int = 5,
+        reach: int = 1,
         mover: str = "agent",
         left_reward: float = 0.0,
         right_reward: float = 1.0,
         gamma: float = 1.0,
         render_mode: str | None = None,
     ) -> None:
-        model = random_walk(n=n, mover=mover, left_reward=left_reward, right_reward=right_reward, gamma=gamma)
+        model = random_walk(
+            n=n, reach=reach, mover=mover, left_reward=left_reward, right_reward=right_reward, gamma=gamma
+        )
         super().__init__(model, render_mode=render_mode)
 
 

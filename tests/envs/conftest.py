@@ -1,17 +1,14 @@
-import gymnasium
 import numpy as np
 import pytest
 
-import rlsuite_envs  # noqa: F401 - registers the environments
-
-
-def ours():
-    return sorted(name for name in gymnasium.registry if name.startswith("rlsuite/"))
+import rlsuite_envs
 
 
 def pytest_generate_tests(metafunc):
-    if "env_id" in metafunc.fixturenames:
-        metafunc.parametrize("env_id", ours())
+    """`env_id`: every environment with a table; `moving_id`: every one with compiled dynamics instead."""
+    for name, found in (("env_id", rlsuite_envs.TIME_LIMITS), ("moving_id", rlsuite_envs.MOVING)):
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, [f"rlsuite/{one}" for one in sorted(found)])
 
 
 def action_values(model, value):

@@ -19,6 +19,40 @@ def test_the_random_walk_of_example_7_1(evaluate):
     assert model.start.argmax() == 10
 
 
+@pytest.fixture(scope="module")
+def walk_of_a_thousand():
+    return random_walk(n=1000, reach=100, mover="chance", left_reward=-1)
+
+
+def test_the_walk_of_a_thousand_states_of_example_9_1(walk_of_a_thousand):
+    """The transitions, written once more: a hundred states on either side; what is beyond an end is the end."""
+    wanted = np.zeros((1002, 1002))
+    for state in range(1, 1001):
+        for ahead in [*range(state - 100, state), *range(state + 1, state + 101)]:
+            wanted[state, min(max(ahead, 0), 1001)] += 1 / 200
+    found = walk_of_a_thousand.transition_matrix(0).toarray()
+    np.testing.assert_allclose(found[1:-1], wanted[1:-1], atol=1e-15)
+    np.testing.assert_allclose(walk_of_a_thousand.expected_reward()[:, 0], wanted[:, 1001] - wanted[:, 0], atol=1e-15)
+    assert walk_of_a_thousand.start.argmax() == 500
+
+
+def test_how_often_the_walk_of_a_thousand_states_is_where(walk_of_a_thousand):
+    """Of all steps, 1.37 % are in the start state, 0.17 % in one next to it, 0.0147 % in an outermost one (S&B2)."""
+    going_on = walk_of_a_thousand.transition_matrix(0).toarray()[1:-1, 1:-1]
+    visits = np.linalg.solve(np.eye(1000) - going_on.T, walk_of_a_thousand.start[1:-1])
+    share = 100 * visits / visits.sum()
+    assert share[499].round(2) == 1.37
+    assert share[[498, 500]].round(2).tolist() == [0.17, 0.17]
+    assert share[[0, -1]].round(4).tolist() == [0.0147, 0.0147]
+
+
+def test_an_agent_that_walks_far_chooses_the_side():
+    model = random_walk(n=3, reach=2)
+    assert model.P[2][0] == [(0.5, 1, 0.0, False), (0.5, 0, 0.0, True)]
+    assert model.P[1][0] == [(1.0, 0, 0.0, True)]
+    assert model.P[2][1] == [(0.5, 3, 0.0, False), (0.5, 4, 1.0, True)]
+
+
 def test_both_ends_of_the_walk_terminate():
     model = random_walk(n=2, left_reward=-3)
     assert model.P[1][0] == [(1.0, 0, -3.0, True)]

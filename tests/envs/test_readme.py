@@ -16,8 +16,8 @@ def test_the_examples_run_as_they_stand(number, tmp_path, monkeypatch):
     exec(compile(EXAMPLES[number], f"README example {number}", "exec"), {"__name__": "__main__"})
 
 
-def test_there_are_three_ways():
-    assert len(EXAMPLES) == 3
+def test_there_are_four_ways():
+    assert len(EXAMPLES) == 4
 
 
 def test_the_table_lists_every_environment_and_its_limit():

@@ -55,6 +55,9 @@ OTHER_VALUES = {
     "illegal": "mask",
     "flee": 0.6,
     "light": 5,
+    "epsilon": 0.3,
+    "reach": 2,
+    "rewarded": [1],
 }
 
 
