@@ -34,6 +34,7 @@ _HOME = {
     "rlsuite.compiled_dynamics": "CompiledDynamics",
     "rlsuite.compiled_env": "CompiledEnv",
     "rlsuite.environment": "TabularEnv",
+    "rlsuite.discrete_actions": "DiscreteActions",
     "rlsuite.exploration": (
         "CountBonus EpsilonGreedy Exploration MaxBoltzmann RandomActions Softmax UpperConfidence argmax chances choose "
         "greedy max_value uniform"
@@ -145,6 +146,7 @@ if TYPE_CHECKING:
     from rlsuite.compilation import compiled as compiled
     from rlsuite.compiled_dynamics import CompiledDynamics as CompiledDynamics
     from rlsuite.compiled_env import CompiledEnv as CompiledEnv
+    from rlsuite.discrete_actions import DiscreteActions as DiscreteActions
     from rlsuite.environment import TabularEnv as TabularEnv
     from rlsuite.exploration import CountBonus as CountBonus
     from rlsuite.exploration import EpsilonGreedy as EpsilonGreedy

@@ -227,6 +227,11 @@ class Agent(Described):
         return self._memory
 
     @property
+    def legal_(self) -> NDArray[np.bool_]:
+        """The actions that exist, shape (n_observations, n_actions)."""
+        return self.memory_.legal
+
+    @property
     def episodes_(self) -> NDArray[np.void]:
         """Return and length of all finished episodes, shape (n_episodes,), fields "return" and "length"."""
         return np.concatenate([np.zeros(0, dtype=EPISODE), *self._episodes])

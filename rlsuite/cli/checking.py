@@ -56,8 +56,17 @@ def run(chosen: argparse.Namespace) -> int:
     else:
         print(chosen.environment)
         print(columns(findings))
-        print("something is wrong" if failed else f"next: rlsuite train q-learning {chosen.environment}")
+        print("something is wrong" if failed else f"next: {_next(make, chosen.environment)}")
     return int(failed)
+
+
+def _next(make: Callable[..., Any], name: str) -> str:
+    """The command that learns in it."""
+    from gymnasium.spaces import Discrete
+
+    if isinstance(make().observation_space, Discrete):
+        return f"rlsuite train q-learning {name}"
+    return f"rlsuite train semi-gradient-sarsa {name} --features tile-coding"
 
 
 def _contract(make: Callable[..., Any]) -> Iterator[Finding]:
@@ -146,7 +155,8 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
 
     env = make()
     if not has_table(env):
-        yield Finding("no", "table", "neither env.unwrapped.model nor .P: it can be learned stepwise, but not solved")
+        yield Finding("no", "table", "neither env.unwrapped.model nor .P: it can be learned, but not solved")
+        yield from _dynamics(env)
         return
     kind = POMDP if isinstance(getattr(env.unwrapped, "model", None), POMDP) else MDP
     try:
@@ -163,6 +173,22 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
         yield Finding("no", "compiled loop", f"{error}; it is learned stepwise")
     else:
         yield Finding("ok", "compiled loop", "table and step agree in a replay")
+
+
+def _dynamics(env: "gymnasium.Env[Any, Any]") -> Iterator[Finding]:
+    from rlsuite.trusted_dynamics import dynamics_of, trusted_dynamics
+
+    dynamics = dynamics_of(env)
+    if dynamics is None:
+        yield Finding("no", "compiled loop", "no compiled dynamics (env.unwrapped.dynamics): it is learned stepwise")
+        return
+    env.reset(seed=7)
+    try:
+        trusted_dynamics(env, dynamics)
+    except RlsuiteError as error:
+        yield Finding("no", "compiled loop", f"{error}; it is learned stepwise")
+    else:
+        yield Finding("ok", "compiled loop", "compiled dynamics and step agree in a replay, for agents with features")
 
 
 def _renders(make: Callable[..., Any]) -> Iterator[Finding]:

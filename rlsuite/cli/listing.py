@@ -38,9 +38,10 @@ def run_envs(chosen: argparse.Namespace) -> int:
         return _show_env(chosen.environment, chosen.json)
     from rlsuite.finding import find_env
     from rlsuite.trust import has_table
+    from rlsuite.trusted_dynamics import dynamics_of
 
     envs = [find_env(env_id) for env_id in listed_ids()]
-    found = [_facts(env) for env in envs if has_table(env)]
+    found = [_facts(env) for env in envs if has_table(env) or dynamics_of(env) is not None]
     if chosen.json:
         print_json(found)
         return 0
@@ -81,11 +82,16 @@ def listed_ids() -> list[str]:
     namespaces = set(packages())
     own = [env_id for env_id, spec in registry.items() if spec.namespace in namespaces]
     compiled = set(announced())
+    newest = {
+        spec.name: max(other.version or 0 for other in registry.values() if other.name == spec.name)
+        for spec in registry.values()
+    }
     known = [
         env_id
         for env_id, spec in registry.items()
         if isinstance(spec.entry_point, str)
         and (spec.entry_point.startswith("gymnasium.envs.toy_text") or spec.entry_point.replace(":", ".") in compiled)
+        and spec.version == newest[spec.name]
     ]
     return own + known
 
@@ -110,8 +116,16 @@ def _show_env(env_id: str, as_json: bool) -> int:
     print()
     sizes = [("states", _sizes(facts)), ("actions", str(facts["actions"])), ("time limit", limit)]
     print(columns(sizes, indent=""))
-    print(f"next: rlsuite train q-learning {env_id}, rlsuite solve {env_id}, rlsuite check {env_id}")
+    if isinstance(facts["observations"], int):
+        print(f"next: rlsuite train q-learning {env_id}, rlsuite solve {env_id}, rlsuite check {env_id}")
+    else:
+        print(f"next: {_with_features(env_id)}, rlsuite check {env_id}")
     return 0
+
+
+def _with_features(env_id: str) -> str:
+    """The command that learns where observations are vectors."""
+    return f"rlsuite train semi-gradient-sarsa {env_id} --features tile-coding"
 
 
 def _facts(env: Any) -> dict[str, Any]:

@@ -31,6 +31,11 @@ def add_agent_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--c", metavar="VALUE", help="explore by upper confidence bounds of this weight")
     group.add_argument("--beta", metavar="VALUE", help="explore by a bonus for actions seldom taken")
     group.add_argument(
+        "--features",
+        metavar="MAP[:KEY=VALUE...]",
+        help="what values are linear in: tile-coding:n_tilings=8:bins=8, ...",
+    )
+    group.add_argument(
         "--agent", action="append", default=[], metavar="KEY=VALUE", help="any other keyword of the agent"
     )
 
@@ -122,6 +127,24 @@ def schedule(flag: str, text: str) -> Any:
     return {"name": kind, **dict(zip(fields, map(literal, values), strict=False)), **given}
 
 
+def features(text: str) -> dict[str, Any]:
+    """A feature map in plain form.
+
+    >>> features("tile-coding:n_tilings=4:bins=[8,4]")
+    {'name': 'TileCoding', 'n_tilings': 4, 'bins': [8, 4]}
+    """
+    from rlsuite.approximation.features import FeatureMap
+    from rlsuite.experiments.lookup import kinds, match
+
+    name, *pairs = text.split(":")
+    # a base of several maps has no compiled form of its own
+    known = {key: kind for key, kind in kinds(FeatureMap).items() if kind.rule is not FeatureMap.rule}
+    kind = match(name, known)
+    if kind is None:
+        raise ParameterError(f"--features {text!r}: {unknown('feature map', name, known)}")
+    return {"name": kind, **keywords("--features", pairs)}
+
+
 def agent_of(chosen: argparse.Namespace) -> "Agent":
     """The agent that the flags describe.
 
@@ -139,6 +162,8 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
         plain["gamma"] = literal(chosen.gamma)
     if chosen.learning_rate is not None:
         plain["learning_rate"] = schedule("--learning-rate", chosen.learning_rate)
+    if chosen.features is not None:
+        plain["features"] = features(chosen.features)
     given = {flag: getattr(chosen, flag) for flag in EXPLORATION_FLAGS if getattr(chosen, flag) is not None}
     # Some agents have such a parameter of their own: the epsilon of EXP3, the c of UCB1.
     own = {field.name for field in dataclasses.fields(kind)} & given.keys()

@@ -132,7 +132,7 @@ def check_the_policy_is_one(agent: Agent) -> None:
     """A policy is a distribution over legal actions, and acting follows it."""
     for name, env in problems.environments().items():
         learned = _learned(agent, name)
-        legal: NDArray[np.bool_] = learned.memory_.legal
+        legal = learned.legal_
         policy = learned.policy()
         _expect(policy.shape == legal.shape, agent, f"{name}: policy() has shape {policy.shape}, not {legal.shape}")
         _expect(bool((policy >= 0.0).all()), agent, f"{name}: policy() has negative probabilities")

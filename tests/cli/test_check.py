@@ -57,9 +57,7 @@ def test_observations_that_are_not_discrete(rlsuite):
     assert verdicts(done)["ok", "spaces"].endswith(
         "actions Discrete(2); agents that see vectors, of 4 numbers here, can learn it, tables cannot"
     )
-    assert verdicts(done)["no", "table"] == (
-        "neither env.unwrapped.model nor .P: it can be learned stepwise, but not solved"
-    )
+    assert verdicts(done)["no", "table"] == ("neither env.unwrapped.model nor .P: it can be learned, but not solved")
 
 
 @pytest.mark.parametrize(
@@ -121,6 +119,8 @@ def test_warnings_of_gymnasium_are_findings(rlsuite):
     assert "observation space maximum value is infinity" in verdicts(done)["warn", "Gymnasium's rules"]
     assert "\x1b" not in done.out
     assert done.err == ""
+    assert verdicts(done)["ok", "compiled loop"].startswith("compiled dynamics and step agree in a replay")
+    assert done.out.splitlines()[-1] == "next: rlsuite train semi-gradient-sarsa CartPole-v1 --features tile-coding"
 
 
 def test_actions_that_are_not_discrete(rlsuite):
