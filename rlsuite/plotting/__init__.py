@@ -7,11 +7,13 @@ from rlsuite.plotting.discovery import figures, plan_figures, solution_figures
 from rlsuite.plotting.episodes import belief_trace
 from rlsuite.plotting.error_bounds import convergence
 from rlsuite.plotting.graphs import policy_graph
+from rlsuite.plotting.policy_maps import policy_map
 from rlsuite.plotting.posteriors import state_posteriors
 from rlsuite.plotting.saving import save
 from rlsuite.plotting.simplex import belief_simplex
 from rlsuite.plotting.states import state_values
 from rlsuite.plotting.style import Palette
+from rlsuite.plotting.value_surfaces import value_surface
 from rlsuite.plotting.values import value_map
 
 __all__ = [
@@ -27,10 +29,12 @@ __all__ = [
     "gap",
     "plan_figures",
     "policy_graph",
+    "policy_map",
     "regret",
     "save",
     "solution_figures",
     "state_posteriors",
     "state_values",
     "value_map",
+    "value_surface",
 ]

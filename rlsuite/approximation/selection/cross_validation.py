@@ -1,0 +1,221 @@
+r"""K-fold cross-validation of learners on a batch: each part of it is held out once, and learned from otherwise.
+
+scikit-learn's own ``cross_val_score`` asks how well targets are predicted; a batch has no targets, and its transitions
+are no independent examples: those of one episode resemble each other. So whole episodes are held out, and what is
+measured is how wrong the learned values are on them. The lecture notes have the procedure in section 12.6 and their
+Algorithm 1.2, which wants more than 30 examples in each part.
+"""
+
+import copy
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import sklearn.base
+import sklearn.model_selection
+from numpy.typing import NDArray
+
+from rlsuite.approximation.batch.batch import Batch
+from rlsuite.approximation.selection import held_out
+from rlsuite.checks import one_of, whole_number
+from rlsuite.errors import LearningError, ParameterError
+
+# scikit-learn carries no types that strict checking could use
+_base: Any = sklearn.base
+_model_selection: Any = sklearn.model_selection
+
+Score: TypeAlias = Callable[[Any, Batch], float]
+"""From a learner that has learned, and transitions that it has not seen, to a number; smaller is better."""
+
+Unit: TypeAlias = Literal["episodes", "transitions"]
+
+
+def _mean_square(errors: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    return float(np.average(errors**2, weights=weight))
+
+
+def _control(learner: Any, batch: Batch) -> float:
+    return _mean_square(held_out.control_errors(learner.q, batch, learner.gamma), batch.weight)
+
+
+def _evaluation(learner: Any, batch: Batch) -> float:
+    return _mean_square(held_out.evaluation_errors(learner.value, batch, learner.gamma), batch.weight)
+
+
+def _returns(learner: Any, batch: Batch) -> float:
+    return float(np.mean(held_out.return_errors(learner.value, batch, learner.gamma) ** 2))
+
+
+SCORES: Final[Mapping[str, Score]] = {"control": _control, "evaluation": _evaluation, "returns": _returns}
+"""Mean squares of `held_out.control_errors`, `evaluation_errors` and `return_errors`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Validation:
+    """Errors of one learner on the parts of a batch."""
+
+    errors: NDArray[np.float64]
+    """(k,) float64, the error on each part; infinite where learning failed."""
+    test_to_train: float
+    """Transitions held out divided by those learned from, mean over the parts; for `paired_t`."""
+
+    @property
+    def mean(self) -> float:
+        """Mean error of the parts."""
+        return float(self.errors.mean())
+
+    @property
+    def standard_error(self) -> float:
+        r"""Square root of :math:`\sum_i (S_i - \bar S)^2 / (k (k - 1))`.
+
+        The notes' section 12.6 loses the k on the way; section 12.7.2 has it. Training sets overlap, so it is too
+        small all the same.
+        """
+        if not np.isfinite(self.errors).all():
+            return float("inf")
+        return float(self.errors.std(ddof=1) / np.sqrt(self.errors.size))
+
+
+def cross_validate(
+    learner: Any,
+    batch: Batch,
+    *,
+    cv: Any = 10,
+    unit: Unit = "episodes",
+    score: Score | str = "control",
+    seed: int | None = None,
+) -> Validation:
+    """Hold out each part of a batch once, learn from the others, and measure.
+
+    Learners that are given the same batch, `cv`, `unit` and `seed` meet the same parts, so their errors are pairs for
+    `paired_t`. Five halvings, as `five_by_two_f` wants them, are ``cv=RepeatedKFold(n_splits=2, n_repeats=5)``, with a
+    ``random_state``, and ``errors.reshape(5, 2)``.
+
+    Parameters
+    ----------
+    learner : FittedQ or the like
+        A dataclass, or an estimator of scikit-learn, with a method ``learn(batch)``, an attribute `gamma`, and `q` or
+        `value`, as the score needs it. It is copied without what it has learned.
+    batch : Batch
+        The transitions.
+    cv : int or splitter of scikit-learn
+        Number k of parts, of about the same number of episodes each, in random order; or any splitter, such as
+        ``LeaveOneOut()``, which is given the numbers of the episodes.
+    unit : {"episodes", "transitions"}
+        What is held out together. Single transitions have neighbours of the same episode among those that are learned
+        from, so their errors come out too small; but there may be only one episode.
+    score : {"control", "evaluation", "returns"} or callable
+        What is measured. ``"control"``: mean squared TD error of action values that claim to be optimal;
+        ``"evaluation"``: that of the values of the policy which collected the batch; ``"returns"``: mean squared
+        difference between these values and the returns that followed, which needs episodes with an end. Read
+        `rlsuite.approximation.selection.held_out` about the noise in the first two. Or
+        ``score(learner, held_out_batch) -> float``, smaller is better.
+    seed : int, optional
+        Source of the parts, and of the randomness of learners that take a seed.
+
+    Returns
+    -------
+    Validation
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer episodes (or transitions) than parts, or an argument is outside its allowed values.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> from rlsuite.approximation.batch.fitted_q import FittedQ
+    >>> batch = Batch.collect("CartPole-v1", episodes=20, seed=7)
+    >>> agent = FittedQ(KNeighborsRegressor(3), gamma=0.9, iterations=5)
+    >>> found = cross_validate(agent, batch, cv=4, seed=7)
+    >>> found.errors.shape, round(found.test_to_train, 1)
+    ((4,), 0.3)
+    """
+    measure = _measure(unlearned(learner), score)
+    n_units, unit_of = _units(batch, unit)
+    split_seed, *seeds = np.random.SeedSequence(
+        None if seed is None else whole_number("seed", seed, at_least=0)
+    ).generate_state(1 + n_units)
+    splitter = _splitter(cv, n_units, unit, int(split_seed))
+    errors: list[float] = []
+    ratios: list[float] = []
+    for number, (train, test) in enumerate(splitter.split(np.arange(n_units))):
+        learned, held = (batch.take(np.isin(unit_of, part)) for part in (train, test))
+        ratios.append(len(held) / len(learned))
+        errors.append(_error(learner, learned, held, measure, int(seeds[number % n_units])))
+    return Validation(np.array(errors), float(np.mean(ratios)))
+
+
+def learned_anew(learner: Any, batch: Batch, seed: int) -> Any:
+    """Return a copy of a learner that has learned from a batch alone."""
+    fresh = unlearned(learner)
+    takes_seed = "seed" in inspect.signature(fresh.learn).parameters
+    fresh.learn(batch, **({"seed": seed} if takes_seed else {}))
+    return fresh
+
+
+def unlearned(learner: Any) -> Any:
+    """Return a copy of a learner without what it has learned.
+
+    Raises
+    ------
+    ParameterError
+        If it has no method `learn`, or there is no way to such a copy.
+    """
+    if not callable(getattr(learner, "learn", None)):
+        raise ParameterError(
+            f"{type(learner).__name__} has no method learn(batch); a regressor is given to one that has, as in "
+            "FittedQ(regressor)"
+        )
+    if dataclasses.is_dataclass(learner) and not isinstance(learner, type):
+        return copy.deepcopy(dataclasses.replace(learner))
+    if hasattr(learner, "get_params"):
+        return _base.clone(learner)
+    raise ParameterError(
+        f"{type(learner).__name__} cannot be copied without what it has learned: make it a dataclass, whose fields are "
+        "its parameters, or an estimator of scikit-learn"
+    )
+
+
+def _measure(learner: Any, score: Score | str) -> Score:
+    if callable(score):
+        return score
+    needed = "q" if one_of("score", score, SCORES) == "control" else "value"
+    if not hasattr(learner, needed):
+        others = "'evaluation' or 'returns', for the values of a policy," if needed == "q" else "'control'"
+        raise ParameterError(
+            f"score={score!r} asks a learner for its {needed}, which {type(learner).__name__} has not; try {others} or "
+            "score=function(learner, batch)"
+        )
+    return SCORES[score]
+
+
+def _error(learner: Any, learned: Batch, held: Batch, measure: Score, seed: int) -> float:
+    try:
+        found = float(measure(learned_anew(learner, learned, seed), held))
+    except LearningError:
+        return float("inf")  # a candidate that diverges loses; the others go on
+    if np.isnan(found):
+        raise ParameterError("score(learner, batch) is NaN; it must be a number, the smaller the better")
+    return found
+
+
+def _units(batch: Batch, unit: str) -> tuple[int, NDArray[np.int64]]:
+    """How many units there are, and to which of them each transition belongs."""
+    if one_of("unit", unit, ("episodes", "transitions")) == "transitions":
+        return len(batch), np.arange(len(batch))
+    episode = batch.episode
+    return int(episode[-1]) + 1, episode
+
+
+def _splitter(cv: Any, n_units: int, unit: str, seed: int) -> Any:
+    if hasattr(cv, "split"):
+        return cv
+    k = whole_number("cv", cv, at_least=2)
+    if k > n_units:
+        hint = "; unit='transitions' holds out single ones" if unit == "episodes" else ""
+        raise ParameterError(f"cv={k} parts of {n_units} {unit}: there must be at least as many{hint}")
+    return _model_selection.KFold(k, shuffle=True, random_state=seed)

@@ -1,0 +1,218 @@
+r"""How wrong learned values are on transitions that they were not learned from.
+
+A transition (s, a, r, s') gives the temporal-difference error :math:`\delta = r + \gamma v(s') - v(s)`. If the next
+state is certain, it is the Bellman error. If not, the *mean* of :math:`\delta` is, but nobody sees the mean: one
+transition shows its square, and
+
+.. math:: E[\delta^2] = (E[\delta])^2 + \mathrm{Var}[\delta],
+
+so the squared error of single transitions contains noise that no learner can take away - and that it can hide, by
+values that are smooth instead of right. Three ways out: `double_sampled_error`, where a state and action were met more
+than once (Baird, Residual algorithms, 1995; S&B2 section 11.5); `return_errors`, for the values of the policy that
+collected the batch: what followed does not depend on the learner, so its noise is the same for all; or to play
+episodes (`returns_of`), which is what counts in the end.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.approximation.batch.batch import Batch
+from rlsuite.checks import fraction
+from rlsuite.errors import ParameterError
+
+Values = Callable[[NDArray[np.float64]], ArrayLike]
+"""From observations (n, d) to values: (n,), or (n, n_actions) if they are action values."""
+
+
+def control_errors(q: Values, batch: Batch, gamma: float) -> NDArray[np.float64]:
+    r"""TD errors of action values that claim to be optimal, :math:`r + \gamma \max_b q(s', b) - q(s, a)`.
+
+    Parameters
+    ----------
+    q : callable
+        From observations (n, d) float64 to action values (n, n_actions): the `q` of an agent.
+    batch : Batch
+        Transitions.
+    gamma : float
+        Discount per step, in [0, 1].
+
+    Returns
+    -------
+    numpy.ndarray
+        (n,) float64, one error for each transition.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is outside [0, 1], or `q` does not give finite values of all actions for each observation.
+
+    Examples
+    --------
+    >>> batch = Batch.from_arrays([0, 1], [0, 1], [-1.0, 5.0], [1, 2], [False, True])
+    >>> control_errors(lambda x: np.tile([1.0, 3.0], (len(x), 1)), batch, gamma=0.5)
+    array([-0.5,  2. ])
+    """
+    now = _action_values(q(batch.observation), batch)[np.arange(len(batch)), batch.action]
+    later = _action_values(q(batch.next_observation), batch).max(axis=1)
+    return batch.reward + fraction("gamma", gamma) * np.where(batch.terminated, 0.0, later) - now
+
+
+def evaluation_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.float64]:
+    r"""TD errors of the values of the policy that collected the batch, :math:`r + \gamma v(s') - v(s)`.
+
+    Parameters
+    ----------
+    value : callable
+        From observations (n, d) float64 to values (n,).
+    batch : Batch
+        Transitions, with the actions of the policy in question.
+    gamma : float
+        Discount per step, in [0, 1].
+
+    Returns
+    -------
+    numpy.ndarray
+        (n,) float64, one error for each transition.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is outside [0, 1], or `value` does not give one finite value for each observation.
+
+    Examples
+    --------
+    >>> batch = Batch.from_arrays([0, 1], [0, 1], [-1.0, 5.0], [1, 2], [False, True])
+    >>> evaluation_errors(lambda x: 2.0 * x[:, 0], batch, gamma=0.5)
+    array([0., 3.])
+    """
+    now = _checked("value", value(batch.observation), (len(batch),))
+    later = _checked("value", value(batch.next_observation), (len(batch),))
+    return batch.reward + fraction("gamma", gamma) * np.where(batch.terminated, 0.0, later) - now
+
+
+def return_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.float64]:
+    r"""Differences :math:`G_t - v(s_t)` between what followed and what was promised.
+
+    Their squares are the squared errors of the values, plus the variance of returns, which is the same for every
+    learner: so they rank learners rightly, also where transitions are random.
+
+    Parameters
+    ----------
+    value : callable
+        From observations (n, d) float64 to values (n,).
+    batch : Batch
+        Episodes of the policy in question. Of one that was cut off nobody knows what would have followed: its
+        transitions are left out.
+    gamma : float
+        Discount per step, in [0, 1].
+
+    Returns
+    -------
+    numpy.ndarray
+        (m,) float64, one error for each transition of the episodes that reached an end.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is outside [0, 1], `value` does not give one finite value for each observation, or no episode
+        reached an end.
+
+    Examples
+    --------
+    >>> batch = Batch.from_arrays([0, 1, 5], [0, 0, 0], [1.0, 4.0, 7.0], [1, 2, 6], [False, True, False])
+    >>> return_errors(lambda x: x[:, 0], batch, gamma=0.5)
+    array([3., 3.])
+    """
+    discount = fraction("gamma", gamma)
+    last = np.append(batch.first[1:], True)
+    ended = np.zeros(len(batch), dtype=np.bool_)
+    returns = np.zeros(len(batch))
+    for t in reversed(range(len(batch))):
+        goes_on = not last[t]
+        ended[t] = ended[t + 1] if goes_on else batch.terminated[t]
+        returns[t] = batch.reward[t] + (discount * returns[t + 1] if goes_on else 0.0)
+    if not ended.any():
+        raise ParameterError(
+            f"none of the {int(last.sum())} episodes of this batch reached an end, so nobody knows what they were "
+            "worth; collect whole episodes (Batch.collect(env, episodes=...)), or use evaluation_errors"
+        )
+    return (returns - _checked("value", value(batch.observation), (len(batch),)))[ended]
+
+
+class DoubleSampled(NamedTuple):
+    """What pairs of transitions from the same state and action say about the Bellman error."""
+
+    error: float
+    """Mean squared Bellman error; an estimate without bias, which can be negative."""
+    noise: float
+    """What mean squares of single errors contain besides: the variance of the TD error."""
+    share: float
+    """Part of the transitions that another one had the same observation and action as; only they were used."""
+
+
+def double_sampled_error(errors: ArrayLike, batch: Batch) -> DoubleSampled:
+    r"""Mean squared Bellman error from TD errors, where states and actions were met more than once.
+
+    Two transitions from the same state and action are independent, so the product of their errors has the mean
+    :math:`(E[\delta])^2`. All pairs of all m transitions from there are used, and each place counts m times.
+
+    Parameters
+    ----------
+    errors : array_like
+        (n,) what `control_errors` or `evaluation_errors` gave for the batch.
+    batch : Batch
+        The transitions; to meet a place twice on purpose, join two batches of the same starts.
+
+    Raises
+    ------
+    ParameterError
+        If there are not n errors, no place was met twice, or the transitions have weights: those of a model are no
+        sample, and its Bellman error can be computed (`rlsuite.planning.bellman`).
+
+    Examples
+    --------
+    A fair coin, worth 0 or 2, is worth 1; single errors of 1 say otherwise:
+
+    >>> batch = Batch.from_arrays([0, 0, 0, 0], [0, 0, 0, 0], [0.0, 2.0, 2.0, 0.0], [1, 1, 1, 1], [True] * 4)
+    >>> errors = evaluation_errors(lambda x: np.ones(len(x)), batch, gamma=1.0)
+    >>> double_sampled_error(errors, batch)
+    DoubleSampled(error=-0.3333333333333333, noise=1.3333333333333333, share=1.0)
+    """
+    delta = _checked("errors", errors, (len(batch),))
+    if batch.weighted:
+        raise ParameterError("a weighted batch is no sample; compute the Bellman error from the model it comes from")
+    places = np.column_stack([batch.observation, batch.action])
+    _, place, met = np.unique(places, axis=0, return_inverse=True, return_counts=True)
+    place = place.ravel()
+    again = met >= 2
+    if not again.any():
+        raise ParameterError(
+            f"no observation and action of these {len(batch)} transitions was met twice, so noise and error cannot be "
+            "told apart; join two batches of the same starts, or play episodes"
+        )
+    total = np.bincount(place, delta)[again]
+    squares = np.bincount(place, delta**2)[again]
+    m = met[again]
+    products = (total**2 - squares) / (m * (m - 1))
+    error, single = np.average(products, weights=m), np.average(squares / m, weights=m)
+    return DoubleSampled(float(error), float(single - error), float(m.sum() / len(batch)))
+
+
+def _action_values(q: ArrayLike, batch: Batch) -> NDArray[np.float64]:
+    """Action values of a batch; of more actions than it knows of, perhaps."""
+    found = np.asarray(q, dtype=np.float64)
+    n_actions = max(found.shape[1], batch.n_actions) if found.ndim == 2 else batch.n_actions
+    return _checked("q", found, (len(batch), n_actions))
+
+
+def _checked(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape != shape:
+        raise ParameterError(f"{name} has shape {found.shape} for this batch, needed {shape}")
+    if not np.isfinite(found).all():
+        place = tuple(np.argwhere(~np.isfinite(found))[0].tolist())
+        raise ParameterError(f"{name}{list(place)} is {found[place]}, not a finite number")
+    return found

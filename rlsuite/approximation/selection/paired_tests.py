@@ -1,0 +1,222 @@
+"""Is A better than B, or was it luck? Tests on pairs of scores: both learners met the same seed, fold or question.
+
+Pairing takes away what is common to both (an easy fold, a lucky seed), which is most of the noise. All tests are
+two-sided, because nobody knew beforehand which learner would win. What a pair may be:
+
+========================  ======================================  ============================================
+pairs                     test                                    why not the plain t test
+========================  ======================================  ============================================
+seeds                     `paired_t`                              -
+seeds, few and far apart  `wilcoxon`, or `sign_test`              differences are far from normal
+folds of one data set     `paired_t` with ``test_to_train=``      training sets overlap: it would be too sure
+five halvings in two      `five_by_two_f` (`five_by_two_t`)       the same
+questions, right/wrong    `mcnemar`                               0 and 1 are no normal numbers
+========================  ======================================  ============================================
+
+Testing many learners against one finds a winner by chance sooner or later: `holm` corrects for that.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from rlsuite.approximation.selection.pairs import ROUNDING, PairedTest, differences_of, in_units_of
+from rlsuite.checks import finite_number
+from rlsuite.errors import ParameterError
+
+MOST_SHARED = 13
+"""Differences, some of equal size, whose patterns of signs Wilcoxon's test still lists one by one."""
+
+
+def paired_t(a: ArrayLike, b: ArrayLike, *, test_to_train: float = 0.0) -> PairedTest:
+    r"""Paired t test of the hypothesis that the mean difference is 0 (lecture notes, section 12.7).
+
+    With k differences of mean :math:`\bar\delta` and variance :math:`s^2` (divisor k - 1), the statistic
+    :math:`\bar\delta / \sqrt{(1/k + r) s^2}` is compared with Student's distribution with k - 1 degrees of freedom.
+    The notes' section 12.6 prints the variance of a mean without its 1/k; section 12.7.2 has it right.
+
+    Parameters
+    ----------
+    a, b : array_like
+        (k,) float, scores of both learners for the same seeds or folds, k at least 2.
+    test_to_train : float
+        The r above: pairs in a test set divided by pairs in a training set; 0 for independent pairs, such as seeds.
+        In k-fold cross-validation, 1 / (k - 1): its training sets share most of their examples, so scores vary less
+        from fold to fold than from one data set to the next, and the plain test finds differences that are none
+        (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003, equation 9).
+
+    Returns
+    -------
+    PairedTest
+        Its statistic is t.
+
+    Raises
+    ------
+    ParameterError
+        If the scores are not two equally long, finite lists of at least 2, or `test_to_train` is negative.
+
+    Examples
+    --------
+    The notes' example of ten folds (section 12.7.3), as it stands there, and corrected for overlapping training sets:
+
+    >>> a = [0.81, 0.82, 0.84, 0.78, 0.85, 0.86, 0.82, 0.83, 0.82, 0.81]
+    >>> b = [0.80, 0.77, 0.70, 0.83, 0.80, 0.78, 0.75, 0.80, 0.78, 0.77]
+    >>> test = paired_t(a, b)
+    >>> print(f"difference {test.difference:.3f}, t = {test.statistic:.2f}, p = {test.p_value:.4f}")
+    difference 0.046, t = 2.98, p = 0.0154
+    >>> round(paired_t(a, b, test_to_train=1 / 9).p_value, 4)
+    0.0705
+    """
+    if finite_number("test_to_train", test_to_train) < 0.0:
+        raise ParameterError(f"test_to_train={test_to_train} is negative; it is 0 for seeds, 1 / (k - 1) for k folds")
+    differences = differences_of(a, b)
+    n = len(differences)
+    deviation = float(differences.std(ddof=1)) if np.ptp(differences) > 0.0 else 0.0
+    error = np.sqrt(1.0 / n + test_to_train) * deviation
+    t = in_units_of(float(differences.mean()), float(error))
+    return PairedTest(float(differences.mean()), t, float(2.0 * stats.t.sf(abs(t), n - 1)), n)
+
+
+def sign_test(a: ArrayLike, b: ArrayLike) -> PairedTest:
+    """Sign test: how often A wins. Ties are left out; nothing is assumed about the size of the differences.
+
+    Parameters
+    ----------
+    a, b : array_like
+        (k,) float, scores of both learners for the same independent pairs, k at least 2.
+
+    Returns
+    -------
+    PairedTest
+        Its statistic is the number of pairs in which A has the larger score; its p value is exact (binomial).
+
+    Raises
+    ------
+    ParameterError
+        If the scores are not two equally long, finite lists of at least 2.
+
+    Examples
+    --------
+    Nine wins in ten:
+
+    >>> sign_test(range(1, 11), [0] * 9 + [11]).p_value
+    0.021484375
+    """
+    differences = differences_of(a, b)
+    wins, decided = int((differences > 0.0).sum()), int((differences != 0.0).sum())
+    p_value = float(stats.binomtest(wins, decided).pvalue) if decided else 1.0
+    return PairedTest(float(differences.mean()), float(wins), p_value, decided)
+
+
+def wilcoxon(a: ArrayLike, b: ArrayLike) -> PairedTest:
+    """Wilcoxon's signed-rank test: whether wins of A outweigh its losses, by rank of their size.
+
+    Needs only that differences are symmetric round their median. Equal scores are left out; sizes that are equal but
+    for rounding share their rank.
+
+    Parameters
+    ----------
+    a, b : array_like
+        (k,) float, scores of both learners for the same independent pairs, k at least 2.
+
+    Returns
+    -------
+    PairedTest
+        Its statistic is the smaller sum of ranks; its p value is SciPy's: exact for up to 50 differences of different
+        sizes, or 13 of which some are equal.
+
+    Raises
+    ------
+    ParameterError
+        If the scores are not two equally long, finite lists of at least 2.
+
+    Examples
+    --------
+    >>> test = wilcoxon([7, 5, 9, 8, 6, 9], [3, 4, 2, 3, 4, 6])
+    >>> test.statistic, test.p_value
+    (0.0, 0.03125)
+    """
+    differences = differences_of(a, b)
+    # Rounding must not decide which of two equal differences is the larger one.
+    unit = ROUNDING * float(np.abs([np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)]).max() or 1.0)
+    whole = np.rint(differences / unit)
+    whole = whole[whole != 0.0]
+    if not whole.size:
+        return PairedTest(float(differences.mean()), 0.0, 1.0, 0)
+    shared = np.unique(np.abs(whole)).size < whole.size
+    # SciPy's table knows no shared ranks; its default number of patterns is that of all signs of 13 differences.
+    method = stats.PermutationMethod() if shared and whole.size <= MOST_SHARED else "auto"
+    found = stats.wilcoxon(whole, method=method)
+    return PairedTest(float(differences.mean()), float(found.statistic), float(found.pvalue), len(whole))
+
+
+def mcnemar(a_is_right: ArrayLike, b_is_right: ArrayLike) -> PairedTest:
+    """McNemar's test: which of two classifiers, or deterministic policies, is right more often.
+
+    Questions that both answer alike say nothing; among the others, each should win half. That is the sign test of
+    right and wrong.
+
+    Parameters
+    ----------
+    a_is_right, b_is_right : array_like
+        (n,) bool: whether each gave the right answer (the class, the optimal action) to the same questions.
+
+    Returns
+    -------
+    PairedTest
+        Its statistic is the number of questions to which A alone was right; its p value is exact (binomial).
+
+    Raises
+    ------
+    ParameterError
+        If the answers are not two equally long lists of at least 2 truth values.
+
+    Examples
+    --------
+    Of eleven questions that only one of them could answer, A had ten:
+
+    >>> a = [True] * 30 + [True] * 10 + [False]
+    >>> b = [True] * 30 + [False] * 10 + [True]
+    >>> test = mcnemar(a, b)
+    >>> print(f"{test.statistic:.0f} of {test.n}, p = {test.p_value:.4f}")
+    10 of 11, p = 0.0117
+    """
+    for name, answers in (("a_is_right", a_is_right), ("b_is_right", b_is_right)):
+        if np.asarray(answers).dtype != np.bool_:
+            raise ParameterError(f"{name} must hold True and False: compare the answers with the right ones first")
+    return sign_test(np.asarray(a_is_right, dtype=np.float64), np.asarray(b_is_right, dtype=np.float64))
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Correct p values of several tests: the chance of even one false discovery stays below the level.
+
+    The smallest is multiplied by the number of tests, the next by one less, and so on (Holm, A simple sequentially
+    rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979). Holds for dependent tests too.
+
+    Parameters
+    ----------
+    p_values : array_like
+        (m,) float in [0, 1].
+
+    Returns
+    -------
+    numpy.ndarray
+        (m,) float64, in the same order: a hypothesis is rejected at level alpha if its number is at most alpha.
+
+    Raises
+    ------
+    ParameterError
+        If a value is no probability.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03, 0.005]).round(3).tolist()
+    [0.03, 0.06, 0.06, 0.02]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    if p.ndim != 1 or not ((p >= 0.0) & (p <= 1.0)).all():
+        raise ParameterError(f"p_values must be a list of numbers in [0, 1], got {p_values!r}")
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(p.size)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)), 1.0)
+    return adjusted

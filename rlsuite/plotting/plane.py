@@ -1,0 +1,211 @@
+"""Two of the numbers that an agent observes, as a plane: where a figure asks for values or actions.
+
+An observation of two numbers fills a page by itself. Of longer ones, all but two numbers are held still, so the figure
+is a slice; its caption says where.
+"""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib leaves the keywords of its drawing functions untyped.)
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.checks import whole_number
+from rlsuite.errors import ParameterError, UnsuitableEnvironment
+from rlsuite.finding import find_env
+from rlsuite.plotting.page import INK, LABEL_SIZE, TICK_SIZE
+from rlsuite.plotting.ticks import write_in_full
+
+if TYPE_CHECKING:
+    import gymnasium
+    from matplotlib.axes import Axes
+
+    Where = gymnasium.Env[Any, Any] | str | tuple[ArrayLike, ArrayLike]
+
+PLANE_SIZE: Final = (4.6, 3.7)
+"""Width and height of the axes in inches."""
+
+RESOLUTION: Final = 121
+"""Points along each axis unless asked otherwise; odd, so that the middle is one of them."""
+
+
+class Plane(NamedTuple):
+    """A slice of a space of observations, and its points."""
+
+    title: str
+    """Id of the environment; empty if bounds were given."""
+    dimensions: tuple[int, int]
+    """Which numbers of an observation lie along x and y."""
+    x: NDArray[np.float64]
+    """(nx,) places along x, from the lower bound to the upper."""
+    y: NDArray[np.float64]
+    """(ny,) places along y."""
+    at: NDArray[np.float64]
+    """(d,) an observation of the slice: its other numbers are those of all points."""
+
+    @property
+    def observations(self) -> NDArray[np.float64]:
+        """(ny * nx, d) all points, row by row from the lowest y."""
+        points = np.tile(self.at, (self.y.size * self.x.size, 1))
+        x, y = np.meshgrid(self.x, self.y)
+        points[:, self.dimensions[0]], points[:, self.dimensions[1]] = x.ravel(), y.ravel()
+        return points
+
+    @property
+    def cells(self) -> tuple[float, float, float, float]:
+        """Left, right, lower and upper edge of an image with a pixel centred at each point."""
+        half_x, half_y = (self.x[1] - self.x[0]) / 2.0, (self.y[1] - self.y[0]) / 2.0
+        return self.x[0] - half_x, self.x[-1] + half_x, self.y[0] - half_y, self.y[-1] + half_y
+
+    def of_each_point(self, function: Callable[[Any], ArrayLike], name: str) -> NDArray[np.float64]:
+        """Numbers (ny, nx) that a function of observations (n, d) has for the points.
+
+        Raises
+        ------
+        ParameterError
+            If it does not answer with one number for each observation.
+        """
+        if not callable(cast("object", function)):
+            raise ParameterError(f"{name} is {function!r}, not a function of observations (n, d)")
+        observations = self.observations
+        found = np.asarray(function(observations), dtype=np.float64)
+        if found.shape != (len(observations),):
+            hint = "; of action values, lambda x: q(x).max(axis=1) is the best" if found.ndim == 2 else ""
+            raise ParameterError(
+                f"{name}(observations) has shape {found.shape} for {len(observations)} observations, needed "
+                f"({len(observations)},): one number for each{hint}"
+            )
+        return found.reshape(self.y.size, self.x.size)
+
+    def path(self, name: str, observations: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Where observations (n, d) lie in the plane, whatever their other numbers."""
+        points = np.asarray(observations, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != self.at.size:
+            raise ParameterError(f"{name} has shape {points.shape}, needed (n, {self.at.size}): a row per observation")
+        return points[:, self.dimensions[0]], points[:, self.dimensions[1]]
+
+
+def plane_of(
+    where: "Where",
+    dimensions: Sequence[int],
+    limits: Mapping[int, tuple[float, float]] | None,
+    at: ArrayLike | None,
+    resolution: int,
+) -> Plane:
+    """Find the plane that a figure is about.
+
+    Parameters
+    ----------
+    where
+        An environment with a Box of observations, or its id; or ``(low, high)``, two lists of d bounds.
+    dimensions
+        Two different numbers out of 0..d - 1, for x and y.
+    limits
+        Other bounds of some dimensions, by number; needed where the environment has none.
+    at
+        (d,) observation that says at which values the other dimensions are held; None: in the middle of their bounds,
+        or at 0 if they have none.
+    resolution
+        Points along each axis, at least 2.
+
+    Raises
+    ------
+    ParameterError
+        If bounds, dimensions, limits, `at` or `resolution` make no sense; the message says which, and why.
+    UnsuitableEnvironment
+        If the observations of the environment are no list of at least two numbers.
+
+    Examples
+    --------
+    >>> plane = plane_of("CartPole-v1", (0, 2), {0: (-1.0, 1.0)}, None, 3)
+    >>> plane.x.tolist(), plane.y.round(2).tolist(), plane.at.tolist()
+    ([-1.0, 0.0, 1.0], [-0.42, 0.0, 0.42], [0.0, 0.0, 0.0, 0.0])
+    >>> plane.observations[[0, 1, -1]].round(2).tolist()
+    [[-1.0, 0.0, -0.42, 0.0], [0.0, 0.0, -0.42, 0.0], [1.0, 0.0, 0.42, 0.0]]
+    """
+    title, low, high = _bounds(where)
+    for number, (smallest, largest) in (limits or {}).items():
+        low[_dimension("limits", number, low.size)], high[number] = smallest, largest
+    if len(dimensions) != 2 or dimensions[0] == dimensions[1]:
+        raise ParameterError(f"dimensions={tuple(dimensions)}: give two different ones, for x and for y")
+    chosen = (_dimension("dimensions", dimensions[0], low.size), _dimension("dimensions", dimensions[1], low.size))
+    for number in chosen:
+        # Gymnasium writes "no bound" as infinity or as the largest float32.
+        if not (np.abs([low[number], high[number]]) < 1e30).all():
+            raise ParameterError(
+                f"dimension {number} has no bounds to draw between ({low[number]:g}, {high[number]:g}): pass "
+                f"limits={{{number}: (-3.0, 3.0)}} or the like"
+            )
+        if not low[number] < high[number]:
+            raise ParameterError(f"dimension {number} runs from {low[number]:g} to {high[number]:g}, not upwards")
+    n_points = whole_number("resolution", resolution, at_least=2)
+    bounded = np.abs(low) + np.abs(high) < 1e30
+    middle = np.where(bounded, np.where(bounded, low, 0.0) / 2.0 + np.where(bounded, high, 0.0) / 2.0, 0.0)
+    held = middle if at is None else np.array(at, dtype=np.float64)
+    if held.shape != low.shape or not np.isfinite(held).all():
+        raise ParameterError(f"at={at!r} is no observation: needed {low.size} finite numbers")
+    x, y = chosen
+    return Plane(title, chosen, np.linspace(low[x], high[x], n_points), np.linspace(low[y], high[y], n_points), held)
+
+
+def dress_plane(ax: "Axes", plane: Plane, labels: Sequence[str] | None) -> list[str]:
+    """Limits and labels of the axes; what the caption has to say about the numbers that are not drawn.
+
+    Raises
+    ------
+    ParameterError
+        If there are labels, but not one for each number of an observation.
+    """
+    names = [f"observation[{number}]" for number in range(plane.at.size)] if labels is None else list(labels)
+    if len(names) != plane.at.size:
+        raise ParameterError(f"{len(names)} labels for observations of {plane.at.size} numbers; give one for each")
+    left, right, lower, upper = plane.cells
+    ax.set_xlim(left, right)
+    ax.set_ylim(lower, upper)
+    ax.set_xlabel(names[plane.dimensions[0]], fontsize=LABEL_SIZE, color=INK, parse_math=False)
+    ax.set_ylabel(names[plane.dimensions[1]], fontsize=LABEL_SIZE, color=INK, parse_math=False)
+    ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK)
+    write_in_full(ax.xaxis)
+    write_in_full(ax.yaxis)
+    others = [number for number in range(plane.at.size) if number not in plane.dimensions]
+    held = [f"{names[number]} = {plane.at[number]:.3g}" for number in others]
+    return [f"Slice at {', '.join(held)}."] if held else []
+
+
+def draw_trace(ax: "Axes", plane: Plane, trace: ArrayLike) -> str:
+    """Draw a path of observations, the first with a ring, the last with a cross; what the caption says about it."""
+    x, y = plane.path("trace", trace)
+    ax.plot(x, y, color="white", linewidth=2.6, label="_under", zorder=3)
+    ax.plot(x, y, color=INK, linewidth=1.2, label="_trace", zorder=4)
+    ax.plot(x[:1], y[:1], "o", color="white", markeredgecolor=INK, markersize=6.0, label="_first", zorder=5)
+    ax.plot(x[-1:], y[-1:], "X", color="white", markeredgecolor=INK, markersize=7.0, label="_last", zorder=5)
+    return f"Line: {x.size:,} observations, from the ring to the cross."
+
+
+def _bounds(where: "Where") -> tuple[str, NDArray[np.float64], NDArray[np.float64]]:
+    """Title, and bounds (d,) that may be written to."""
+    if isinstance(where, tuple):
+        if len(where) != 2:
+            raise ParameterError(f"bounds are a pair (low, high), got {len(where)} items")
+        low, high = (np.array(bound, dtype=np.float64) for bound in where)
+        if low.ndim != 1 or low.shape != high.shape or low.size < 2:
+            raise ParameterError(f"low has shape {low.shape} and high {high.shape}, needed (d,) twice, d at least 2")
+        return "", low, high
+    import gymnasium
+
+    env = find_env(where)
+    space = env.observation_space
+    name = type(env.unwrapped).__name__ if env.spec is None else env.spec.id
+    if not isinstance(space, gymnasium.spaces.Box) or int(np.prod(space.shape)) < 2:
+        raise UnsuitableEnvironment(f"{name} has observations {space}: a plane needs a Box of at least two numbers")
+    return name, space.low.astype(np.float64).ravel(), space.high.astype(np.float64).ravel()
+
+
+def _dimension(asker: str, number: int, n_dimensions: int) -> int:
+    found = whole_number(asker, number, at_least=0)
+    if found >= n_dimensions:
+        raise ParameterError(f"{asker} names dimension {found}; an observation has 0..{n_dimensions - 1}")
+    return found
