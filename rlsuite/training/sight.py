@@ -143,7 +143,8 @@ def _bounds(space: gymnasium.Space[Any]) -> tuple[NDArray[np.float64], NDArray[n
     if isinstance(space, spaces.MultiDiscrete):
         return as_vector(some.start), as_vector(some.start + some.nvec - 1)
     if isinstance(space, spaces.MultiBinary):
-        return np.zeros(np.prod(some.shape, dtype=int)), np.ones(np.prod(some.shape, dtype=int))
+        n = as_vector(np.empty(some.shape)).size
+        return np.zeros(n), np.ones(n)
     if isinstance(space, spaces.Tuple | spaces.Dict):
         named = isinstance(space, spaces.Dict)
         parts: list[Any] = [some.spaces[name] for name in sorted(some.spaces)] if named else list(some.spaces)
