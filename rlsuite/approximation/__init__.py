@@ -1,0 +1,42 @@
+"""Function approximation: feature maps, regressors and classifiers that stand where a table stood.
+
+========== ==========================================================================================
+features   maps from observations to vectors, scikit-learn transformers with a compiled form
+linear     agents whose values are linear in features, in both loops
+batch      learning from recorded transitions: fitted Q iteration, LSTD, LSPI
+policies   search for a policy itself: policy gradients, perturbation, cross-entropy, classifiers
+selection  which approximator: cross-validation, paired tests, diagnostics
+deep       neural networks (``pip install 'rlsuite[torch]'``)
+========== ==========================================================================================
+
+Any estimator with scikit-learn's `fit` and `predict`, or `transform`, plugs in by constructor.
+
+>>> from rlsuite.approximation import SemiGradientSarsa, TileCoding
+>>> agent = SemiGradientSarsa(features=TileCoding(n_tilings=8, bins=8), gamma=1.0, learning_rate=0.5 / 8)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_ROOMS = ("features", "agents", "batch", "policies", "selection", "deep")
+"""Modules whose names are those of this package, in the order in which they are asked; the last one needs torch."""
+
+if TYPE_CHECKING:
+    from rlsuite.approximation.agents import *
+    from rlsuite.approximation.batch import *
+    from rlsuite.approximation.deep import *
+    from rlsuite.approximation.features import *
+    from rlsuite.approximation.policies import *
+    from rlsuite.approximation.selection import *
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in _ROOMS:
+            return import_module(f"{__name__}.{name}")
+        if not name.startswith("_"):
+            for room in _ROOMS:
+                module = import_module(f"{__name__}.{room}")
+                if name in module.__all__:
+                    globals()[name] = getattr(module, name)
+                    return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""Agents whose values are linear in features: semi-gradient methods and their kin."""

@@ -1,0 +1,119 @@
+"""The policies of predictors: how probable an action is, what is followed, and what the one says about the other.
+
+A policy is a table of probabilities. It has one row if it is the same whatever is observed, a row for each id, or no
+row at all: then all legal actions are equally likely.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.compilation import compiled
+from rlsuite.errors import ParameterError
+from rlsuite.exploration import is_legal
+from rlsuite.models.validation import ROW_SUM_TOLERANCE
+
+
+@compiled(in_place=True)
+def chance(
+    memory: Any, policy: NDArray[np.float64], observation: NDArray[np.float64], row: int, action: int
+) -> float:
+    """Return pi(a | s): a policy's probability of an action, for an observation whose legal actions are in a row."""
+    if policy.shape[0] == 0:
+        n_legal = 0
+        for other in range(memory.legal.shape[1]):
+            n_legal += is_legal(memory, row, other)
+        return 1.0 / n_legal if is_legal(memory, row, action) else 0.0
+    return policy[int(observation[0]) if policy.shape[0] > 1 else 0, action]
+
+
+@compiled(in_place=True)
+def follow_linear(memory: Any, observation: NDArray[np.float64], row: int, rng: np.random.Generator) -> int:
+    """Draw an action of the policy that is followed."""
+    n_actions = memory.legal.shape[1]
+    total = 0.0
+    for action in range(n_actions):
+        total += chance(memory, memory.behaviour, observation, row, action)
+    u = rng.random() * total
+    reached = 0.0
+    for action in range(n_actions):
+        reached += chance(memory, memory.behaviour, observation, row, action)
+        if u < reached:
+            return action
+    return n_actions - 1
+
+
+@compiled(in_place=True)
+def ratio(memory: Any, observation: NDArray[np.float64], row: int, action: int) -> float:
+    """Return rho = pi(a | s) / b(a | s): how much likelier the policy to evaluate takes the action that was taken.
+
+    It is 1 where the policy that is followed is the one that is evaluated (S&B2 eq. 11.1).
+    """
+    if memory.target.shape[1] == 0:
+        return 1.0
+    wanted = chance(memory, memory.target, observation, row, action)
+    return wanted / chance(memory, memory.behaviour, observation, row, action)
+
+
+def policy_table(name: str, policy: ArrayLike | None) -> NDArray[np.float64] | None:
+    """Return a policy as probabilities (n_rows, n_actions); None for equally likely actions.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument, for messages.
+    policy : array_like (n_actions,) or (n_ids, n_actions), optional
+        Probabilities.
+
+    Raises
+    ------
+    ParameterError
+        If it has another shape, or a row is not a distribution.
+
+    Examples
+    --------
+    >>> policy_table("policy_to_follow", [0.25, 0.75])
+    array([[0.25, 0.75]])
+    """
+    if policy is None:
+        return None
+    allowed = "probabilities (n_actions,) for all observations alike, or (n_ids, n_actions), a row for each id"
+    try:
+        table = np.atleast_2d(np.array(policy, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{name} is not an array of numbers ({error}); allowed are {allowed}") from error
+    if table.ndim != 2 or table.size == 0:
+        raise ParameterError(f"{name} has shape {np.shape(policy)}; allowed are {allowed}")
+    bad = ~((table >= 0.0).all(axis=1) & (np.abs(table.sum(axis=1) - 1.0) <= ROW_SUM_TOLERANCE))
+    if bad.any():
+        raise ParameterError(f"{name}: {table[int(np.argmax(bad))].tolist()} is not a probability distribution")
+    return table
+
+
+def check_size(name: str, table: NDArray[np.float64] | None, n_actions: int, ids: int | None) -> None:
+    """Raise ParameterError unless a policy suits an environment; ``ids=None`` if its observations are not ids."""
+    if table is None:
+        return
+    if table.shape[1] != n_actions:
+        raise ParameterError(f"{name} is for {table.shape[1]} actions, and the environment has {n_actions}")
+    if len(table) > 1 and len(table) != ids:
+        there = "whose observations are not ids" if ids is None else f"which has {ids} ids"
+        raise ParameterError(f"{name} has {len(table)} rows and cannot be used in the environment, {there}")
+
+
+def check_coverage(followed: NDArray[np.float64] | None, evaluated: NDArray[np.float64] | None) -> None:
+    """Raise ParameterError if an action that is evaluated is never taken (the assumption of coverage, S&B2 p. 103)."""
+    if followed is None or evaluated is None:
+        return
+    if followed.shape[1] != evaluated.shape[1] or min(len(followed), len(evaluated)) not in (1, len(followed)):
+        raise ParameterError(
+            f"policy_to_follow is of shape {followed.shape}, and policy_to_evaluate of {evaluated.shape}"
+        )
+    missing = np.argwhere((evaluated > 0.0) & (followed == 0.0))
+    if missing.size:
+        row, action = missing[0]
+        raise ParameterError(
+            f"policy_to_evaluate takes action {action} (row {row}), which policy_to_follow never does; so nothing "
+            "could be learned about it"
+        )

@@ -1,0 +1,184 @@
+"""What all that learns weights of features has in common, whether it chooses actions or watches them."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self, cast
+
+import gymnasium
+import numpy as np
+import sklearn.base
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.agents.agent import Agent
+from rlsuite.approximation.features.feature_map import FeatureMap
+from rlsuite.approximation.features.identity import Identity, OneHot
+from rlsuite.approximation.linear.meeting import check_width, meet_environment
+from rlsuite.approximation.linear.memory import Scene
+from rlsuite.exploration import Legality
+from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
+from rlsuite.training.sight import Encoding
+
+_base: Any = sklearn.base  # scikit-learn carries no types
+
+REMEDY = (
+    "A smaller learning_rate often helps (with n features active at a time, 1 / n is the largest that makes sense); "
+    "off-policy with bootstrapping, only gradient-TD methods are safe"
+)
+ENORMOUS = 1e12
+"""Weights beyond this are on their way to infinity, whatever the rewards are."""
+
+
+def new_scene(most_active: int) -> Scene:
+    """Make room for the features of two observations."""
+    rows = (2, most_active)
+    return Scene(
+        np.zeros(rows, dtype=np.int64), np.zeros(rows), np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    )
+
+
+def check_unit(name: str, rate: Rate) -> None:
+    """Raise ParameterError if a schedule counts visits."""
+    if rate.unit == VISITS:
+        raise errors.ParameterError(
+            f"{name}: visits cannot be counted where no observation is met twice; use per='steps' or per='episodes'"
+        )
+
+
+@dataclass(eq=False, kw_only=True)
+class LinearLearner(Agent):
+    """Base of all that learns weights of features.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer, optional
+        What the values are linear in. One of rlsuite's feature maps, or whatever has scikit-learn's `fit` and
+        `transform`, fitted. It is copied. By default `OneHot` for ids, and `Identity` for all other observations.
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size alpha, in [0, 1]; a schedule counts steps or episodes.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or counts visits, which features do not know.
+    """
+
+    features: Any = None
+    learning_rate: float | Schedule = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_unit("learning_rate", as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate)
+        if self.features is not None and not hasattr(self.features, "transform"):
+            raise errors.ParameterError(
+                f"features={self.features!r} must be a feature map such as TileCoding(), or have scikit-learn's fit "
+                "and transform"
+            )
+
+    def learn(self, env: str | gymnasium.Env[Any, Any], **options: Any) -> Self:
+        """Learn as every agent does (see `Agent.learn`), and watch the weights.
+
+        Raises
+        ------
+        LearningError
+            If a weight has become infinite or NaN; the weights are put back to what they were before this call.
+
+        Warns
+        -----
+        DivergenceWarning
+            If a weight is larger than anything that a return could ask for.
+        """
+        before = None if self._memory is None else [weights.copy() for weights in _weights_of(self._memory)]
+        super().learn(env, **options)
+        known = self.memory_
+        if not np.isfinite(known.weights).all():
+            before = before or _weights_of(self.remember(known.legal, known.legality))
+            for weights, good in zip(_weights_of(known), before, strict=True):
+                weights[...] = good
+            raise errors.LearningError(
+                f"{type(self).__name__} has diverged: a weight is no finite number any more. The weights are those "
+                f"from before this call. {REMEDY}"
+            )
+        largest = float(np.abs(known.weights).max(initial=0.0))
+        if largest > ENORMOUS:
+            warnings.warn(
+                f"{type(self).__name__} seems to diverge: its largest weight is {largest:.3g}. {REMEDY}",
+                errors.DivergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def meet(self, env: gymnasium.Env[Any, Any]) -> Encoding | None:
+        """Fit the features to the bounds of an environment, if that is all they need.
+
+        Raises
+        ------
+        NotLearned
+            If the features are not fitted, and bounds are not enough for them.
+        UnsuitableEnvironment
+            If the observations are no numbers, or of another width than what the features were fitted to.
+        """
+        features, self.encoding_ = meet_environment(self.features, env)
+        if self._memory is not None:
+            features = self.features_  # the weights are those of these
+            check_width(features, self.encoding_)
+        self.features_ = features
+        self.first_observation_ = self.encoding_.first
+        return self.encoding_
+
+    def _recall(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
+        known = self._memory
+        if known is not None and len(known.weights) != self.features_.n_features_out_:
+            raise errors.UnsuitableEnvironment(
+                f"this {type(self).__name__} has learned {len(known.weights)} weights per action, and the features of "
+                f"this environment need {self.features_.n_features_out_}. Learn it with a new agent"
+            )
+        return super()._recall(legal, legality)
+
+    def all_ids(self) -> NDArray[np.float64]:
+        """All ids of a Discrete space, counted from 0, as observations (n, 1).
+
+        Raises
+        ------
+        ParameterError
+            If the observations are not ids.
+        """
+        low, high = self.encoding_.low, self.encoding_.high
+        if low.size != 1 or not np.isfinite(high[0]):
+            raise errors.ParameterError("observations= is needed, an array (n, d), where they are not ids")
+        return np.arange(float(low[0]), float(high[0]) + 1.0)[:, None]
+
+    def kept_arrays(self) -> dict[str, NDArray[Any]]:
+        """What a file keeps beside the learned arrays: what the features have learned, and the bounds they met.
+
+        Raises
+        ------
+        FileError
+            If the features are not rlsuite's: they could be kept as a pickle only, and none is ever loaded.
+        """
+        if self.encoding_.transform is not None:
+            raise errors.FileError(
+                f"features of the class {type(self.features).__name__} cannot be saved without a pickle; use one of "
+                "rlsuite's feature maps"
+            )
+        fitted = {f"features.{name}": value for name, value in self.features_.fitted_.items()}
+        return {**super().kept_arrays(), **fitted, "low": self.encoding_.low, "high": self.encoding_.high}
+
+    def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], episodes: NDArray[np.void]) -> None:
+        """Take over what `save` has written; part of `rlsuite.load`."""
+        low, high = arrays.pop("low"), arrays.pop("high")
+        self.encoding_ = Encoding(low, high, int(header["first_observation"]))
+        fitted = {name.removeprefix("features."): value for name, value in arrays.items() if "features." in name}
+        if self.features is None:
+            kind = OneHot if "first_" in fitted else Identity
+            self.features_ = kind().restore(fitted)
+        else:
+            self.features_ = cast(FeatureMap, _base.clone(self.features)).restore(fitted)
+        super().restore(header, {name: value for name, value in arrays.items() if "features." not in name}, episodes)
+
+
+def _weights_of(memory: Any) -> list[NDArray[Any]]:
+    """All that a rule learns: the weights, and what it keeps beside them."""
+    return [memory.weights, *memory.learned]

@@ -1,0 +1,102 @@
+"""What a linear agent sees of an environment: its observations as vectors, and the features of these."""
+
+import copy
+from typing import Any
+
+import gymnasium
+import numpy as np
+import sklearn.base
+import sklearn.exceptions
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.approximation.features.feature_map import FeatureMap
+from rlsuite.approximation.features.identity import Identity, OneHot
+from rlsuite.models import MDP
+from rlsuite.training.engines import action_space_of
+from rlsuite.training.sight import Encoding, encoding
+
+_base: Any = sklearn.base  # scikit-learn carries no types
+
+
+def meet_environment(features: Any, env: gymnasium.Env[Any, Any]) -> tuple[FeatureMap, Encoding]:
+    """Fit features to the bounds of an environment, if that is all they need.
+
+    Parameters
+    ----------
+    features : FeatureMap, transformer or None
+        As given to the agent; a feature map is copied.
+    env : gymnasium.Env
+
+    Returns
+    -------
+    tuple
+        A fitted feature map, and how observations become the vectors that it is given. For a transformer of others the
+        map is `Identity`, and the encoding transforms.
+
+    Raises
+    ------
+    NotLearned
+        If the features are not fitted, and bounds are not enough for them.
+    UnsuitableEnvironment
+        If the observations are no numbers, or of another width than what the features were fitted to.
+    """
+    found = encoding(env.observation_space)
+    if features is None:
+        features = OneHot() if isinstance(env.observation_space, gymnasium.spaces.Discrete) else Identity()
+    if not isinstance(features, FeatureMap):
+        return _outside(features, found)
+    fitted = copy.deepcopy(features) if features.is_fitted else _base.clone(features).fit_bounds(found.low, found.high)
+    check_width(fitted, found)
+    return fitted, found
+
+
+def check_width(features: FeatureMap, found: Encoding) -> None:
+    """Raise UnsuitableEnvironment if features were fitted to observations of another width."""
+    if found.transform is None and features.n_features_in_ != found.low.size:
+        raise errors.UnsuitableEnvironment(
+            f"these features were fitted to observations of {features.n_features_in_} numbers; those of the "
+            f"environment have {found.low.size}"
+        )
+
+
+def legal_ids(env: gymnasium.Env[Any, Any]) -> NDArray[np.bool_]:
+    """The actions that exist for each id, (n_ids, n_actions), as far as a model tells; (0, n_actions) without ids."""
+    n_actions = int(action_space_of(env).n)
+    space = env.observation_space
+    if not isinstance(space, gymnasium.spaces.Discrete):
+        return np.zeros((0, n_actions), dtype=np.bool_)
+    model: object = getattr(env.unwrapped, "model", None)
+    return np.array(model.legal) if isinstance(model, MDP) else np.ones((int(space.n), n_actions), dtype=np.bool_)
+
+
+def _outside(features: Any, found: Encoding) -> tuple[FeatureMap, Encoding]:
+    """What only Python can call stands before the agent's eyes, not behind them."""
+    transform = Outside(features)
+    middle = np.nan_to_num((found.low + found.high) / 2.0, nan=0.0, posinf=0.0, neginf=0.0)
+    try:
+        width = transform(middle[None]).shape[1]
+    except sklearn.exceptions.NotFittedError as error:
+        raise errors.NotLearned(
+            f"features={features!r} is not fitted; call its fit(observations) first, with an array (n, {middle.size}) "
+            "of observations that a few random episodes meet"
+        ) from error
+    except ValueError as error:
+        raise errors.UnsuitableEnvironment(
+            f"features={features!r} cannot transform observations of {middle.size} numbers: {error}"
+        ) from error
+    unknown = np.zeros(int(width))  # the identity asks for no bounds, only for how many there are
+    return Identity().fit_bounds(unknown, unknown), found._replace(transform=transform, plain=False)
+
+
+class Outside:
+    """A transformer of others, as a function from vectors (n, k) to features (n, d)."""
+
+    def __init__(self, transformer: Any) -> None:
+        self.transformer = transformer
+
+    def __call__(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute features."""
+        found: Any = self.transformer.transform(vectors)
+        dense = found.toarray() if hasattr(found, "toarray") else found
+        return np.ascontiguousarray(dense, dtype=np.float64)

@@ -1,0 +1,115 @@
+"""Gradient Monte Carlo: values that are linear in features, from the returns that followed."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.prediction.returns import note_returns
+from rlsuite.agents.trail import LONGEST, NO_ROOM, clear
+from rlsuite.approximation.linear.following import follow_linear
+from rlsuite.approximation.linear.memory import move_on, perceive, value_of
+from rlsuite.approximation.linear.predictor import STATE, LinearPredictor, begin_predicting
+from rlsuite.approximation.linear.vector_trail import (
+    Episode,
+    learn_returns,
+    new_vector_trail,
+    remember_vector,
+    trail_has_room,
+)
+from rlsuite.checks import whole_number
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION
+from rlsuite.training.kernels import Begin, Step
+
+
+@compiled(in_place=True)
+def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
+    """Forget the steps of the last episode, and draw the first action of this one."""
+    clear(memory.scratch.trail)
+    return begin_predicting(memory, observation, rng)
+
+
+@compiled(in_place=True)
+def _step(
+    memory: Any,
+    observation: NDArray[np.float64],
+    action: int,
+    reward: float,
+    next_observation: NDArray[np.float64],
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """When the episode is over, let w <- w + alpha [G_t - v(s_t)] x(s_t) for each of its steps t."""
+    trail, row = memory.scratch.trail, memory.scene.now[0]
+    remember_vector(trail, observation, action, reward)
+    over = terminated or truncated
+    if over:
+        future = 0.0
+        if not terminated:
+            perceive(memory, next_observation, 1 - row)
+            future = value_of(memory, 1 - row, STATE)
+        note_returns(trail, memory.gamma, future)
+        learn_returns(memory, STATE)
+    move_on(memory, over)
+    if over:
+        return NO_ACTION
+    return follow_linear(memory, next_observation, 1 - row, rng) if trail_has_room(trail) else NO_ROOM
+
+
+@dataclass(eq=False, kw_only=True)
+class GradientMonteCarlo(LinearPredictor):
+    """Gradient Monte Carlo prediction (S&B2 section 9.3, the box on p. 202) with values linear in features.
+
+    It climbs down the mean squared error of the values, weighted by how often each state is visited: with vanishing
+    step sizes it converges to the least there is, for any features. With one-hot features it is `EveryVisitMonteCarlo`,
+    to the last bit. An episode that is cut off counts what the observation it stopped in is thought to be worth.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer
+        What the values are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    policy_to_follow : array_like (n_actions,) or (n_ids, n_actions), optional
+        Probabilities of the actions; by default all legal actions are equally likely.
+    learning_rate : float or Schedule
+        Step size alpha, in [0, 1].
+    initial_weight : float or array_like (n_features,)
+        What the weights are before anything is learned.
+    longest_episode : int
+        Steps of an episode that can be remembered; a longer one is an error.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features,)
+        Learned weights.
+
+    Examples
+    --------
+    One weight for the position in the walk, and one for a constant; the truth is position / 6:
+
+    >>> import gymnasium, numpy as np, rlsuite as rl, rlsuite_envs
+    >>> from rlsuite.approximation import GradientMonteCarlo
+    >>> positions = np.linspace(0.0, 1.0, 7)
+    >>> env = rl.VectorObservation(gymnasium.make("rlsuite/RandomWalk-v0"), np.c_[positions, np.ones(7)])
+    >>> agent = GradientMonteCarlo(gamma=1.0, learning_rate=0.01)
+    >>> agent = agent.learn(env, episodes=2_000, seed=7)
+    >>> bool(abs(agent.value(env.vectors) - positions).max() < 0.1)
+    True
+    """
+
+    begin: ClassVar[Begin] = _begin
+    step: ClassVar[Step] = _step
+
+    longest_episode: int = LONGEST
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.longest_episode = whole_number("longest_episode", self.longest_episode)
+
+    def scratch(self, n_features: int) -> Any:
+        """Make an empty trail."""
+        return Episode(new_vector_trail(self.longest_episode, self.features_.n_features_in_))

@@ -1,0 +1,114 @@
+"""Gradient Monte Carlo control: action values that are linear in features, from the returns that followed."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.prediction.returns import note_returns
+from rlsuite.agents.trail import LONGEST, NO_ROOM, clear
+from rlsuite.approximation.linear.linear_agent import LinearAgent
+from rlsuite.approximation.linear.memory import begin_linear, evaluate, move_on, perceive
+from rlsuite.approximation.linear.vector_trail import (
+    Episode,
+    learn_returns,
+    new_vector_trail,
+    remember_vector,
+    trail_has_room,
+)
+from rlsuite.checks import whole_number
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, choose
+from rlsuite.training.kernels import Begin, Step
+
+ACTION_TAKEN = -1
+
+
+@compiled(in_place=True)
+def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
+    """Forget the last episode, and choose the first action of this one."""
+    clear(memory.scratch.trail)
+    return begin_linear(memory, observation, rng)
+
+
+@compiled(in_place=True)
+def _step(
+    memory: Any,
+    observation: NDArray[np.float64],
+    action: int,
+    reward: float,
+    next_observation: NDArray[np.float64],
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """When the episode is over, let w <- w + alpha [G_t - Q(s_t, a_t)] x(s_t, a_t) for each of its steps t."""
+    trail, row = memory.scratch.trail, memory.scene.now[0]
+    if not trail_has_room(trail):
+        return NO_ROOM
+    remember_vector(trail, observation, action, reward)
+    next_action = NO_ACTION
+    future = 0.0
+    if not terminated:
+        perceive(memory, next_observation, 1 - row)
+        evaluate(memory, 1 - row)
+        next_action = choose(memory, 1 - row, rng)
+        future = memory.q[1 - row, next_action]
+    if terminated or truncated:
+        note_returns(trail, memory.gamma, future)
+        learn_returns(memory, ACTION_TAKEN)
+    move_on(memory, terminated or truncated)
+    return next_action
+
+
+@dataclass(eq=False, kw_only=True)
+class GradientMonteCarloControl(LinearAgent):
+    """On-policy every-visit Monte Carlo control with values linear in features (S&B2 sections 9.3 and 10.1).
+
+    Nothing is learned before an episode is over, and nothing from estimates: so what is learned of one policy converges
+    for any features. One that goes round in circles ends no episode; such an environment needs a time limit. With
+    one-hot features it is `NStepSarsa` with an n that no episode reaches, to the last bit.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer
+        What the values are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size alpha, in [0, 1]; see `SemiGradientSarsa`.
+    exploration : Exploration
+        How actions are chosen while learning; see `rlsuite.exploration`.
+    initial_weight : float
+        What every weight is before anything is learned.
+    longest_episode : int
+        Steps of an episode that can be remembered; a longer one stops learning with an error.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights.
+
+    Examples
+    --------
+    >>> import gymnasium, rlsuite as rl, rlsuite_envs
+    >>> from rlsuite.approximation import GradientMonteCarloControl
+    >>> env = rl.VectorObservation.one_hot(gymnasium.make("rlsuite/GridGoal-v0"))
+    >>> agent = GradientMonteCarloControl(gamma=0.9, learning_rate=0.2, exploration=rl.EpsilonGreedy(0.1))
+    >>> agent.learn(env, episodes=500, seed=7).act(env.vectors[2])
+    2
+    """
+
+    begin: ClassVar[Begin] = _begin
+    step: ClassVar[Step] = _step
+
+    longest_episode: int = LONGEST
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.longest_episode = whole_number("longest_episode", self.longest_episode)
+
+    def scratch(self, n_features: int, n_actions: int) -> Any:
+        """Make an empty trail."""
+        return Episode(new_vector_trail(self.longest_episode, self.features_.n_features_in_))

@@ -1,0 +1,88 @@
+"""Semi-gradient Q-learning: Q-learning with values that are linear in features."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.approximation.linear.linear_agent import LinearAgent
+from rlsuite.approximation.linear.memory import (
+    LinearMemory,
+    evaluate,
+    improve,
+    linear_step_size,
+    move_on,
+    perceive,
+    value_of,
+)
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, choose, max_value
+from rlsuite.training.kernels import Step
+
+
+@compiled(in_place=True)
+def _step(
+    memory: LinearMemory,
+    observation: NDArray[np.float64],
+    action: int,
+    reward: float,
+    next_observation: NDArray[np.float64],
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Let w <- w + alpha [r + gamma max_a' Q(s', a') - Q(s, a)] x(s, a), then choose by what has been learned."""
+    row = memory.scene.now[0]
+    target = reward
+    if not terminated:
+        perceive(memory, next_observation, 1 - row)
+        evaluate(memory, 1 - row)
+        target = reward + memory.gamma * max_value(memory, 1 - row)
+    improve(memory, row, action, linear_step_size(memory) * (target - value_of(memory, row, action)))
+    next_action = NO_ACTION
+    if not (terminated or truncated):
+        memory.q[1 - row, action] = value_of(memory, 1 - row, action)  # the others have not changed
+        next_action = choose(memory, 1 - row, rng)
+    move_on(memory, terminated or truncated)
+    return next_action
+
+
+@dataclass(eq=False, kw_only=True)
+class SemiGradientQLearning(LinearAgent):
+    """Semi-gradient Q-learning (S&B2 section 11.1) with values that are linear in features.
+
+    With one-hot features it is `QLearning`, to the last bit. With others nothing promises that it converges: it learns
+    off-policy, from its own estimates, and with shared weights, which is the deadly triad (S&B2 section 11.3). Mostly
+    it works, if the policy that is followed stays close to the greedy one.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer
+        What the values are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size alpha, in [0, 1]; see `SemiGradientSarsa`.
+    exploration : Exploration
+        How actions are chosen while learning; see `rlsuite.exploration`.
+    initial_weight : float
+        What every weight is before anything is learned.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights.
+
+    Examples
+    --------
+    >>> import gymnasium, rlsuite as rl
+    >>> from rlsuite.approximation import SemiGradientQLearning
+    >>> env = rl.VectorObservation.one_hot(gymnasium.make("CliffWalking-v1"))
+    >>> agent = SemiGradientQLearning(gamma=1.0, learning_rate=0.5, exploration=rl.EpsilonGreedy(0.1))
+    >>> agent = agent.learn(env, steps=20_000, seed=7)
+    >>> float(agent.q(env.vectors[36:37]).max())
+    -13.0
+    """
+
+    step: ClassVar[Step] = _step

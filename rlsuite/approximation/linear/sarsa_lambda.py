@@ -1,0 +1,94 @@
+"""Semi-gradient Sarsa(lambda): Sarsa(lambda) with values that are linear in features."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.approximation.linear.eligibility import LinearEligibilityAgent, learn_from
+from rlsuite.approximation.linear.memory import (
+    evaluate,
+    linear_step_size,
+    move_on,
+    perceive,
+    value_of,
+)
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, choose
+from rlsuite.training.kernels import Step
+
+
+@compiled(in_place=True)
+def _step(
+    memory: Any,
+    observation: NDArray[np.float64],
+    action: int,
+    reward: float,
+    next_observation: NDArray[np.float64],
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Let w <- w + delta e and e <- gamma lambda e, where delta = r + gamma Q(s', a') - Q(s, a).
+
+    An episode that is merely cut off has a future: its a' is chosen too, for the sake of its value.
+    """
+    row = memory.scene.now[0]
+    target = reward
+    next_action = NO_ACTION
+    if not terminated:
+        perceive(memory, next_observation, 1 - row)
+        evaluate(memory, 1 - row)
+        next_action = choose(memory, 1 - row, rng)
+        target = reward + memory.gamma * memory.q[1 - row, next_action]
+    error = target - value_of(memory, row, action)
+    memory.scratch.visit(memory, row, action, linear_step_size(memory))
+    learn_from(memory, error)
+    move_on(memory, terminated or truncated)
+    return next_action
+
+
+@dataclass(eq=False, kw_only=True)
+class SemiGradientSarsaLambda(LinearEligibilityAgent):
+    """Semi-gradient Sarsa with eligibility traces (S&B2 section 12.7, the box on p. 305 and its kin).
+
+    With one-hot features it is `SarsaLambda`, to the last bit; with ``lambda_=0``, `SemiGradientSarsa` but for
+    rounding. Accumulating traces need small step sizes where the same features are active for long; replacing and dutch
+    traces bear larger ones, and `TrueOnlineLinearSarsaLambda` follows the lambda-return exactly.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer
+        What the values are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size alpha, in [0, 1]; see `SemiGradientSarsa`. Each visit learns with the step size of its own moment.
+    exploration : Exploration
+        How actions are chosen while learning; see `rlsuite.exploration`.
+    lambda_ : float
+        How slowly the traces fade beside the discount, in [0, 1].
+    traces : {"accumulating", "replacing", "dutch"}
+        What a visit with the features x does to the traces e of its action, which include the step size: e + alpha x,
+        alpha x where x is not 0, or e + alpha (1 - e . x) x.
+    initial_weight : float
+        What every weight is before anything is learned.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights.
+
+    Examples
+    --------
+    >>> import gymnasium, rlsuite as rl
+    >>> from rlsuite.approximation import SemiGradientSarsaLambda
+    >>> env = rl.VectorObservation.one_hot(gymnasium.make("CliffWalking-v1"))
+    >>> agent = SemiGradientSarsaLambda(gamma=1.0, learning_rate=0.1, lambda_=0.8)
+    >>> agent = agent.learn(env, episodes=200, seed=7)
+    >>> bool(agent.episodes_["return"][-50:].mean() > -60)
+    True
+    """
+
+    step: ClassVar[Step] = _step

@@ -1,0 +1,82 @@
+"""Semi-gradient TD(0): state values that are linear in features, on-policy and off-policy."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.approximation.linear.following import follow_linear, ratio
+from rlsuite.approximation.linear.memory import improve, linear_step_size, move_on, perceive, value_of
+from rlsuite.approximation.linear.predictor import STATE, OffPolicyPredictor
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION
+from rlsuite.training.kernels import Step
+
+
+@compiled(in_place=True)
+def _step(
+    memory: Any,
+    observation: NDArray[np.float64],
+    action: int,
+    reward: float,
+    next_observation: NDArray[np.float64],
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Let w <- w + alpha rho [r + gamma v(s') - v(s)] x(s); an end is worth nothing."""
+    row = memory.scene.now[0]
+    target = reward
+    if not terminated:
+        perceive(memory, next_observation, 1 - row)
+        target = reward + memory.gamma * value_of(memory, 1 - row, STATE)
+    error = ratio(memory, observation, row, action) * (target - value_of(memory, row, STATE))
+    improve(memory, row, STATE, linear_step_size(memory) * error)
+    move_on(memory, terminated or truncated)
+    return NO_ACTION if terminated or truncated else follow_linear(memory, next_observation, 1 - row, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class SemiGradientTD(OffPolicyPredictor):
+    """Semi-gradient TD(0) prediction (S&B2 section 9.3, the box on p. 203; off-policy: eq. 11.2).
+
+    On-policy it converges, with vanishing step sizes, to the TD fixed point, whose error is at most 1 / (1 - gamma)
+    times the least there is (Tsitsiklis & Van Roy 1997; S&B2 eq. 9.14). Off-policy it may diverge (S&B2 section 11.2):
+    use `TDC`. With one-hot features it is `TD`, to the last bit.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer
+        What the values are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    policy_to_follow : array_like (n_actions,) or (n_ids, n_actions), optional
+        Probabilities of the actions; by default all legal actions are equally likely.
+    policy_to_evaluate : array_like (n_actions,) or (n_ids, n_actions), optional
+        Probabilities of the policy that is evaluated; by default the one that is followed.
+    learning_rate : float or Schedule
+        Step size alpha, in [0, 1].
+    initial_weight : float or array_like (n_features,)
+        What the weights are before anything is learned.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features,)
+        Learned weights.
+
+    Examples
+    --------
+    One weight for the position in the walk, and one for a constant; the truth is position / 6:
+
+    >>> import gymnasium, numpy as np, rlsuite as rl, rlsuite_envs
+    >>> from rlsuite.approximation import SemiGradientTD
+    >>> positions = np.linspace(0.0, 1.0, 7)
+    >>> env = rl.VectorObservation(gymnasium.make("rlsuite/RandomWalk-v0"), np.c_[positions, np.ones(7)])
+    >>> agent = SemiGradientTD(gamma=1.0, learning_rate=0.02)
+    >>> agent = agent.learn(env, episodes=2_000, seed=7)
+    >>> bool(abs(agent.value(env.vectors) - positions).max() < 0.1)
+    True
+    """
+
+    step: ClassVar[Step] = _step

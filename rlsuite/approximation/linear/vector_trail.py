@@ -1,0 +1,76 @@
+"""What happened since an episode began, for linear rules that look back on it; `rlsuite.agents.trail` with vectors.
+
+The observations are kept, not their features: there may be many more of these, and they are found again in no time.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.approximation.linear.memory import improve, linear_step_size, perceive, value_of
+from rlsuite.checks import fits_in_memory
+from rlsuite.compilation import compiled
+
+
+class VectorTrail(NamedTuple):
+    """The steps of the present episode: observation, action, the reward that followed, and later the return."""
+
+    observation: NDArray[np.float64]  # (longest, d)
+    action: NDArray[np.int64]  # (longest,)
+    reward: NDArray[np.float64]  # (longest,)
+    note: NDArray[np.float64]  # (longest,)
+    length: NDArray[np.int64]  # (1,)
+
+
+class Episode(NamedTuple):
+    """What is kept during an episode."""
+
+    trail: VectorTrail
+
+
+def new_vector_trail(longest: int, width: int) -> VectorTrail:
+    """Make an empty trail for episodes of up to so many steps, with observations of so many numbers.
+
+    Raises
+    ------
+    ParameterError
+        If it needs more memory than there is.
+    """
+    fits_in_memory(f"longest_episode={longest} with observations of {width} numbers", 8 * longest * (width + 3))
+    actions = np.zeros(longest, dtype=np.int64)
+    return VectorTrail(
+        np.zeros((longest, width)), actions, np.zeros(longest), np.zeros(longest), np.zeros(1, dtype=np.int64)
+    )
+
+
+@compiled(in_place=True)
+def trail_has_room(trail: VectorTrail) -> bool:
+    """Whether one more step can be remembered."""
+    return trail.length[0] < trail.action.size
+
+
+@compiled(in_place=True)
+def remember_vector(trail: VectorTrail, observation: NDArray[np.float64], action: int, reward: float) -> None:
+    """Write down a step; there must be room for it."""
+    t = trail.length[0]
+    for i in range(trail.observation.shape[1]):
+        trail.observation[t, i] = observation[i]
+    trail.action[t] = action
+    trail.reward[t] = reward
+    trail.length[0] = t + 1
+
+
+@compiled(in_place=True)
+def learn_returns(memory: Any, of_action: int) -> None:
+    """Let w <- w + alpha [G_t - w . x_t] x_t for each step of the trail in order; its notes are the returns.
+
+    The weights are those of the action that was taken, or of the one action `of_action` whatever was taken, if that is
+    not negative. The features are listed in the present row, which nobody needs any more.
+    """
+    trail, row = memory.scratch.trail, memory.scene.now[0]
+    alpha = linear_step_size(memory)
+    for t in range(trail.length[0]):
+        action = trail.action[t] if of_action < 0 else of_action
+        perceive(memory, trail.observation[t], row)
+        improve(memory, row, action, alpha * (trail.note[t] - value_of(memory, row, action)))
