@@ -180,6 +180,7 @@ class EnvironmentEngine:
         place[OBSERVATION] = place[ACTION] = NONE
         place[ELAPSED] = 0
         self.learner.books.sums[: kernels.ALL_REWARD] = 0.0
+        self.action = NONE
 
 
 Engine = TableEngine | EnvironmentEngine
