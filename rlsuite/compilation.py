@@ -94,9 +94,19 @@ class Compiled(Generic[Arguments, Result]):
             "error_model": "numpy",
             "forceinline": True,
             "_nrt": not in_place,
+            "no_cfunc_wrapper": True,  # nobody asks for the address
         }
         self.dispatcher = self._jit()
         _known[self.numba_type.key] = self
+
+    @functools.cached_property
+    def inner(self) -> Any:
+        """The form that other compiled functions call.
+
+        It lacks the door through which Python's values come in. For a tuple of many arrays that is as much code as a
+        learning rule, and would take as long to compile.
+        """
+        return self._jit("-inner", no_cpython_wrapper=True)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         """Run the compiled form."""
@@ -120,15 +130,15 @@ class Compiled(Generic[Arguments, Result]):
     def __repr__(self) -> str:
         return f"<compiled {self.numba_type.key[0]}>"
 
-    def _jit(self) -> Any:
+    def _jit(self, form: str = "", **options: bool) -> Any:
         source = cast(python_types.FunctionType, self.function)
         named = python_types.FunctionType(
             source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__
         )
         # numba names its cache files after the qualified name
-        named.__qualname__ = f"{source.__qualname__}-{self.fingerprint}".replace("<locals>.", "")
+        named.__qualname__ = f"{source.__qualname__}-{self.fingerprint}{form}".replace("<locals>.", "")
         named.__module__ = source.__module__
-        dispatcher: Any = numba.njit(named, **self._options)
+        dispatcher: Any = numba.njit(named, **self._options, **options)
         try:
             dispatcher._cache = _SignatureCache(named)
         except RuntimeError as error:
@@ -256,17 +266,17 @@ class CompiledType(types.Callable, types.Dummy):
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         """Resolve a call: numba's protocol for callable types."""
-        template, python_signature, args, kws = _known[self.reference].dispatcher.get_call_template(args, kws)
+        template, python_signature, args, kws = _known[self.reference].inner.get_call_template(args, kws)
         signature = template(context).apply(args, kws)
         return signature.replace(pysig=python_signature) if signature else None
 
     def get_call_signatures(self) -> tuple[list[Any], bool]:
         """Signatures compiled so far: numba's protocol for callable types."""
-        return _known[self.reference].dispatcher.nopython_signatures, True
+        return _known[self.reference].inner.nopython_signatures, True
 
     def get_impl_key(self, sig: Any) -> Any:
         """Entry of the compiled form for a signature: numba's protocol for callable types."""
-        return _known[self.reference].dispatcher.get_overload(sig.args)
+        return _known[self.reference].inner.get_overload(sig.args)
 
 
 _extending.register_model(CompiledType)(_extending.models.OpaqueModel)

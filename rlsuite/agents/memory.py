@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.compilation import compiled
-from rlsuite.exploration import ExplorationRule, Legality, choose
+from rlsuite.exploration import ExplorationRule, Legality
 from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
 
 
@@ -24,12 +24,6 @@ class ActionValues(NamedTuple):
     scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
-
-
-@compiled(in_place=True)
-def begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Choose the first action of an episode by the exploration; what most agents begin with."""
-    return choose(memory, state, rng)
 
 
 @compiled(in_place=True)

@@ -41,12 +41,6 @@ def follow(memory: StateValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def begin_following(memory: StateValues, state: int, rng: np.random.Generator) -> int:
-    """Draw the first action of an episode; what predictors without a memory of the episode begin with."""
-    return follow(memory, state, rng)
-
-
-@compiled(in_place=True)
 def value_step_size(memory: StateValues, state: int) -> float:
     """The learning rate now; a schedule per visits counts those of this state, before the present one."""
     return rate_now(memory.learning_rate, memory.clock, memory.visits[state])
@@ -84,7 +78,7 @@ class Predictor(Agent):
         How often each state was left.
     """
 
-    begin: ClassVar[Begin] = begin_following
+    begin: ClassVar[Begin] = follow
 
     policy_to_follow: ArrayLike | None = None
     learning_rate: float | Schedule = 0.1

@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.agents import memory
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.memory import ActionValues
 from rlsuite.checks import finite_number
-from rlsuite.exploration import EpsilonGreedy, Exploration, Legality
+from rlsuite.exploration import EpsilonGreedy, Exploration, Legality, choose
 from rlsuite.schedules import Schedule, as_schedule
 from rlsuite.training.kernels import Begin
 
@@ -59,7 +58,7 @@ class TabularAgent(Agent):
     (16, 4)
     """
 
-    begin: ClassVar[Begin] = memory.begin
+    begin: ClassVar[Begin] = choose  # (memory, state, rng): by the exploration
 
     exploration: Exploration = field(default_factory=lambda: EpsilonGreedy(0.1))
     learning_rate: float | Schedule = 0.1

@@ -79,13 +79,15 @@ def own_value(memory: Any, state: int, action: int, parameter: float) -> float:
 
 
 @compiled(in_place=True)
-def _largest(values: NDArray[np.float64], memory: Any, state: int, rng: np.random.Generator) -> int:
+def _largest(
+    values: NDArray[np.float64], legal: NDArray[np.bool_], legality: Legality, state: int, rng: np.random.Generator
+) -> int:
     """The legal action with the largest of the values, ties at random; -1 where none is legal."""
     best = -np.inf
     choice = NO_ACTION
     ties = 0
     for action in range(values.size):
-        if is_legal(memory, state, action):
+        if legality(legal, state, action):
             value = values[action]
             if value > best or choice == NO_ACTION:
                 best = value
@@ -96,7 +98,7 @@ def _largest(values: NDArray[np.float64], memory: Any, state: int, rng: np.rando
     if ties > 1:
         chosen = int(rng.random() * ties)
         for action in range(choice, values.size):
-            if is_legal(memory, state, action) and values[action] == best:
+            if legality(legal, state, action) and values[action] == best:
                 if chosen == 0:
                     return action
                 chosen -= 1
@@ -112,7 +114,7 @@ def argmax(score: Score, memory: Any, state: int, parameter: float, rng: np.rand
     # all scores before any comparison: the processor computes several of them at once
     for action in range(memory.legal.shape[1]):
         memory.scores[action] = score(memory, state, action, parameter)
-    return _largest(memory.scores, memory, state, rng)
+    return _largest(memory.scores, memory.legal, memory.legality, state, rng)
 
 
 @compiled(in_place=True)
@@ -155,7 +157,7 @@ def lean_to_best(memory: Any, state: int, share: float, out: NDArray[np.float64]
 @compiled(in_place=True)
 def greedy(memory: Any, state: int, rng: np.random.Generator) -> int:
     """argmax_a Q(state, a) over the legal actions, ties broken at random; -1 where no action is legal."""
-    return _largest(memory.q[state], memory, state, rng)
+    return _largest(memory.q[state], memory.legal, memory.legality, state, rng)
 
 
 @compiled(in_place=True)
@@ -174,20 +176,21 @@ def uniform(memory: Any, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _parameter_now(memory: Any, state: int, rate: Rate) -> float:
+def _parameter_now(rate: Rate, clock: NDArray[np.int64], visits: NDArray[np.int64], state: int) -> float:
     """The value of a parameter now; a schedule per visits counts those of the state."""
-    visits = 0
+    visited = 0
     if rate.unit == VISITS:
-        for action in range(memory.visits.shape[1]):
-            visits += memory.visits[state, action]
-    return rate_now(rate, memory.clock, visits)
+        for action in range(visits.shape[1]):
+            visited += visits[state, action]
+    return rate_now(rate, clock, visited)
 
 
 @compiled(in_place=True)
 def choose(memory: Any, state: int, rng: np.random.Generator) -> int:
     """Choose an action by the memory's exploration; its schedules are evaluated at the present time."""
     rule = memory.exploration
-    first, second = _parameter_now(memory, state, rule.first), _parameter_now(memory, state, rule.second)
+    first = _parameter_now(rule.first, memory.clock, memory.visits, state)
+    second = _parameter_now(rule.second, memory.clock, memory.visits, state)
     return rule.select(memory, state, first, second, rng)
 
 
@@ -195,7 +198,8 @@ def choose(memory: Any, state: int, rng: np.random.Generator) -> int:
 def chances(memory: Any, state: int, out: NDArray[np.float64]) -> None:
     """Fill in the probabilities with which `choose` would now take each action of a state: (n_actions,)."""
     rule = memory.exploration
-    first, second = _parameter_now(memory, state, rule.first), _parameter_now(memory, state, rule.second)
+    first = _parameter_now(rule.first, memory.clock, memory.visits, state)
+    second = _parameter_now(rule.second, memory.clock, memory.visits, state)
     rule.spread(memory, state, first, second, out)
 
 

@@ -218,6 +218,7 @@ class EnvironmentEngine:
         place[OBSERVATION] = place[ACTION] = NONE
         place[ELAPSED] = 0
         self.learner.books.sums[: kernels.ALL_REWARD] = 0.0
+        self.action = NONE
 
 
 Engine = CompiledEngine | EnvironmentEngine

@@ -139,20 +139,27 @@ def test_evaluation_by_episodes_where_there_is_no_model(environments):
 
 def test_ctrl_c_keeps_what_was_learned(q_learning, environments):
     env = environments["Corridor"]()
-    true_step, steps = env.step, []
+    true_step, true_reset, calls = env.step, env.reset, []
 
     def step(action):
-        steps.append(action)
-        if len(steps) == 100:
+        calls.append("step")
+        if calls.count("step") == 98:
             raise KeyboardInterrupt
         return true_step(action)
 
-    env.step = step
+    def reset(**options):
+        calls.append("reset")
+        return true_reset(**options)
+
+    env.step, env.reset = step, reset
     with pytest.raises(KeyboardInterrupt):
         q_learning.learn(env, steps=1_000, seed=0)
-    assert q_learning.visits_.sum() == 99
+    assert q_learning.visits_.sum() == 97
+    stopped = len(calls)
     q_learning.learn(env, steps=200)
-    assert q_learning.visits_.sum() == 299
+    assert calls[stopped] == "reset"  # nobody knows where the environment was
+    assert calls[stopped:].count("step") == 200
+    assert q_learning.visits_.sum() == 297
 
 
 def test_the_progress_bar_shows_what_is_going_on(q_learning, capsys):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.prediction.returns import begin_trail, go_on
-from rlsuite.agents.predictor import Predictor, StateValues, begin_following, count_state, follow
+from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow
 from rlsuite.agents.trail import LONGEST, Trail, new_trail, remember
 from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.compilation import compiled
@@ -202,7 +202,7 @@ class BatchTD(Predictor):
     True
     """
 
-    begin: ClassVar[Begin] = begin_following
+    begin: ClassVar[Begin] = follow
     step: ClassVar[Step] = _td
 
     learning_rate: float | Schedule = field(init=False, repr=False, default=1.0)

@@ -40,9 +40,11 @@ class UpperBoundSolution(AlphaVectorSolution):
 def kept_vectors(search: Search, blind: Blind, n_bytes: int) -> tuple[FloatArray, IndexArray]:
     """Return the vectors that matter, with their actions.
 
-    Those are the blind plans, which cover every belief, and the best ones in the beliefs that the search has been to.
-    Outside its region a vector is minus infinity. Of a set larger than `n_bytes` the vectors of the beliefs found first
-    are returned; the best one at the start is always among them.
+    Those are the blind plans, which cover every belief, and the best ones in the beliefs that the search has seen. The
+    ones where it was never itself are no less important: a plan keeps its promise only if, wherever its first step may
+    lead, there is a vector as good as the one that it counts on. Outside its region a vector is minus infinity. Of a
+    set larger than `n_bytes` the vectors of the beliefs found first are returned; the best one at the start is always
+    among them.
 
     Returns
     -------
@@ -75,12 +77,10 @@ def kept_vectors(search: Search, blind: Blind, n_bytes: int) -> tuple[FloatArray
 
 
 def _best_at_beliefs(search: Search) -> tuple[IndexArray, IndexArray]:
-    """Return the region and the best vector of each belief that was updated, the start first."""
+    """Return the region and the best vector of each belief, the start first."""
     t, beliefs, bounds, v = search.t, search.pools.beliefs, search.pools.bounds, search.pools.vectors
     n = search.n_beliefs
-    visited = np.flatnonzero(bounds.visits[:n] > 0)
-    visited = np.concatenate([[0], visited[visited > 0]])
-    regions, chosen = beliefs.region[visited].astype(np.int64), bounds.best[visited].astype(np.int64)
+    regions, chosen = beliefs.region[:n].astype(np.int64), bounds.best[:n].astype(np.int64)
     sizes = np.diff(t.first)
     counts = np.bincount(regions, minlength=sizes.size)
     if float((counts * v.used * sizes).sum()) > WORTH_COMPARING:
@@ -88,7 +88,7 @@ def _best_at_beliefs(search: Search) -> tuple[IndexArray, IndexArray]:
     for k in np.flatnonzero(counts):
         inside = np.flatnonzero(regions == k)
         held = v.exact[v.begin[k] : v.begin[k] + v.used[k] * sizes[k]].reshape(-1, sizes[k])
-        values = worth(held, dense(search, visited[inside]))
+        values = worth(held, dense(search, inside))
         best = values.argmax(axis=1)
         rows = np.arange(inside.size)
         better = values[rows, best] > values[rows, chosen[inside]] + 1e-12 * np.abs(values[rows, best])

@@ -9,8 +9,11 @@ import pytest
 from rlsuite.errors import ConvergenceWarning
 from rlsuite.planning import simulate_beliefs, solve
 from rlsuite_envs.cheese_maze import cheese_maze
+from rlsuite_envs.hallway import hallway
+from rlsuite_envs.light_dark import light_dark
 from rlsuite_envs.rock_sample import rock_sample
 from rlsuite_envs.shuttle import shuttle
+from rlsuite_envs.tag import tag
 from rlsuite_envs.tiger import tiger
 
 PROBLEMS = {
@@ -20,6 +23,8 @@ PROBLEMS = {
     "cheese maze": lambda: cheese_maze().model,
     "rock sample": lambda: rock_sample(n=2, k=1).model,
 }
+LARGE = {"hallway": lambda: hallway().model, "tag": lambda: tag().model, "light dark": lambda: light_dark().model}
+"""What no method here can finish: their bounds are far apart, but they must hold the same number."""
 SMALL_GRID = {"tiger": 20, "three doors": 8, "shuttle": 2}
 """Resolution of a grid of beliefs, where there are few enough of them."""
 
@@ -28,6 +33,11 @@ def plan_of(model, method, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return solve(model, method, **options)
+
+
+def assert_consistent(plans):
+    for one, other in itertools.product(plans, plans):
+        assert one.lower_bound <= other.upper_bound, (one.method, other.method)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -47,10 +57,33 @@ def test_all_brackets_overlap(problem):
         for interpolation in ("freudenthal", "nearest"):
             grid = {"resolution": SMALL_GRID[problem], "interpolation": interpolation, "deadline": 1.0}
             plans.append(plan_of(model, "belief_grid", **grid))
-    for one, other in itertools.product(plans, plans):
-        assert one.lower_bound <= other.upper_bound, (one.method, other.method)
+    assert_consistent(plans)
     exact, search = plans[0], plans[2]
     assert max(exact.lower_bound, search.lower_bound) >= min(exact.upper_bound, search.upper_bound) - 2e-3
+
+
+@pytest.mark.parametrize("problem", LARGE)
+def test_all_brackets_of_large_problems_overlap(problem):
+    model = LARGE[problem]()
+    search = plan_of(model, "sarsop", max_iterations=30)
+    plans = [
+        search,
+        plan_of(model, "incremental_pruning", max_iterations=1, deadline=1.0),
+        plan_of(model, "witness", max_iterations=1, deadline=1.0),
+        plan_of(model, "pbvi", max_beliefs=20, deadline=0.5),
+        plan_of(model, "perseus", n_beliefs=50, max_iterations=10, seed=1),
+        *(plan_of(model, method) for method in ("blind", "qmdp", "fast_informed_bound")),
+        plan_of(model, "aems2", max_iterations=100),
+        plan_of(model, "pomcp", simulations=10, seed=1),
+    ]
+    assert_consistent(plans)
+    # the search has seen more of the problem than a bound for all beliefs
+    blind, informed = plans[5], plans[7]
+    assert search.lower_bound > blind.lower_bound
+    assert search.upper_bound < informed.upper_bound
+    low, high = simulate_beliefs(model, search, episodes=300, seed=1).interval(0.9999)
+    assert low <= min(plan.upper_bound for plan in plans)
+    assert high >= search.lower_bound
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
