@@ -26,10 +26,11 @@ def agent_classes() -> dict[str, type[Agent]]:
     from rlsuite.approximation import agents
 
     assert agents.__all__  # to define them was all that was wanted
-    return _known_agents()
+    return defined_agents()
 
 
-def _known_agents() -> dict[str, type[Agent]]:
+def defined_agents() -> dict[str, type[Agent]]:
+    """The agents that are imported: not those with features, as long as nobody asked; they need scikit-learn."""
     return {name: kind for name, kind in _subclasses(Agent).items() if hasattr(kind, "step")}
 
 
@@ -67,8 +68,7 @@ def build_agent(plain: Mapping[str, Any]) -> Agent:
     >>> build_agent({"name": "QLearning", "gamma": 0.9, "exploration": {"name": "Softmax", "base": 2.0}})
     QLearning(gamma=0.9, exploration=Softmax(temperature=None, base=2.0), learning_rate=0.1, initial_value=0.0)
     """
-    known = _known_agents()
-    # those with features need scikit-learn, which takes half a second to import: not for a name that is known already
+    known = defined_agents()
     return _build("agent", known if plain.get("name") in known else agent_classes(), plain)
 
 

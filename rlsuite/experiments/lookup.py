@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from rlsuite.agents import Agent
-from rlsuite.agents.description import agent_classes, build_agent, choices
+from rlsuite.agents.description import agent_classes, build_agent, choices, defined_agents
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
 
 Kind = TypeVar("Kind")
@@ -144,8 +144,11 @@ def _bare(word: str) -> str:
 
 
 def _known_class(word: str) -> type[Agent]:
-    classes = agent_classes()
+    classes = defined_agents()
     name = word if word in classes else match(word, classes)
+    if name is None:
+        classes = agent_classes()
+        name = word if word in classes else match(word, classes)
     if name is None:
         sentence = unknown("agent", word, classes).removesuffix(")")
         raise ParameterError(f"{sentence}; or file.py:Class, module:Class for one of your own)")
