@@ -196,7 +196,7 @@ class _Replay:
         for name, value, wanted in zip(
             ("observation", "reward", "terminated", "truncated"), found, expected, strict=False
         ):
-            if not bool(np.all(value == wanted)):
+            if not (np.array_equal(np.ravel(value), wanted) if isinstance(wanted, np.ndarray) else value == wanted):
                 raise errors.UntrustedTable(
                     f"{name_of(self.env)}: at {where} its table says {name} {wanted!r} and its step returns {value!r}"
                 )

@@ -1,0 +1,153 @@
+"""Maps one after the other, compiled as one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NamedTuple, Self, cast
+
+import numpy as np
+import sklearn.base
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite import errors
+from rlsuite.approximation.features.feature_map import Bounds, FeatureMap, FeatureRule, check_observations
+from rlsuite.compilation import compiled
+
+_base: Any = sklearn.base
+
+
+class Composition(NamedTuple):
+    """What the compiled form of two maps in a row knows."""
+
+    first: FeatureRule
+    second: FeatureRule
+    room: int  # the first so many places of the lists are for the two maps
+    width: int  # the next so many are for what lies between them
+
+
+@compiled(in_place=True)
+def _composed(
+    data: Composition, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
+) -> int:
+    """Write the features of the first map as a vector behind the lists, and hand it to the second."""
+    between = values[data.room : data.room + data.width]
+    for i in range(data.width):
+        between[i] = 0.0
+    for k in range(data.first.active(data.first.data, observation, indices, values)):
+        between[indices[k]] += values[k]
+    return data.second.active(data.second.data, between, indices, values)
+
+
+@dataclass(eq=False, repr=False)
+class Chain(FeatureMap):
+    """Several maps, each of which is shown the features of the one before: a pipeline that has a compiled form.
+
+    scikit-learn's own ``Pipeline`` takes the maps too, and any transformer between them, but has no compiled form.
+
+    Parameters
+    ----------
+    features : sequence of FeatureMap
+        At least one; `fit` fits copies of them.
+
+    Attributes
+    ----------
+    maps_ : list of FeatureMap
+        The fitted maps.
+
+    Raises
+    ------
+    ParameterError
+        If there is no map, or something else than maps.
+
+    Examples
+    --------
+    >>> from rlsuite.approximation.features import Polynomial, Scaling
+    >>> chain = Chain([Scaling(low=0.0, high=10.0), Polynomial(3)]).fit([[0.0]])
+    >>> chain.transform([[5.0]])
+    array([[1.   , 0.5  , 0.25 , 0.125]])
+    """
+
+    features: Sequence[FeatureMap]
+
+    def check_parameters(self) -> None:
+        """Raise unless there are maps, and nothing else."""
+        if len(self.features) == 0:
+            raise errors.ParameterError("Chain: features is empty; give at least one feature map")
+        for i, each in enumerate(cast("Sequence[object]", self.features)):
+            if not isinstance(each, FeatureMap):
+                raise errors.ParameterError(
+                    f"Chain: features[{i}] is a {type(each).__name__}, which is no FeatureMap of rlsuite and has no "
+                    "compiled form; scikit-learn's Pipeline takes any transformer"
+                )
+
+    @property
+    def sparse(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride] - it is that of the last map
+        """Whether `transform` returns a SciPy CSR matrix: as the last map does."""
+        return self.features[-1].sparse
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Fit each map to what the maps before it make of observations (n, d); `y` is ignored."""
+        self.check_parameters()
+        features: Any = check_observations(X, None, "Chain")
+        fitted: list[FeatureMap] = []
+        for i, each in enumerate(self.features):
+            if i > 0:
+                features = _dense(fitted[-1].transform(features))
+            fitted.append(_base.clone(each).fit(features))
+        return self._link(fitted)
+
+    def fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
+        """Fit each map to the bounds that the maps before it make of bounds (d,)."""
+        self.check_parameters()
+        fitted: list[FeatureMap] = []
+        for each in self.features:
+            fitted.append(_base.clone(each).fit_bounds(low, high))
+            low, high = fitted[-1].image(low, high)
+        return self._link(fitted)
+
+    def _link(self, fitted: list[FeatureMap]) -> Self:
+        self.maps_ = fitted
+        self.n_features_in_, self.n_features_out_ = fitted[0].n_features_in_, fitted[-1].n_features_out_
+        self.most_active_ = reduce(_join, [(each.rule, each.most_active_, each.n_features_out_) for each in fitted])[1]
+        return self
+
+    def check(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return observations as the first map wants them."""
+        return self.maps_[0].check(X)
+
+    def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
+        """Bounds of the last map's features."""
+        for each in self.maps_:
+            low, high = each.image(low, high)
+        return low, high
+
+    @property
+    def rule(self) -> FeatureRule:
+        """The fitted maps in compiled form."""
+        return reduce(_join, [(each.rule, each.most_active_, each.n_features_out_) for each in self.maps_])[0]
+
+    @property
+    def fitted_(self) -> dict[str, NDArray[Any]]:
+        """What the maps have learned, as arrays by number and name."""
+        return {f"{i}.{name}": value for i, each in enumerate(self.maps_) for name, value in each.fitted_.items()}
+
+    def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
+        """Take back what `fitted_` gave."""
+        restored: list[FeatureMap] = []
+        for i, each in enumerate(self.features):
+            of_map = {name.removeprefix(f"{i}."): fitted[name] for name in fitted if name.startswith(f"{i}.")}
+            restored.append(_base.clone(each).restore(of_map))
+        return self._link(restored)
+
+
+Link = tuple[FeatureRule, int, int]
+"""A rule, how long its lists are, and how many features it has."""
+
+
+def _join(first: Link, second: Link) -> Link:
+    room, width = max(first[1], second[1]), first[2]
+    return FeatureRule(_composed, Composition(first[0], second[0], room, width)), room + width, second[2]
+
+
+def _dense(features: Any) -> NDArray[np.float64]:
+    return features.toarray() if hasattr(features, "toarray") else features

@@ -1,0 +1,281 @@
+"""What all feature maps have in common: a scikit-learn transformer that has a compiled form too.
+
+A feature map turns an observation into a vector in which a *linear* function can say what the observation itself
+cannot. Most entries of that vector are 0 with tile coding and its kin, so the compiled form lists those that are not:
+``active(data, observation, indices, values)`` writes their places and values and returns how many there are.
+`transform` is computed by the same function, so there is one definition of a feature, whoever asks.
+
+`active` runs millions of times, in loops that check nothing. So it has to be safe with whatever they hand it: for an
+observation beyond the bounds, or NaN, it may list features that mean little, but no place outside the vector.
+"""
+
+from dataclasses import fields
+from typing import Any, ClassVar, NamedTuple, Self, cast
+
+import numpy as np
+import sklearn.base
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite import errors
+from rlsuite.checks import whole_number
+from rlsuite.compilation import Compiled, compiled
+from rlsuite.described import Described
+
+Active = Compiled[[Any, NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]], int]
+
+Bounds = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+MOST_DENSE, MOST_SPARSE = 10**6, 10**8
+"""More features are a mistake: each observation costs time for each, or their weights 800 MB for each action."""
+
+# scikit-learn carries no types that strict checking could use
+_BaseEstimator: Any = sklearn.base.BaseEstimator
+_TransformerMixin: Any = sklearn.base.TransformerMixin
+
+
+class FeatureRule(NamedTuple):
+    """A fitted feature map in compiled form."""
+
+    active: Active
+    """``(data, observation, indices, values) -> n``: the places and values of the features that are not 0."""
+    data: Any
+    """Tuple or NamedTuple of arrays and numbers: what `active` needs to know."""
+
+
+@compiled(in_place=True)
+def list_rows(
+    rule: FeatureRule,
+    observations: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    values: NDArray[np.float64],
+    columns: NDArray[np.integer],
+    entries: NDArray[np.float64],
+    ends: NDArray[np.integer],
+) -> None:
+    """List the features of observations (n, d), by way of one list (most_active,), as the arrays of a CSR matrix."""
+    end = 0
+    for i in range(observations.shape[0]):
+        for k in range(rule.active(rule.data, observations[i], indices, values)):
+            columns[end] = indices[k]
+            entries[end] = values[k]
+            end += 1
+        ends[i + 1] = end
+
+
+@compiled(in_place=True)
+def fill_rows(
+    rule: FeatureRule,
+    observations: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    values: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the features of observations (n, d) into zeros (n, n_features), by way of one list (most_active,)."""
+    for i in range(observations.shape[0]):
+        for k in range(rule.active(rule.data, observations[i], indices, values)):
+            out[i, indices[k]] += values[k]
+
+
+class FeatureMap(Described, _BaseEstimator, _TransformerMixin):
+    """Base of the feature maps: dataclasses whose fields are the parameters, as for every scikit-learn estimator.
+
+    A map of your own sets `n_features_in_`, `n_features_out_` and `most_active_` in `fit`, and returns its compiled
+    form from `rule`; whatever it learns has a name that ends in _, and is an array or a number. Where bounds are all
+    it needs, `BoundedMap` is a shorter way.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Length of an observation.
+    n_features_out_ : int
+        Length of a feature vector.
+    most_active_ : int
+        Length of the lists that `active` fills: as many as can differ from 0 at once, or more, where a map needs room
+        for its computations.
+    """
+
+    described_as = "features"
+
+    sparse: ClassVar[bool] = False
+    """Whether `transform` returns a SciPy CSR matrix: for maps with few active features."""
+
+    n_features_in_: int
+    n_features_out_: int
+    most_active_: int
+
+    def __post_init__(self) -> None:
+        self.check_parameters()
+
+    def check_parameters(self) -> None:
+        """Raise unless the parameters make sense by themselves: asked at construction, and again by `fit`.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is outside its allowed values.
+        """
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Learn what the map needs from observations (n, d); `y` is ignored."""
+        raise NotImplementedError
+
+    def fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
+        """Learn what the map needs from the bounds (d,) of a space alone; only maps that can do so override this.
+
+        Raises
+        ------
+        NotLearned
+            If bounds are not enough: the map has to see observations.
+        """
+        raise errors.NotLearned(
+            f"{type(self).__name__} learns its features from observations; call its fit(observations) first, with an "
+            "array (n, d) of those that a few random episodes meet"
+        )
+
+    def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
+        """Bounds (n_features_out_,) of the features of observations between `low` and `high`: infinite if unknown.
+
+        It is what the next map in a `Chain` is fitted to where there are no observations.
+        """
+        return np.full(self.n_features_out_, -np.inf), np.full(self.n_features_out_, np.inf)
+
+    @property
+    def rule(self) -> FeatureRule:
+        """The fitted map in compiled form."""
+        raise NotImplementedError
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether `fit` or `fit_bounds` has been called."""
+        return "n_features_out_" in vars(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.is_fitted
+
+    def transform(self, X: ArrayLike) -> Any:
+        """Compute the features of observations (n, d): an array (n, n_features_out_), CSR if the map is sparse.
+
+        Raises
+        ------
+        NotLearned
+            Before `fit`.
+        ParameterError
+            If the observations are not finite or of another width.
+        """
+        if not self.is_fitted:
+            raise errors.NotLearned(f"this {type(self).__name__} is not fitted yet; call fit(observations) first")
+        observations = self.check(X)
+        rule, n = self.rule, len(observations)
+        if not self.sparse:
+            dense = np.zeros((n, self.n_features_out_))
+            fill_rows(rule, observations, np.zeros(self.most_active_, np.int64), np.zeros(self.most_active_), dense)
+            return dense
+        from scipy.sparse import csr_array
+
+        n_listed = n * self.most_active_
+        # some of scikit-learn's estimators take places of 32 bits only
+        places = np.int32 if max(n_listed, self.n_features_out_) < 2**31 else np.int64
+        columns, entries, ends = np.empty(n_listed, places), np.empty(n_listed), np.zeros(n + 1, places)
+        indices, values = np.zeros(self.most_active_, np.int64), np.zeros(self.most_active_)
+        list_rows(rule, observations, indices, values, columns, entries, ends)
+        return csr_array((entries[: ends[-1]], columns[: ends[-1]], ends), shape=(n, self.n_features_out_))
+
+    def check(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return observations as float64 (n, n_features_in_), or raise what `transform` raises for them."""
+        return check_observations(X, self.n_features_in_, type(self).__name__)
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Names of the features, as scikit-learn's pipelines ask for them."""
+        name = type(self).__name__.lower()
+        return np.array([f"{name}{i}" for i in range(self.n_features_out_)], dtype=object)
+
+    @property
+    def fitted_(self) -> dict[str, NDArray[Any]]:
+        """What `fit` has learned, as arrays by name; `restore` takes it back. Part of saving an agent."""
+        parameters = {field.name for field in fields(cast(Any, self))}
+        return {
+            name: np.asarray(value)
+            for name, value in vars(self).items()
+            if name.endswith("_") and not name.startswith("_") and name not in parameters
+        }
+
+    def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
+        """Take back what `fitted_` gave."""
+        for name, value in fitted.items():
+            setattr(self, name, value.item() if value.ndim == 0 else value)
+        return self
+
+
+def check_observations(X: ArrayLike, width: int | None, asker: str) -> NDArray[np.float64]:
+    """Return observations as float64 (n, d), one row each.
+
+    Raises
+    ------
+    ParameterError
+        If they are not a finite two-dimensional array of numbers, or not `width` wide; None, for `fit`, takes any
+        width, but wants at least one observation.
+    """
+    try:
+        found = np.ascontiguousarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise errors.ParameterError(f"{asker}: observations must be an array (n, d) of numbers ({error})") from error
+    if not found.flags.writeable:  # another type to the compiler, which would have to compile all again
+        found = found.copy()
+    if found.ndim != 2:
+        raise errors.ParameterError(
+            f"{asker}: observations have shape {found.shape}; give (n, d), one row per observation: X[None] makes a "
+            "row of one observation, X[:, None] a column of numbers"
+        )
+    if width is None and found.size == 0:
+        raise errors.ParameterError(f"{asker} cannot be fitted to observations of shape {found.shape}: there are none")
+    if width is not None and found.shape[1] != width:
+        raise errors.ParameterError(
+            f"{asker} was fitted to observations of {width} numbers, and these have {found.shape[1]}"
+        )
+    if not np.isfinite(found).all():
+        row, column = np.argwhere(~np.isfinite(found))[0]
+        raise errors.ParameterError(
+            f"{asker}: observation[{row}, {column}]={found[row, column]} is not a finite number"
+        )
+    return found
+
+
+def check_seed(seed: object) -> None:
+    """Raise unless a seed is None or a whole number from 0 to 2**32 - 1, as scikit-learn wants it.
+
+    Raises
+    ------
+    ParameterError
+        If it is not.
+    """
+    if seed is not None and whole_number("seed", seed, 0) >= 2**32:
+        raise errors.ParameterError(f"seed={seed} is more than scikit-learn takes: 2**32 - 1")
+
+
+def check_size(asker: FeatureMap, n_features: int, made_of: str, advice: str) -> None:
+    """Raise if a map would have far too many features.
+
+    Raises
+    ------
+    ParameterError
+        If there are more than a hundred million, or a million if all are computed for each observation.
+    """
+    most = MOST_SPARSE if asker.sparse else MOST_DENSE
+    if n_features > most:
+        raise errors.ParameterError(
+            f"{type(asker).__name__}: {made_of} makes {n_features:,} features, more than {most:,}; {advice}"
+        )
+
+
+def at_least(asker: str, name: str, number: int, observations: NDArray[np.float64]) -> None:
+    """Raise unless there are as many observations (n, d) as a parameter says.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer.
+    """
+    if len(observations) < number:
+        raise errors.ParameterError(
+            f"{asker}: {name}={number} cannot be found in {len(observations)} observations; give more, or lower {name}="
+        )

@@ -1,0 +1,135 @@
+"""Responsibilities of a Gaussian mixture: how probable it is that each component made the observation."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import sklearn.mixture
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.approximation.features.feature_map import (
+    Bounds,
+    FeatureMap,
+    FeatureRule,
+    at_least,
+    check_observations,
+    check_seed,
+)
+from rlsuite.checks import one_of, whole_number
+from rlsuite.compilation import compiled
+
+_mixture: Any = sklearn.mixture
+
+COVARIANCES = ("full", "tied", "diag", "spherical")
+
+
+class Components(NamedTuple):
+    """What the compiled form of `MixtureResponsibilities` knows."""
+
+    means: NDArray[np.float64]  # (n, d)
+    whitening: NDArray[np.float64]  # (n, d, d), of which (x - mean) @ whitening is standard normal
+    log_scale: NDArray[np.float64]  # (n,), the log of weight times density at the mean, but for what all share
+
+
+@compiled(in_place=True)
+def _responsibilities(
+    data: Components, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
+) -> int:
+    """Compute w_k N(x; mu_k, Sigma_k) / sum_j w_j N(x; mu_j, Sigma_j), from logs: far away all densities are 0."""
+    n, d = data.means.shape
+    top = -np.inf
+    for k in range(n):
+        square = 0.0
+        for i in range(d):
+            whitened = 0.0
+            for j in range(d):
+                whitened += (observation[j] - data.means[k, j]) * data.whitening[k, j, i]
+            square += whitened * whitened
+        indices[k] = k
+        values[k] = data.log_scale[k] - 0.5 * square
+        top = max(top, values[k])
+    total = 0.0
+    for k in range(n):
+        values[k] = math.exp(values[k] - top)
+        total += values[k]
+    for k in range(n):
+        values[k] /= total
+    return n
+
+
+@dataclass(eq=False, repr=False)
+class MixtureResponsibilities(FeatureMap):
+    """The probability of each component of a Gaussian mixture, given the observation: aggregation with soft edges.
+
+    Expectation maximisation by scikit-learn's ``GaussianMixture`` finds the components; the features are what its
+    ``predict_proba`` returns, and their sum is 1.
+
+    Parameters
+    ----------
+    n_components : int
+        How many Gaussians.
+    covariance : {"full", "tied", "diag", "spherical"}
+        Which shapes they may have: any, one for all, along the axes, or round.
+    seed : int, optional
+        Of the start of expectation maximisation.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_components,)
+        How much of the mixture each component is.
+    means_ : ndarray of float64, shape (n_components, d)
+        Where they lie.
+    whitening_ : ndarray of float64, shape (n_components, d, d)
+        Cholesky factors of the inverse covariances: ``(x - mean) @ whitening`` is standard normal.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values; from `fit`, if there are fewer observations than components.
+
+    Examples
+    --------
+    >>> mixture = MixtureResponsibilities(2, seed=0).fit([[0.0], [0.4], [5.0], [5.4]])
+    >>> mixture.transform([[0.1], [2.7]]).round(2).max(axis=1)
+    array([1. , 0.5])
+    """
+
+    n_components: int = 10
+    covariance: str = "full"
+    seed: int | None = field(default=None, kw_only=True)
+
+    def check_parameters(self) -> None:
+        """Raise unless the parameters are what the class says."""
+        whole_number("n_components", self.n_components)
+        one_of("covariance", self.covariance, COVARIANCES)
+        check_seed(self.seed)
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Find the components from observations (n, d); `y` is ignored."""
+        self.check_parameters()
+        observations = check_observations(X, None, "MixtureResponsibilities")
+        at_least("MixtureResponsibilities", "n_components", self.n_components, observations)
+        found = _mixture.GaussianMixture(
+            self.n_components, covariance_type=self.covariance, random_state=self.seed
+        ).fit(observations)
+        n, d = self.n_components, observations.shape[1]
+        factors = found.precisions_cholesky_
+        if self.covariance in ("diag", "spherical"):
+            self.whitening_ = np.ascontiguousarray(np.reshape(factors, (n, -1, 1)) * np.eye(d))
+        else:
+            self.whitening_ = np.array(np.broadcast_to(factors, (n, d, d)), order="C")
+        self.weights_, self.means_ = found.weights_, np.ascontiguousarray(found.means_)
+        self.n_features_in_ = d
+        self.n_features_out_ = self.most_active_ = n
+        return self
+
+    def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
+        """Probabilities lie between 0 and 1."""
+        return np.zeros(self.n_features_out_), np.ones(self.n_features_out_)
+
+    @property
+    def rule(self) -> FeatureRule:
+        """The fitted map in compiled form."""
+        log_scale = np.log(self.weights_) + np.linalg.slogdet(self.whitening_)[1]
+        return FeatureRule(_responsibilities, Components(self.means_, self.whitening_, log_scale))

@@ -1,0 +1,103 @@
+"""Scaling: the same numbers in other units, so that one step size and one width suit them all."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import sklearn.preprocessing
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.approximation.features.bounded import BoundedMap
+from rlsuite.approximation.features.feature_map import Bounds, FeatureMap, FeatureRule, check_observations
+from rlsuite.compilation import compiled
+
+_preprocessing: Any = sklearn.preprocessing
+
+
+class Units(NamedTuple):
+    """What the compiled form of a scaling knows."""
+
+    origin: NDArray[np.float64]  # (d,)
+    scale: NDArray[np.float64]  # (d,)
+
+
+@compiled(in_place=True)
+def _scaled(
+    data: Units, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
+) -> int:
+    for i in range(data.origin.size):
+        indices[i] = i
+        values[i] = (observation[i] - data.origin[i]) * data.scale[i]
+    return data.origin.size
+
+
+@dataclass(eq=False, repr=False)
+class Scaling(BoundedMap):
+    """Each number between `low` and `high` becomes one between 0 and 1; those beyond lie beyond.
+
+    What scikit-learn's ``MinMaxScaler`` does, which cannot be told the bounds.
+
+    Parameters
+    ----------
+    low, high : float or sequence of float, optional
+        What becomes 0 and 1 in each dimension; see `BoundedMap`. A dimension without length becomes 0.
+
+    Raises
+    ------
+    ParameterError
+        From `fit`, if bounds are infinite.
+
+    Examples
+    --------
+    >>> Scaling(low=-1.0, high=3.0).fit([[0.0]]).transform([[0.0], [5.0]])
+    array([[0.25],
+           [1.5 ]])
+    """
+
+    def lay_out(self) -> None:
+        """Keep the width."""
+        self.n_features_out_ = self.most_active_ = self.n_features_in_
+
+    def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
+        """Scale the bounds."""
+        scale = self.units(1.0)
+        return (low - self.low_) * scale, (high - self.low_) * scale
+
+    @property
+    def rule(self) -> FeatureRule:
+        """The fitted map in compiled form."""
+        return FeatureRule(_scaled, Units(self.low_, self.units(1.0)))
+
+
+@dataclass(eq=False, repr=False)
+class Standardization(FeatureMap):
+    """Mean 0 and standard deviation 1 in each dimension: what scikit-learn's ``StandardScaler`` does.
+
+    Attributes
+    ----------
+    mean_, scale_ : ndarray of float64, shape (d,)
+        Mean and standard deviation of the observations; where these are all the same, the latter is 1.
+
+    Examples
+    --------
+    >>> Standardization().fit([[1.0], [3.0]]).transform([[5.0]])
+    array([[3.]])
+    """
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Learn mean and standard deviation of observations (n, d); `y` is ignored."""
+        observations = check_observations(X, None, "Standardization")
+        found = _preprocessing.StandardScaler().fit(observations)
+        self.mean_: NDArray[np.float64] = found.mean_
+        self.scale_: NDArray[np.float64] = found.scale_
+        self.n_features_in_ = self.n_features_out_ = self.most_active_ = observations.shape[1]
+        return self
+
+    def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
+        """Scale the bounds."""
+        return (low - self.mean_) / self.scale_, (high - self.mean_) / self.scale_
+
+    @property
+    def rule(self) -> FeatureRule:
+        """The fitted map in compiled form."""
+        return FeatureRule(_scaled, Units(self.mean_, 1.0 / self.scale_))
