@@ -40,7 +40,7 @@ class Eligibility(NamedTuple):
 
 @compiled(in_place=True)
 def visit_accumulating(memory: Any, row: int, action: int, step_size: float) -> None:
-    """e <- e + alpha x."""
+    """Let e <- e + alpha x."""
     scene, traces, n_actions = memory.scene, memory.scratch.traces, memory.weights.shape[1]
     for k in range(scene.n_active[row]):
         mark(traces, scene.indices[row, k] * n_actions + action, accumulating, step_size * scene.values[row, k])
@@ -48,7 +48,7 @@ def visit_accumulating(memory: Any, row: int, action: int, step_size: float) -> 
 
 @compiled(in_place=True)
 def visit_replacing(memory: Any, row: int, action: int, step_size: float) -> None:
-    """e <- alpha x where x is not 0."""
+    """Let e <- alpha x where x is not 0."""
     scene, traces, n_actions = memory.scene, memory.scratch.traces, memory.weights.shape[1]
     for k in range(scene.n_active[row]):
         if scene.values[row, k] != 0.0:
@@ -57,7 +57,7 @@ def visit_replacing(memory: Any, row: int, action: int, step_size: float) -> Non
 
 @compiled(in_place=True)
 def visit_dutch(memory: Any, row: int, action: int, step_size: float) -> None:
-    """e <- e + alpha (1 - e . x) x."""
+    """Let e <- e + alpha (1 - e . x) x."""
     scene, traces, n_actions = memory.scene, memory.scratch.traces, memory.weights.shape[1]
     overlap = 0.0
     for k in range(scene.n_active[row]):

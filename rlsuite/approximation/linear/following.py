@@ -16,9 +16,7 @@ from rlsuite.models.validation import ROW_SUM_TOLERANCE
 
 
 @compiled(in_place=True)
-def chance(
-    memory: Any, policy: NDArray[np.float64], observation: NDArray[np.float64], row: int, action: int
-) -> float:
+def chance(memory: Any, policy: NDArray[np.float64], observation: NDArray[np.float64], row: int, action: int) -> float:
     """Return pi(a | s): a policy's probability of an action, for an observation whose legal actions are in a row."""
     if policy.shape[0] == 0:
         n_legal = 0
@@ -91,14 +89,14 @@ def policy_table(name: str, policy: ArrayLike | None) -> NDArray[np.float64] | N
     return table
 
 
-def check_size(name: str, table: NDArray[np.float64] | None, n_actions: int, ids: int | None) -> None:
-    """Raise ParameterError unless a policy suits an environment; ``ids=None`` if its observations are not ids."""
+def check_size(name: str, table: NDArray[np.float64] | None, n_actions: int, n_ids: int) -> None:
+    """Raise ParameterError unless a policy suits an environment; ``n_ids=0`` if its observations are not ids."""
     if table is None:
         return
     if table.shape[1] != n_actions:
         raise ParameterError(f"{name} is for {table.shape[1]} actions, and the environment has {n_actions}")
-    if len(table) > 1 and len(table) != ids:
-        there = "whose observations are not ids" if ids is None else f"which has {ids} ids"
+    if len(table) > 1 and len(table) != n_ids:
+        there = f"which has {n_ids} ids" if n_ids else "whose observations are not ids"
         raise ParameterError(f"{name} has {len(table)} rows and cannot be used in the environment, {there}")
 
 

@@ -54,9 +54,7 @@ def learn_error(memory: Any, row: int, weighted_surprise: float) -> None:
 
 
 @compiled(in_place=True)
-def _td_error(
-    memory: Any, row: int, reward: float, next_observation: NDArray[np.float64], terminated: bool
-) -> float:
+def _td_error(memory: Any, row: int, reward: float, next_observation: NDArray[np.float64], terminated: bool) -> float:
     """Return r + gamma v(s') - v(s), and perceive s'."""
     target = reward
     if not terminated:

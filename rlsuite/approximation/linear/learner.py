@@ -13,7 +13,7 @@ from rlsuite import errors
 from rlsuite.agents.agent import Agent
 from rlsuite.approximation.features.feature_map import FeatureMap
 from rlsuite.approximation.features.identity import Identity, OneHot
-from rlsuite.approximation.linear.meeting import check_width, meet_environment
+from rlsuite.approximation.linear.meeting import check_width, legal_ids, meet_environment
 from rlsuite.approximation.linear.memory import Scene
 from rlsuite.exploration import Legality
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
@@ -126,6 +126,7 @@ class LinearLearner(Agent):
             check_width(features, self.encoding_)
         self.features_ = features
         self.first_observation_ = self.encoding_.first
+        self._legal = legal_ids(env)
         return self.encoding_
 
     def _recall(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
@@ -145,10 +146,14 @@ class LinearLearner(Agent):
         ParameterError
             If the observations are not ids.
         """
-        low, high = self.encoding_.low, self.encoding_.high
-        if low.size != 1 or not np.isfinite(high[0]):
+        if not len(self._legal):
             raise errors.ParameterError("observations= is needed, an array (n, d), where they are not ids")
-        return np.arange(float(low[0]), float(high[0]) + 1.0)[:, None]
+        return np.arange(float(len(self._legal)))[:, None]
+
+    @property
+    def legal_(self) -> NDArray[np.bool_]:
+        """The actions that exist, shape (n_ids, n_actions); (0, n_actions) where observations are no ids."""
+        return self._legal
 
     def kept_arrays(self) -> dict[str, NDArray[Any]]:
         """What a file keeps beside the learned arrays: what the features have learned, and the bounds they met.
@@ -164,11 +169,12 @@ class LinearLearner(Agent):
                 "rlsuite's feature maps"
             )
         fitted = {f"features.{name}": value for name, value in self.features_.fitted_.items()}
-        return {**super().kept_arrays(), **fitted, "low": self.encoding_.low, "high": self.encoding_.high}
+        met = {"low": self.encoding_.low, "high": self.encoding_.high, "legal_ids": self._legal}
+        return {**super().kept_arrays(), **fitted, **met}
 
     def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], episodes: NDArray[np.void]) -> None:
         """Take over what `save` has written; part of `rlsuite.load`."""
-        low, high = arrays.pop("low"), arrays.pop("high")
+        low, high, self._legal = (arrays.pop(name) for name in ("low", "high", "legal_ids"))
         self.encoding_ = Encoding(low, high, int(header["first_observation"]))
         fitted = {name.removeprefix("features."): value for name, value in arrays.items() if "features." in name}
         if self.features is None:
@@ -181,4 +187,4 @@ class LinearLearner(Agent):
 
 def _weights_of(memory: Any) -> list[NDArray[Any]]:
     """All that a rule learns: the weights, and what it keeps beside them."""
-    return [memory.weights, *memory.learned]
+    return [memory.weights, *(value for value in memory.learned if isinstance(value, np.ndarray))]

@@ -112,15 +112,11 @@ class LinearPredictor(LinearLearner):
         n_actions, features = legal.shape[1], self.features_
         n_features = features.n_features_out_
         followed, evaluated = policy_table("policy_to_follow", self.policy_to_follow), self.evaluated()
-        bound = self.encoding_.high[0] if self.encoding_.high.size == 1 else np.inf
-        ids = int(bound) + 1 if np.isfinite(bound) else None
-        check_size("policy_to_follow", followed, n_actions, ids)
-        check_size("policy_to_evaluate", evaluated, n_actions, ids)
+        check_size("policy_to_follow", followed, n_actions, len(self.legal_))
+        check_size("policy_to_evaluate", evaluated, n_actions, len(self.legal_))
         given = np.asarray(self.initial_weight, dtype=np.float64)
         if given.ndim == 1 and given.size != n_features:
-            raise errors.ParameterError(
-                f"initial_weight has {given.size} numbers, and there are {n_features} features"
-            )
+            raise errors.ParameterError(f"initial_weight has {given.size} numbers, and there are {n_features} features")
         weights = np.zeros((n_features, 1))
         weights[:, STATE] = given
         return LinearValues(
