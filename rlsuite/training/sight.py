@@ -93,8 +93,8 @@ class Encoding(NamedTuple):
 
     def encode(self, observation: Any) -> NDArray[np.float64]:
         """Return the vector (d,) that is shown for an observation."""
-        if self.plain:
-            return observation
+        if self.plain and isinstance(observation, np.ndarray):
+            return cast("NDArray[Any]", observation)
         vector = as_vector(observation) - self.first
         return vector if self.transform is None else self.transform(vector[None])[0]
 
