@@ -1,0 +1,248 @@
+"""DQN: Q-learning with a network in the place of the table (Mnih et al. 2015)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
+
+import gymnasium
+import numpy as np
+
+from rlsuite import errors
+from rlsuite.agents.agent import EPISODE
+from rlsuite.agents.memory import ActionValues
+from rlsuite.approximation.deep.inputs import Inputs
+from rlsuite.approximation.deep.network import check_layers
+from rlsuite.approximation.deep.network_agent import NetworkAgent
+from rlsuite.approximation.deep.pytorch import device_of, one_thread
+from rlsuite.approximation.deep.q_learner import QLearner
+from rlsuite.approximation.deep.run import DeepRun, Pace
+from rlsuite.checks import fraction, whole_number
+from rlsuite.exploration import EpsilonGreedy, Exploration, listed_actions
+from rlsuite.finding import find_env
+from rlsuite.schedules import UNUSED, VISITS, Linear, Schedule, as_schedule
+from rlsuite.training.run import Budget
+
+
+@dataclass(eq=False, kw_only=True)
+class DQN(NetworkAgent):
+    """Q-learning with a network in the place of the table (Mnih et al. 2015); needs PyTorch: ``rlsuite[torch]``.
+
+    What happens is kept in a replay. After each step (or each `train_every`), a few transitions are drawn from it, and
+    one step of gradient descent brings the network nearer to r + gamma max_a' Q_target(x', a'). The target network
+    follows the one that learns slowly. With ``double=False, dueling=False`` this is the algorithm of 2015, except that
+    its target network jumps now and then where ours creeps (Lillicrap et al. 2016).
+
+    Its greedy policy is not sure to get better with every lesson: a good one may come early and be lost again. Look now
+    and then (``evaluate_every=``), keep the best (`save`), and report on episodes with other seeds.
+
+    All randomness is NumPy's and belongs to the agent: PyTorch's generators are neither used nor seeded. On a CPU the
+    same seed gives the same bytes.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    exploration : Exploration
+        How actions are chosen while learning; see `rlsuite.exploration`. It sees one observation at a time: schedules
+        per visits count all steps.
+    learning_rate : float or Schedule
+        Step size of Adam (Kingma & Ba 2015), in [0, 1]; a schedule counts steps or episodes.
+    hidden : sequence of int
+        Units of the hidden layers.
+    convolutions : sequence of Convolution
+        Layers before them, for observations that are images (planes, rows, columns).
+    double : bool
+        Double Q-learning (van Hasselt, Guez & Silver 2016): the network that learns chooses the next action, the
+        target network says what it is worth.
+    dueling : bool
+        The network tells the value of a state from the advantages of the actions there (Wang et al. 2016); the two
+        part after the last hidden layer.
+    replay_size : int
+        Transitions that are kept.
+    batch_size : int
+        Transitions to learn from at a time.
+    learning_starts : int
+        Steps of a run before the first lesson.
+    train_every : int
+        Steps between two lessons.
+    target_rate : float
+        Share of the way to the network that learns that the target network goes after each lesson, in [0, 1].
+    device : str
+        Where the networks live: "cpu", "cuda", ...
+
+    Attributes
+    ----------
+    episodes_ : ndarray, shape (n_episodes,)
+        Fields ``return`` (float64) and ``length`` (int64, steps) of all episodes learned from so far.
+    record_ : Record
+        What the last call of `learn` has noted.
+    seed_ : int
+        The seed that was used, given or drawn.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+    RlsuiteError
+        If PyTorch is not installed.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> agent = DQN(hidden=(32,), learning_starts=100, exploration=rl.EpsilonGreedy(0.1))
+    >>> agent = agent.learn("CartPole-v1", steps=200, seed=7)
+    >>> agent.q([[0.0, 0.0, 0.0, 0.0]]).shape
+    (1, 2)
+    >>> agent.act([0.0, 0.0, 0.0, 0.0]) in (0, 1)
+    True
+    """
+
+    gamma: float = 0.99
+    exploration: Exploration = field(default_factory=lambda: EpsilonGreedy(Linear(1.0, 0.05, over=5_000)))
+    learning_rate: float | Schedule = 1e-3
+    hidden: Iterable[int] = (128, 128)
+    convolutions: Iterable[Sequence[int]] = ()
+    double: bool = True
+    dueling: bool = True
+    replay_size: int = 50_000
+    batch_size: int = 64
+    learning_starts: int = 1_000
+    train_every: int = 1
+    target_rate: float = 0.01
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        self.gamma = fraction("gamma", self.gamma)
+        if not isinstance(cast(object, self.exploration), Exploration):
+            raise errors.ParameterError(
+                f"exploration={self.exploration!r} must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)"
+            )
+        if as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate.unit == VISITS:
+            raise errors.ParameterError("learning_rate: a network counts no visits; give per='steps' or 'episodes'")
+        self.hidden, self.convolutions = check_layers(self.hidden, self.convolutions)
+        for name in ("replay_size", "batch_size", "learning_starts", "train_every"):
+            setattr(self, name, whole_number(name, getattr(self, name)))
+        self.target_rate = fraction("target_rate", self.target_rate)
+        device_of(self.device)
+        self._run: DeepRun | None = None
+        self._asked_for: str | gymnasium.Env[Any, Any] | None = None
+        super().__post_init__()
+
+    def learn(
+        self,
+        env: str | gymnasium.Env[Any, Any],
+        *,
+        steps: int | None = None,
+        episodes: int | None = None,
+        seed: int | None = None,
+        evaluate_every: int | None = None,
+        checkpoint_every: int | None = None,
+        progress: bool = False,
+    ) -> Self:
+        """Learn from an environment, and return self.
+
+        Called again without a seed on the same environment, it goes on where it stopped, mid-episode: two halves give
+        the bytes of the whole. With a seed, or on another environment with the same spaces, a new run begins, with
+        what is already learned and an empty replay. Ctrl-C keeps what was learned until then.
+
+        Parameters
+        ----------
+        env : str or gymnasium.Env
+            An id, ``module:Id``, ``file.py:Class``, or an instance: observations a Box or Discrete (which enters the
+            network as a one-hot vector), actions Discrete. Numbers with finite bounds are brought to [-1, 1]; bytes
+            (uint8) are taken for pixels and divided by 255. Actions that ``info["action_mask"]`` forbids are not taken.
+        steps, episodes : int
+            How long; one of the two.
+        seed : int, optional
+            Source of all randomness of the agent and the environment; drawn and kept in ``seed_`` if not given.
+        evaluate_every : int, optional
+            Play 20 episodes of the greedy policy, frozen, after each so many steps (episodes).
+        checkpoint_every : int, optional
+            Note the cumulative reward after each so many steps (episodes); about 200 times by default.
+        progress : bool
+            Show a progress bar.
+
+        Raises
+        ------
+        ParameterError
+            If an argument is outside its allowed values.
+        EnvironmentNotFound
+            If ``env`` leads to none.
+        UnsuitableEnvironment
+            If the network cannot work with its spaces.
+        LearningError
+            If the environment answers with NaN or outside its spaces, or learning diverges; what was learned until
+            then is kept.
+        """
+        budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every)
+        with one_thread():
+            run = self._run
+            if run is None or seed is not None or env is not self._asked_for:
+                run = self._start(env, seed)
+            try:
+                run.learn(budget, progress)
+            finally:
+                self.record_ = run.record
+                finished = np.zeros(self.record_.episode_return.size, dtype=EPISODE)
+                finished["return"], finished["length"] = self.record_.episode_return, self.record_.episode_length
+                self._episodes.append(finished)
+        return self
+
+    def _start(self, env: str | gymnasium.Env[Any, Any], seed: int | None) -> DeepRun:
+        made = find_env(env)
+        actions = made.action_space
+        if not isinstance(actions, gymnasium.spaces.Discrete):
+            raise errors.UnsuitableEnvironment(
+                f"DQN needs a Discrete action space, got {actions}. Wrap the environment: "
+                "rlsuite.DiscreteActions(env) offers a few of the actions of a Box"
+            )
+        inputs, n_actions, first_action = Inputs.of(made.observation_space), int(actions.n), int(actions.start)
+        sequence = np.random.SeedSequence(None if seed is None else whole_number("seed", seed, at_least=0))
+        choice_seed, env_seed, network_seed, replay_seed = sequence.spawn(4)
+        if self._learner is None:
+            learner = self.make_learner(inputs, n_actions, np.random.default_rng(network_seed))
+        elif (inputs, n_actions, first_action) == (self._learner.inputs, self._learner.n_actions, self.first_action_):
+            learner = self._learner
+        else:
+            raise errors.UnsuitableEnvironment(
+                f"this DQN has learned on {self._learner.inputs} with {self._learner.n_actions} actions; the "
+                f"environment has {inputs} with {n_actions}. Learn it with a new agent"
+            )
+        memory = ActionValues(
+            q=np.zeros((1, n_actions)),
+            visits=np.zeros((1, n_actions), dtype=np.int64),
+            legal=np.ones((1, n_actions), dtype=np.bool_),
+            legality=listed_actions,
+            clock=self._clock,
+            gamma=self.gamma,
+            learning_rate=UNUSED,
+            exploration=self.exploration.rule,
+            scores=np.zeros(n_actions),
+        )
+        pace = Pace(
+            gamma=self.gamma,
+            learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
+            replay_size=self.replay_size,
+            batch_size=self.batch_size,
+            learning_starts=self.learning_starts,
+            train_every=self.train_every,
+            target_rate=self.target_rate,
+        )
+        run = DeepRun(made, learner, memory, pace, cast(int, sequence.entropy), (choice_seed, env_seed, replay_seed))
+        self._run, self._asked_for, self._learner = run, env, learner
+        self.seed_, self.first_action_ = run.seed, first_action
+        return run
+
+    def make_learner(self, inputs: Inputs, n_actions: int, rng: np.random.Generator) -> QLearner:
+        """Make the two networks; part of `learn` and of `load`."""
+        hidden, convolutions = check_layers(self.hidden, self.convolutions)
+        return QLearner(
+            inputs,
+            n_actions,
+            hidden=hidden,
+            convolutions=convolutions,
+            double=self.double,
+            dueling=self.dueling,
+            rng=rng,
+            device=self.device,
+        )

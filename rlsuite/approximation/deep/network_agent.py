@@ -1,0 +1,149 @@
+"""What is left of an agent with a network when learning is over: action values, actions, and a file."""
+
+from dataclasses import asdict, dataclass, fields
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.agents.agent import EPISODE
+from rlsuite.agents.description import describe
+from rlsuite.approximation.deep.inputs import Inputs
+from rlsuite.approximation.deep.pytorch import device_of
+from rlsuite.approximation.deep.q_learner import QLearner
+from rlsuite.approximation.deep.storage import built, put_weights, reading, write_file
+
+
+@dataclass(eq=False, kw_only=True)
+class NetworkAgent:
+    """Base of agents that keep action values in a network: they act, tell, save and load.
+
+    Attributes
+    ----------
+    episodes_ : ndarray, shape (n_episodes,)
+        Fields ``return`` (float64) and ``length`` (int64, steps) of all episodes learned from so far.
+    seed_ : int
+        The seed that was used, given or drawn.
+    first_action_ : int
+        The smallest action.
+    """
+
+    def __post_init__(self) -> None:
+        self.seed_: int
+        self.first_action_: int
+        self._learner: QLearner | None = None
+        self._episodes: list[NDArray[np.void]] = []
+        self._clock = np.zeros(2, dtype=np.int64)
+
+    def make_learner(self, inputs: Inputs, n_actions: int, rng: np.random.Generator) -> QLearner:
+        """Make new networks for observations and actions like these."""
+        raise NotImplementedError
+
+    @property
+    def learner_(self) -> QLearner:
+        """The two networks."""
+        if self._learner is None:
+            raise errors.NotLearned(f"this {type(self).__name__} has not learned yet; call learn(env, steps=...) first")
+        return self._learner
+
+    @property
+    def episodes_(self) -> NDArray[np.void]:
+        """Return and length of all finished episodes, shape (n_episodes,), fields "return" and "length"."""
+        return np.concatenate([np.zeros(0, dtype=EPISODE), *self._episodes])
+
+    def q(self, observations: object) -> NDArray[np.float64]:
+        """Learned action values (n, n_actions) of n observations, shape (n, *shape of one), or (n,) ids.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If the observations have another shape or are not finite.
+        """
+        return self.learner_.q(self.learner_.inputs.stored(observations))
+
+    def act(self, observation: object, action_mask: NDArray[Any] | None = None) -> int:
+        """Take the best action learned so far, among those that the mask (n_actions,) allows.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If the observation has another shape or is not finite.
+        """
+        learner = self.learner_
+        stored = learner.inputs.stored([observation])
+        legal = np.ones(learner.n_actions, dtype=np.bool_) if action_mask is None else np.asarray(action_mask, np.bool_)
+        return learner.best(stored, legal) + self.first_action_
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle what was learned, not the run: a copy's next run begins with a new episode."""
+        return {**self.__dict__, "_run": None, "_asked_for": None}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write parameters, both networks and episodes to an .npz file; `load` reads it. The replay is left out.
+
+        Raises
+        ------
+        NotLearned
+            If there is nothing to save yet.
+        FileError
+            If the file cannot be written.
+        """
+        learner = self.learner_
+        header: dict[str, Any] = {
+            "parameters": {each.name: describe(getattr(self, each.name)) for each in fields(self)},
+            "inputs": asdict(learner.inputs),
+            "n_actions": learner.n_actions,
+            "first_action": self.first_action_,
+            "seed": str(self.seed_),
+        }
+        arrays = {"episodes": self.episodes_, "clock": self._clock}
+        write_file(path, _format(type(self)), header, arrays, learner.networks)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], device: str = "cpu") -> Self:
+        """Read an agent that was written by `save`.
+
+        Learning goes on with what it knows; its next run begins with a new episode and an empty replay.
+
+        Raises
+        ------
+        FileError
+            If the file is missing, damaged, or written by something else.
+        ParameterError
+            If there is no such device here.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from rlsuite.approximation.deep import DQN
+        >>> agent = DQN(hidden=(8,)).learn("CartPole-v1", steps=10, seed=1)
+        >>> with TemporaryDirectory() as folder:
+        ...     agent.save(f"{folder}/agent.npz")
+        ...     again = DQN.load(f"{folder}/agent.npz")
+        >>> bool((again.q([[0.1, 0.2, 0.3, 0.4]]) == agent.q([[0.1, 0.2, 0.3, 0.4]])).all())
+        True
+        """
+        device_of(device)
+        with reading(path, _format(cls)) as (header, arrays):
+            plain = header["parameters"] | {"device": device}
+            agent = cls(**{name: built(name, value) for name, value in plain.items()})
+            inputs = header["inputs"] | {name: tuple(header["inputs"][name]) for name in ("shape", "low", "high")}
+            learner = agent.make_learner(Inputs(**inputs), int(header["n_actions"]), np.random.default_rng(0))
+            put_weights(learner.networks, arrays)
+            agent._clock[:] = arrays["clock"]
+            if arrays["episodes"].dtype != EPISODE:
+                raise ValueError(f"episodes are {arrays['episodes'].dtype}, not {EPISODE}")
+            agent._episodes = [arrays["episodes"]]
+            agent._learner, agent.first_action_ = learner, int(header["first_action"])
+            agent.seed_ = int(header["seed"])
+        return agent
+
+
+def _format(kind: type) -> str:
+    return f"rlsuite {kind.__name__} 1"

@@ -1,0 +1,129 @@
+"""PyTorch is an extra: it is loaded on first use, used with one thread, and left as it was found.
+
+Nothing here draws from PyTorch's generators or seeds them: all random numbers come from NumPy generators of our own.
+"""
+
+import importlib
+import math
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite import errors
+
+_lock = threading.Lock()
+_working: list[int] = []
+"""Who works with one thread: for each of them the number of threads that there was before."""
+
+
+def pytorch() -> Any:
+    """Return the module ``torch``.
+
+    Raises
+    ------
+    RlsuiteError
+        If it is not installed.
+
+    Examples
+    --------
+    >>> pytorch().ones(2).tolist()
+    [1.0, 1.0]
+    """
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise errors.RlsuiteError(
+            f"neural networks need PyTorch, which is not installed ({error}); pip install 'rlsuite[torch]'"
+        ) from error
+
+
+def device_of(name: str) -> Any:
+    """Return the ``torch.device`` of a name, which exists and can be used.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such device here.
+    """
+    torch = pytorch()
+    try:
+        return torch.zeros(1, device=torch.device(name)).device
+    except (RuntimeError, TypeError, AssertionError) as error:
+        raise errors.ParameterError(
+            f"device={name!r} cannot be used here; 'cpu' always can ({str(error).splitlines()[0]})"
+        ) from error
+
+
+@contextmanager
+def one_thread() -> Generator[None]:
+    """Let PyTorch use one thread inside, and as many as before outside.
+
+    Matrices as small as ours are multiplied faster by one thread than by several, which would mostly wait for each
+    other; and the last bits of a sum do not depend on the number of cores. Several Python threads may be inside at
+    once: the last one restores.
+    """
+    torch = pytorch()
+    with _lock:
+        _working.append(torch.get_num_threads() if not _working else _working[0])
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        with _lock:
+            before = _working.pop()
+            if not _working:
+                torch.set_num_threads(before)
+
+
+def initialise(network: Any, rng: np.random.Generator) -> None:
+    """Draw all weights and biases of a network uniformly from +-1 / sqrt(inputs of the unit) (LeCun et al. 1998).
+
+    Parameters
+    ----------
+    network : torch.nn.Sequential
+        Linear and convolutional layers, and layers without weights.
+    rng : numpy.random.Generator
+        Where the numbers come from: neither the device nor PyTorch's own generator matters.
+    """
+    torch = pytorch()
+    with torch.no_grad():
+        for layer in network:
+            if hasattr(layer, "weight"):
+                bound = 1.0 / math.sqrt(math.prod(layer.weight.shape[1:]))
+                for tensor in (layer.weight, layer.bias):
+                    drawn = rng.uniform(-bound, bound, tuple(tensor.shape)).astype(np.float32)
+                    tensor.copy_(torch.from_numpy(drawn))
+
+
+def empty_layer(kind: Any, *sizes: int, device: Any, **options: int) -> Any:
+    """Make a layer without drawing its weights, which would change PyTorch's own generator."""
+    return pytorch().nn.utils.skip_init(kind, *sizes, device=device, **options)
+
+
+def arrays_of(network: Any) -> dict[str, NDArray[np.float32]]:
+    """Return copies of a network's weights by their names."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
+
+
+def put_arrays(network: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    """Give a network the weights that `arrays_of` has returned.
+
+    Raises
+    ------
+    ValueError
+        If names, shapes or types are not those of the network, or a weight is not finite.
+    """
+    torch = pytorch()
+    wanted = arrays_of(network)
+    if wanted.keys() != arrays.keys():
+        raise ValueError(f"the weights are {sorted(arrays)}, not {sorted(wanted)}")
+    for name, array in arrays.items():
+        if array.shape != wanted[name].shape or array.dtype != wanted[name].dtype or not np.isfinite(array).all():
+            raise ValueError(
+                f"{name} is {array.dtype} {array.shape}, or not finite; it must be float32 {wanted[name].shape}"
+            )
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})

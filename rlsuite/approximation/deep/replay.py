@@ -1,0 +1,87 @@
+"""Experience replay: the latest transitions, of which a learner sees a random few at a time (Lin 1992)."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.checks import fits_in_memory
+
+
+class Transitions(NamedTuple):
+    """Transitions, one a row.
+
+    A next observation in which an episode was merely cut off is not terminated: it has a future, and a value.
+    """
+
+    observation: NDArray[Any]  # (n, *shape)
+    action: NDArray[np.int64]  # (n,), counted from 0
+    reward: NDArray[np.float32]  # (n,)
+    next_observation: NDArray[Any]  # (n, *shape)
+    terminated: NDArray[np.bool_]  # (n,)
+    next_legal: NDArray[np.bool_]  # (n, n_actions), the actions that exist in the next observation
+
+
+class Replay:
+    """The latest `capacity` transitions; a new one takes the place of the oldest.
+
+    Parameters
+    ----------
+    capacity : int
+        How many are kept.
+    shape : tuple of int
+        Shape of an observation.
+    dtype : numpy.dtype
+        Type of its numbers.
+    n_actions : int
+        Number of actions.
+
+    Raises
+    ------
+    ParameterError
+        If so many do not fit into the memory of this machine.
+
+    Examples
+    --------
+    >>> replay = Replay(capacity=2, shape=(1,), dtype=np.dtype(np.float32), n_actions=2)
+    >>> for t in range(3):
+    ...     replay.add([t], 0, 1.0, [t + 1], False, [True, True])
+    >>> len(replay), replay.kept.observation[:, 0].tolist()
+    (2, [2.0, 1.0])
+    """
+
+    def __init__(self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any], n_actions: int):
+        per_transition = 2 * int(np.prod(shape)) * dtype.itemsize + n_actions + 13
+        fits_in_memory(f"a replay of {capacity:,} transitions", capacity * per_transition)
+        self.kept = Transitions(
+            observation=np.zeros((capacity, *shape), dtype=dtype),
+            action=np.zeros(capacity, dtype=np.int64),
+            reward=np.zeros(capacity, dtype=np.float32),
+            next_observation=np.zeros((capacity, *shape), dtype=dtype),
+            terminated=np.zeros(capacity, dtype=np.bool_),
+            next_legal=np.zeros((capacity, n_actions), dtype=np.bool_),
+        )
+        self.capacity = capacity
+        self.added = 0
+
+    def __len__(self) -> int:
+        return min(self.added, self.capacity)
+
+    def add(
+        self, observation: Any, action: int, reward: float, next_observation: Any, terminated: bool, next_legal: Any
+    ) -> None:
+        """Keep one transition."""
+        row = self.added % self.capacity
+        kept = self.kept
+        kept.observation[row] = observation
+        kept.action[row] = action
+        kept.reward[row] = reward
+        kept.next_observation[row] = next_observation
+        kept.terminated[row] = terminated
+        kept.next_legal[row] = next_legal
+        self.added += 1
+
+    def sample(self, n: int, rng: np.random.Generator) -> Transitions:
+        """Draw n of the transitions, each equally likely, one perhaps several times."""
+        rows = rng.integers(len(self), size=n)
+        return Transitions._make(column[rows] for column in self.kept)

@@ -1,0 +1,236 @@
+"""One learning run of a network: an environment, a replay of what happened there, and the books."""
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from rlsuite import errors
+from rlsuite.agents.memory import ActionValues
+from rlsuite.approximation.batch.rollout import returns_of
+from rlsuite.approximation.deep.q_learner import QLearner
+from rlsuite.approximation.deep.replay import Replay
+from rlsuite.exploration import choose
+from rlsuite.schedules import EPISODES, STEPS, Rate
+from rlsuite.training.results import Record, TimeUnit
+from rlsuite.training.run import Budget
+
+EVALUATION_EPISODES = 20
+LONGEST_EVALUATION = 10_000  # steps of an episode: a greedy policy may walk in circles for ever
+
+
+class Pace(NamedTuple):
+    """How a run learns from what it sees."""
+
+    gamma: float
+    learning_rate: Rate
+    replay_size: int
+    batch_size: int
+    learning_starts: int
+    train_every: int
+    target_rate: float
+
+
+class DeepRun:
+    """Experience in one environment; `learn` may be called again and goes on where it stopped, mid-episode.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        The environment.
+    learner : QLearner
+        What learns.
+    memory : ActionValues
+        Room for the action values of one observation, and how an action is chosen by them.
+    pace : Pace
+        How the learner is taught.
+    seed : int
+        For the record.
+    seeds : sequence of three SeedSequence
+        For the choice of actions, for the environment, and for the choice of transitions to learn from.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        learner: QLearner,
+        memory: ActionValues,
+        pace: Pace,
+        seed: int,
+        seeds: tuple[np.random.SeedSequence, np.random.SeedSequence, np.random.SeedSequence],
+    ):
+        self.env, self.learner, self.memory, self.pace, self.seed = env, learner, memory, pace, seed
+        choice_seed, env_seed, replay_seed = seeds
+        self.choice_rng, self.replay_rng = np.random.default_rng(choice_seed), np.random.default_rng(replay_seed)
+        self.choose = choose.for_types_of(memory, 0, self.choice_rng)
+        self.first_action = int(cast(Any, env.action_space).start)
+        inputs = learner.inputs
+        self.replay = Replay(pace.replay_size, inputs.shape, inputs.dtype, learner.n_actions)
+        self.all_reward, self.steps = 0.0, 0
+        self.books = _Books("steps")
+        self.present: NDArray[Any] | None = None
+        self._begin_episode(int(env_seed.generate_state(1)[0]))
+
+    def learn(self, budget: Budget, progress: bool) -> None:
+        """Learn; `record` tells what happened, also when an error or Ctrl-C ended it early."""
+        clock, which = self.memory.clock, STEPS if budget.unit == "steps" else EPISODES
+        self.books = books = _Books(budget.unit)
+        checkpoints = budget.marks(budget.checkpoint_every)
+        evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else checkpoints[:0]
+        evaluate = self._evaluator() if budget.evaluate_every else None
+        start = int(clock[which])
+        bar: Any  # tqdm's stubs leave parts of it untyped
+        try:
+            with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress, desc=self.name) as bar:
+                for mark in np.union1d(checkpoints, evaluations):
+                    while clock[which] < start + mark:
+                        self._step()
+                    bar.set_postfix(books.summary(), refresh=False)
+                    bar.update(int(clock[which]) - start - bar.n)
+                    if mark in checkpoints:
+                        books.checkpoints.append((int(clock[which]), self.all_reward))
+                    if evaluate is not None and mark in evaluations:
+                        books.evaluations.append((int(clock[which]), evaluate()))
+        except BaseException:
+            # the environment may be a step ahead of the books: a new episode begins next time
+            self.present = None
+            raise
+
+    @property
+    def record(self) -> Record:
+        """What the last call of `learn` has collected."""
+        books = self.books
+        checkpoints = np.array(books.checkpoints, dtype=np.float64).reshape(-1, 2)
+        evaluations = np.array(books.evaluations, dtype=np.float64).reshape(-1, 2)
+        return Record(
+            seed=self.seed,
+            loop="stepwise",
+            unit=books.unit,
+            episode_return=np.array(books.returns),
+            episode_length=np.array(books.lengths, dtype=np.int64),
+            time=checkpoints[:, 0].astype(np.int64),
+            cumulative_reward=checkpoints[:, 1],
+            evaluation_time=evaluations[:, 0].astype(np.int64),
+            evaluation=evaluations[:, 1],
+        )
+
+    @property
+    def name(self) -> str:
+        """Id of the environment, or the name of its class."""
+        return self.env.spec.id if self.env.spec is not None else type(self.env.unwrapped).__name__
+
+    def _begin_episode(self, seed: int | None = None) -> None:
+        observation, info = self.env.reset(seed=seed)
+        self.present = self._stored(observation)
+        self.memory.legal[0] = legal_actions(info, self.learner.n_actions)
+        self.episode_return, self.episode_length = 0.0, 0
+
+    def _step(self) -> None:
+        if self.present is None:
+            self._begin_episode()
+        present, memory = cast("NDArray[Any]", self.present), self.memory
+        memory.q[0] = self.learner.q(present)[0]
+        action = self.choose(memory, 0, self.choice_rng)
+        if action < 0:
+            raise errors.LearningError(f"{self._where} info['action_mask'] leaves no action, and the episode goes on")
+        answer = cast("tuple[Any, float, bool, bool, dict[str, Any]]", self.env.step(action + self.first_action))
+        observation, reward, terminated, truncated, info = answer
+        if not math.isfinite(reward):
+            raise errors.LearningError(
+                f"{self._where} the environment returned the reward {reward}; rewards must be finite numbers"
+            )
+        arrived = self._stored(observation)
+        memory.legal[0] = legal_actions(info, self.learner.n_actions)
+        self.replay.add(present[0], action, reward, arrived[0], terminated, memory.legal[0])
+        self.steps += 1
+        self.all_reward += reward
+        self.episode_return += reward
+        self.episode_length += 1
+        memory.visits[0, action] += 1
+        memory.clock[STEPS] += 1
+        self.present = arrived
+        if terminated or truncated:
+            memory.clock[EPISODES] += 1
+            self.books.returns.append(self.episode_return)
+            self.books.lengths.append(self.episode_length)
+            self.present = None
+        self._teach()
+
+    def _teach(self) -> None:
+        pace = self.pace
+        if self.steps < pace.learning_starts or self.steps % pace.train_every:
+            return
+        rate = pace.learning_rate
+        learning_rate = rate.formula.function(rate.start, rate.end, rate.speed, int(self.memory.clock[rate.unit]))
+        batch = self.replay.sample(pace.batch_size, self.replay_rng)
+        self.learner.improve(batch, pace.gamma, learning_rate)
+        self.learner.follow(pace.target_rate)
+
+    def _stored(self, observation: Any) -> NDArray[Any]:
+        try:
+            return self.learner.inputs.stored([observation])
+        except errors.ParameterError as error:
+            raise errors.LearningError(f"{self._where} {error}") from error
+
+    def _evaluator(self) -> Callable[[], float]:
+        """Make a function that plays a few episodes of the greedy policy on a copy of the environment."""
+        try:
+            own = _Masks(copy.deepcopy(self.env))
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise errors.UnsuitableEnvironment(
+                f"evaluate_every needs an environment that can be copied ({error})"
+            ) from error
+        learner = self.learner
+
+        def act(observation: Any) -> int:
+            return learner.best(learner.inputs.stored([observation]), own.legal) + self.first_action
+
+        seed = int(np.random.SeedSequence(self.seed, spawn_key=(1_000,)).generate_state(1)[0])
+        return lambda: float(
+            returns_of(own, act, EVALUATION_EPISODES, seed, self.pace.gamma, LONGEST_EVALUATION).mean()
+        )
+
+    @property
+    def _where(self) -> str:
+        return f"{self.name}, step {self.steps + 1}:"
+
+
+class _Books:
+    """What one call of `learn` collects."""
+
+    def __init__(self, unit: TimeUnit):
+        self.unit: TimeUnit = unit
+        self.returns: list[float] = []
+        self.lengths: list[int] = []
+        self.checkpoints: list[tuple[int, float]] = []  # time, reward
+        self.evaluations: list[tuple[int, float]] = []  # time, value
+
+    def summary(self) -> dict[str, str]:
+        """The figures on the progress bar."""
+        mean = f"{np.mean(self.returns[-100:]):.4g}" if self.returns else "-"
+        return {"episodes": str(len(self.returns)), "mean return": mean}
+
+
+class _Masks(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Remembers which actions exist now."""
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(**kwargs)
+        self.legal = legal_actions(info, int(cast(Any, self.action_space).n))
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.legal = legal_actions(info, int(cast(Any, self.action_space).n))
+        return observation, reward, terminated, truncated, info
+
+
+def legal_actions(info: dict[str, Any], n_actions: int) -> NDArray[np.bool_]:
+    """Which actions exist, (n_actions,): what ``info["action_mask"]`` says, or all."""
+    mask = info.get("action_mask")
+    return np.ones(n_actions, dtype=np.bool_) if mask is None else np.asarray(mask, dtype=np.bool_)
