@@ -11,6 +11,7 @@
     |-- FileError             a missing, malformed, truncated or foreign file
     |-- LearningError         a run that had to stop: NaN reward, impossible action ...
     |-- NotLearned            an agent asked for what it has not learned yet
+    |-- MissingPackage        an optional package that is not installed           (also an ImportError)
     `-- ConformanceError      an agent that does not keep the contract          (also an AssertionError)
 
     RlsuiteWarning            (a UserWarning)
@@ -58,6 +59,10 @@ class LearningError(RlsuiteError):
 
 class NotLearned(RlsuiteError):
     """The agent was asked for something that only learning can give."""
+
+
+class MissingPackage(RlsuiteError, ImportError):
+    """An optional package is not installed; the message says how to install it."""
 
 
 class ConformanceError(RlsuiteError, AssertionError):

@@ -91,12 +91,19 @@ def _build(what: str, classes: Mapping[str, type], plain: Mapping[str, Any]) -> 
     ]
     if missing:
         raise errors.ParameterError(f"{name}: parameter {missing[0]!r} is missing")
-    return kind(**{key: _value(key, inner) for key, inner in given.items()})
+    return kind(**{key: build_part(key, inner) for key, inner in given.items()})
 
 
-def _value(key: str, plain: Any) -> Any:
+def build_part(key: str, plain: Any) -> Any:
+    """Make the value of a parameter from plain data: an exploration, a schedule, a feature map, or what it is.
+
+    Raises
+    ------
+    ParameterError
+        As `build_agent`.
+    """
     if isinstance(plain, list):
-        return [_value(key, inner) for inner in cast("list[Any]", plain)]
+        return [build_part(key, inner) for inner in cast("list[Any]", plain)]
     if not isinstance(plain, Mapping):
         return plain
     return _build(*choices(key), cast("Mapping[str, Any]", plain))

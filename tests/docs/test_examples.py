@@ -26,6 +26,8 @@ def assert_shows_something(path: Path) -> None:
 def test_example_draws_one_figure(
     example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    if "dqn" in example.stem:
+        pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(example)])
     runpy.run_path(str(example), run_name="__main__")

@@ -63,7 +63,7 @@ class AutoencoderFeatures(_BaseEstimator, _TransformerMixin):
     ------
     ParameterError
         From `fit`, if a parameter is outside its allowed values or the observations are no finite (n, d).
-    RlsuiteError
+    MissingPackage
         From `fit`, if PyTorch is not installed.
 
     Examples

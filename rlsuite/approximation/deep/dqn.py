@@ -83,7 +83,7 @@ class DQN(NetworkAgent):
     ------
     ParameterError
         If a parameter is outside its allowed values.
-    RlsuiteError
+    MissingPackage
         If PyTorch is not installed.
 
     Examples

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.agent import EPISODE
-from rlsuite.agents.description import describe
+from rlsuite.agents.description import build_part, describe
 from rlsuite.approximation.deep.inputs import Inputs
 from rlsuite.approximation.deep.pytorch import device_of
 from rlsuite.approximation.deep.q_learner import QLearner
-from rlsuite.approximation.deep.storage import built, put_weights, reading, write_file
+from rlsuite.approximation.deep.storage import put_weights, reading, write_file
 
 
 @dataclass(eq=False, kw_only=True)
@@ -132,7 +132,7 @@ class NetworkAgent:
         device_of(device)
         with reading(path, _format(cls)) as (header, arrays):
             plain = header["parameters"] | {"device": device}
-            agent = cls(**{name: built(name, value) for name, value in plain.items()})
+            agent = cls(**{name: build_part(name, value) for name, value in plain.items()})
             inputs = header["inputs"] | {name: tuple(header["inputs"][name]) for name in ("shape", "low", "high")}
             learner = agent.make_learner(Inputs(**inputs), int(header["n_actions"]), np.random.default_rng(0))
             put_weights(learner.networks, arrays)

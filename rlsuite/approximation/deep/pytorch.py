@@ -25,7 +25,7 @@ def pytorch() -> Any:
 
     Raises
     ------
-    RlsuiteError
+    MissingPackage
         If it is not installed.
 
     Examples
@@ -36,7 +36,7 @@ def pytorch() -> Any:
     try:
         return importlib.import_module("torch")
     except ImportError as error:
-        raise errors.RlsuiteError(
+        raise errors.MissingPackage(
             f"neural networks need PyTorch, which is not installed ({error}); pip install 'rlsuite[torch]'"
         ) from error
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.agents.description import _value  # pyright: ignore[reportPrivateUsage]
 from rlsuite.approximation.deep.pytorch import arrays_of, put_arrays
 from rlsuite.files import replacing
 
@@ -62,6 +61,8 @@ def reading(path: str | PathLike[str], file_format: str) -> Generator[tuple[dict
         raise errors.FileError(f"{path} holds {found!r}, not {file_format!r}")
     try:
         yield header, arrays
+    except errors.MissingPackage:
+        raise
     except (errors.RlsuiteError, KeyError, ValueError, TypeError) as error:
         raise errors.FileError(f"{path} is no {file_format} ({error!r})") from error
 
@@ -77,14 +78,3 @@ def put_weights(networks: Mapping[str, Any], arrays: Arrays) -> None:
     for which, network in networks.items():
         weights = {name: array for name, array in arrays.items() if name.startswith(f"{which}.")}
         put_arrays(network, {name.removeprefix(f"{which}."): array for name, array in weights.items()})
-
-
-def built(name: str, plain: Any) -> Any:
-    """Turn the plain form of a parameter into what it stands for: an exploration, a schedule, or itself.
-
-    Examples
-    --------
-    >>> built("learning_rate", {"name": "Linear", "start": 1.0, "end": 0.0, "over": 10, "per": "steps"})
-    Linear(start=1.0, end=0.0, over=10, per='steps')
-    """
-    return _value(name, plain)

@@ -232,7 +232,7 @@ def test_before_learning_there_is_nothing_to_tell(tmp_path):
 
 def test_without_pytorch_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(errors.RlsuiteError, match=r"pip install 'rlsuite\[torch\]'"):
+    with pytest.raises(errors.MissingPackage, match=r"pip install 'rlsuite\[torch\]'"):
         DQN()
 
 
