@@ -1,0 +1,170 @@
+"""Every regressor and classifier of the lecture notes on the car on the hill: the tables of docs/approximators.md.
+
+Run as ``python benchmarks/approximators.py``; it takes some minutes on one core. Scores are mean returns (discounted by
+0.95) from the 289 states that Ernst, Geurts & Wehenkel (2005) start in: the mean of three batches, and its standard
+error.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingRegressor,
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+    StackingRegressor,
+)
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron, Ridge, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.approximation import Batch, ClassifierPolicy, FittedQ, LocallyWeightedRegression, RadialBasis
+from rlsuite.errors import DivergenceWarning
+from rlsuite.trusted_dynamics import dynamics_of
+
+ENV = "rlsuite/CarOnTheHill-v0"
+GAMMA = 0.95
+ROUNDS = 25
+STATES = 600
+SEEDS = (1, 2, 3)
+LOW, HIGH = (-1.0, -3.0), (1.0, 3.0)
+STARTS = np.array([(position, speed) for position in np.linspace(-1, 1, 17) for speed in np.linspace(-3, 3, 17)])
+
+Policy = Callable[[NDArray[np.float64]], NDArray[np.int64]]
+
+
+class Row(NamedTuple):
+    """One line of a table."""
+
+    notes: str
+    """Ids of the rows of the notes' inventory."""
+    name: str
+    estimator: Any
+    features: Any = None
+
+
+BUMPS = RadialBasis([9, 9], low=LOW, high=HIGH)
+PAIR = [("neighbours", KNeighborsRegressor(5)), ("tree", DecisionTreeRegressor())]
+
+REGRESSORS = (
+    Row("L11", "least squares", LinearRegression()),
+    Row("L11, L13", "least squares on 81 bumps", LinearRegression(), BUMPS),
+    Row("L13, L14", "ridge on 81 bumps", Ridge(0.1), BUMPS),
+    Row("L15, L17", "kernel ridge", KernelRidge(alpha=0.1, kernel="rbf", gamma=4.0), StandardScaler()),
+    Row("L15, L19", "support vectors", SVR(C=10.0, gamma=4.0, epsilon=0.02), StandardScaler()),
+    Row("T11", "5 nearest neighbours", KNeighborsRegressor(5), StandardScaler()),
+    Row("T11, T13", "5 neighbours, by distance", KNeighborsRegressor(5, weights="distance"), StandardScaler()),
+    Row("T12", "locally weighted", LocallyWeightedRegression(12, ridge=1e-2), StandardScaler()),
+    Row("T01, T03", "decision tree", DecisionTreeRegressor()),
+    Row("T01, T07", "pruned tree", DecisionTreeRegressor(min_samples_leaf=3)),
+    Row("T15", "bagging", BaggingRegressor(DecisionTreeRegressor(), 20)),
+    Row("T09", "random forest", RandomForestRegressor(20)),
+    Row("T09", "extra trees", ExtraTreesRegressor(20)),
+    Row("T16", "AdaBoost", AdaBoostRegressor(DecisionTreeRegressor(max_depth=8), n_estimators=20)),
+    Row("T16", "gradient boosting", GradientBoostingRegressor(n_estimators=60, max_depth=5)),
+    Row("T14", "stacking", StackingRegressor(PAIR, Ridge(), cv=3), StandardScaler()),
+    Row(
+        "N01",
+        "neural network",
+        MLPRegressor(hidden_layer_sizes=(32, 32), max_iter=100),
+        StandardScaler(),
+    ),
+)
+
+CLASSIFIERS = (
+    Row("C01, C06", "naive Bayes", GaussianNB()),
+    Row("L02, L14", "least squares", RidgeClassifier()),
+    Row("C07", "logistic regression", LogisticRegression()),
+    Row("C07, L13", "logistic regression on 81 bumps", LogisticRegression(C=100.0, max_iter=1_000), BUMPS),
+    Row("C05, L06", "Fisher's discriminant", LinearDiscriminantAnalysis()),
+    Row("L03", "perceptron", Perceptron()),
+    Row("L03, L13", "perceptron on 81 bumps", Perceptron(), BUMPS),
+    Row("L08, L18", "support vectors", SVC(C=10.0, gamma=4.0), StandardScaler()),
+    Row("T01, T02, T03", "decision tree", DecisionTreeClassifier(criterion="entropy", min_samples_leaf=3)),
+    Row("T10", "5 nearest neighbours", KNeighborsClassifier(5), StandardScaler()),
+    Row("T16", "AdaBoost", AdaBoostClassifier(DecisionTreeClassifier(max_depth=4), n_estimators=20)),
+)
+
+
+def mean_return(policy: Policy) -> float:
+    """Mean discounted return from all starts, at most 50 steps each; all episodes are played side by side."""
+    dynamics: Any = dynamics_of(gymnasium.make(ENV))
+    rng = np.random.default_rng(0)  # nothing is random
+    now = STARTS.copy()
+    total, running = np.zeros(len(now)), np.arange(len(now))
+    for t in range(50):
+        actions = policy(now[running])
+        over = np.zeros(len(running), dtype=bool)
+        for k, (i, action) in enumerate(zip(running, actions, strict=True)):
+            now[i], reward, over[k] = dynamics.step(dynamics.constants, tuple(now[i]), int(action), rng)
+            total[i] += GAMMA**t * reward
+        running = running[~over]
+        if not running.size:
+            break
+    return float(total.mean())
+
+
+def batch_of(seed: int, states: int = STATES) -> Batch:
+    """Both actions in random states."""
+    return Batch.from_dynamics(ENV, np.random.default_rng(seed).uniform(LOW, HIGH, size=(states, 2)))
+
+
+def regressors() -> Iterator[str]:
+    """Yield the table of fitted Q iteration with each regressor."""
+    yield "| notes | regressor | class | return |\n|---|---|---|---|"
+    for row in REGRESSORS:
+        found = []
+        for seed in SEEDS:
+            agent = FittedQ(row.estimator, gamma=GAMMA, iterations=ROUNDS, features=row.features)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always", DivergenceWarning)
+                found.append(mean_return(agent.learn(batch_of(seed), seed=seed).policy))
+        diverged = sum(issubclass(one.category, DivergenceWarning) for one in said)
+        yield _line(row, [_score(found) + (" (diverges)" if diverged else "")])
+
+
+def classifiers() -> Iterator[str]:
+    """Yield the table of policies cloned with each classifier."""
+    teacher = FittedQ(ExtraTreesRegressor(50), gamma=GAMMA, iterations=30)
+    teacher.learn(batch_of(100, states=3_000), seed=100)
+    yield f"The teacher's return is {mean_return(teacher.policy):.3f}.\n"
+    yield "| notes | classifier | class | as the teacher | return |\n|---|---|---|---|---|"
+    for row in CLASSIFIERS:
+        alike, found = [], []
+        for seed in SEEDS:
+            seen = np.random.default_rng(seed).uniform(LOW, HIGH, size=(2 * STATES, 2))
+            classifier = row.estimator if row.features is None else make_pipeline(row.features, row.estimator)
+            clone = ClassifierPolicy(classifier, seed=seed).fit(seen, teacher.policy(seen))
+            alike.append(clone.score(STARTS, teacher.policy(STARTS)))
+            found.append(mean_return(clone.predict))
+        yield _line(row, [f"{100 * np.mean(alike):.0f} %", _score(found)])
+
+
+def _score(found: list[float]) -> str:
+    return f"{np.mean(found):.3f} ± {np.std(found, ddof=1) / len(found) ** 0.5:.3f}"
+
+
+def _line(row: Row, cells: list[str]) -> str:
+    return " | ".join([f"| {row.notes}", row.name, f"`{type(row.estimator).__name__}`", *cells]) + " |"
+
+
+if __name__ == "__main__":
+    for part in (regressors, classifiers):
+        for line in part():
+            print(line, flush=True)
+        print()

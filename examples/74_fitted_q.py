@@ -1,0 +1,41 @@
+"""Fitted Q iteration with extremely randomised trees on the car on the hill (Ernst, Geurts & Wehenkel 2005).
+
+The car is too weak for the hill: it has to go back first. A hundred random episodes, of which one reaches the top, are
+all that the trees see. Run as ``python examples/74_fitted_q.py [figure.png]``.
+"""
+
+import sys
+
+import gymnasium
+from matplotlib.figure import Figure
+from sklearn.ensemble import ExtraTreesRegressor
+
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite import plotting
+from rlsuite.approximation import Batch, FittedQ, episode_of
+
+car = gymnasium.make("rlsuite/CarOnTheHill-v0")
+batch = Batch.collect(car, episodes=100, seed=0)
+left, right = Figure(figsize=(11, 4.4), dpi=120, layout="constrained").subplots(1, 2)
+
+agent = FittedQ(ExtraTreesRegressor(n_estimators=10), gamma=0.95, iterations=1)
+returns = []
+for _ in range(16):
+    agent.learn(batch, seed=1)
+    returns.append(episode_of(car, agent.act, gamma=0.95, max_steps=50).total)
+left.plot(range(1, 17), returns, "o-", color="#0072b2", label="return of the policy from the start")
+left.plot(range(1, 17), agent.errors_, "s--", color="#d55e00", label="largest change of a target")
+left.set(xlabel="round", xticks=range(0, 17, 4))
+left.set_title(f"{len(batch):,} transitions, {(batch.reward > 0).sum()} of them to the top")
+left.legend()
+
+seen = [car.reset()[0]]
+for _ in range(50):
+    observation, _, terminated, _, _ = car.step(agent.act(seen[-1]))
+    seen.append(observation)
+    if terminated:
+        break
+bounds = {0: (-1.0, 1.0), 1: (-3.0, 3.0)}
+labels = ["position", "speed"]
+plotting.policy_map(car, agent.policy, actions=["left", "right"], limits=bounds, labels=labels, trace=seen, ax=right)
+plotting.save(left, (sys.argv[1:] or ["74_fitted_q.png"])[0])

@@ -1,0 +1,272 @@
+"""A fixed set of transitions as validated arrays: what batch methods learn from.
+
+The batch is the whole experience (the notes' data set D of trajectories). How it came about does not matter to the
+methods that evaluate or improve policies off-line, so a batch may be collected, read from a file, taken over from
+someone else's data set, or written down from a model, in which every transition counts by its probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.approximation.batch import columns
+from rlsuite.approximation.batch.ways_in import WaysIn
+from rlsuite.checks import whole_number
+from rlsuite.errors import ParameterError
+
+if TYPE_CHECKING:
+    from gymnasium import Space
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Batch(WaysIn):
+    """Transitions, in the order in which they happened.
+
+    Use the ways in (`collect`, `from_arrays`, `from_csv`, `from_minari`, `from_model`): they check everything.
+
+    Attributes
+    ----------
+    observation, next_observation : ndarray (n, d) float64
+        What was seen before and after.
+    action : ndarray (n,) int64
+        What was done, counted from 0.
+    reward : ndarray (n,) float64
+        What it brought.
+    terminated : ndarray (n,) bool
+        Whether the episode ended by it: nothing follows, whatever `next_observation` says. An episode that was cut off
+        did not end.
+    first : ndarray (n,) bool
+        Whether an episode begins with this transition.
+    weight : ndarray (n,) float64
+        How often this transition counts; 1, or its probability if the batch was written down from a model.
+    n_actions : int
+        How many actions there are.
+    first_action : int
+        What the environment calls action 0.
+    observation_space : gymnasium.Space or None
+        Where the observations come from, if that is known: it says how one becomes a vector.
+
+    Examples
+    --------
+    >>> batch = Batch.collect("FrozenLake-v1", episodes=20, seed=7)
+    >>> batch
+    Batch(189 transitions, 20 episodes, observations of 1 number, 4 actions)
+    >>> batch.observation[:3, 0], batch.action[:3]
+    (array([0., 1., 0.]), array([2, 1, 1]))
+    """
+
+    observation: NDArray[np.float64]
+    action: NDArray[np.int64]
+    reward: NDArray[np.float64]
+    next_observation: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    first: NDArray[np.bool_]
+    weight: NDArray[np.float64]
+    n_actions: int
+    first_action: int = 0
+    observation_space: Space[Any] | None = None
+
+    # ---------------------------------------------------------------------------------------------- ways in
+
+    @classmethod
+    def from_arrays(
+        cls,
+        observation: ArrayLike,
+        action: ArrayLike,
+        reward: ArrayLike,
+        next_observation: ArrayLike,
+        terminated: ArrayLike | None = None,
+        *,
+        first: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        n_actions: int | None = None,
+        first_action: int = 0,
+        observation_space: Space[Any] | None = None,
+    ) -> Batch:
+        """Make a batch of arrays, one row per transition.
+
+        Parameters
+        ----------
+        observation, next_observation : array_like (n, d), or (n,) if an observation is one number
+        action : array_like (n,) of int
+            As the environment calls them.
+        reward : array_like (n,)
+        terminated : array_like (n,) of bool
+            Cannot be guessed, and so cannot be left out.
+        first : array_like (n,) of bool, optional
+            By default, an episode begins after each one that terminated, and wherever a transition does not go on
+            from where the one before has led.
+        weight : array_like (n,), optional
+            Not negative; by default, every transition counts once.
+        n_actions : int, optional
+            By default, the largest action in the batch is the last there is.
+        first_action : int
+            What the environment calls its first action.
+        observation_space : gymnasium.Space, optional
+            How an observation of the environment becomes one of these vectors; by default, its numbers in order.
+
+        Raises
+        ------
+        ParameterError
+            If the flags of termination are missing, shapes do not match, a number is NaN or infinite, or an action is
+            not a whole number or not one of the actions.
+
+        Examples
+        --------
+        >>> Batch.from_arrays([0, 1], [1, 1], [0.0, 1.0], [1, 2], [False, True]).first
+        array([ True, False])
+        """
+        before = columns.observations("observation", observation)
+        n = len(before)
+        after = columns.observations("next_observation", next_observation)
+        if after.shape != before.shape:
+            raise ParameterError(f"next_observation has shape {after.shape}, and observation {before.shape}")
+        ended = columns.terminated(terminated, n)
+        lowest = whole_number("first_action", first_action, at_least=-(2**62))
+        taken, many = columns.actions(action, n, lowest, n_actions)
+        return cls(
+            observation=before,
+            action=taken,
+            reward=columns.numbers("reward", reward, n),
+            next_observation=after,
+            terminated=ended,
+            first=_beginnings(before, after, ended) if first is None else columns.first(first, n),
+            weight=np.ones(n) if weight is None else columns.weights(weight, n),
+            n_actions=many,
+            first_action=lowest,
+            observation_space=observation_space,
+        )
+
+    @classmethod
+    def join(cls, batches: Iterable[Batch]) -> Batch:
+        """Put batches of one environment together, in their order.
+
+        Raises
+        ------
+        ParameterError
+            If there is none, or they differ in the width of observations or in the first action.
+        """
+        parts: Sequence[Batch] = list(batches)
+        if not parts:
+            raise ParameterError("there is no batch to join")
+        kinds = {(part.observation.shape[1], part.first_action) for part in parts}
+        if len(kinds) > 1:
+            listed = ", ".join(f"({width}, {lowest})" for width, lowest in sorted(kinds))
+            raise ParameterError(
+                f"batches of different environments: (numbers of an observation, first action) are {listed}"
+            )
+        begins = [np.concatenate([[True], part.first[1:]]) for part in parts]
+        return cls(
+            np.concatenate([part.observation for part in parts]),
+            np.concatenate([part.action for part in parts]),
+            np.concatenate([part.reward for part in parts]),
+            np.concatenate([part.next_observation for part in parts]),
+            np.concatenate([part.terminated for part in parts]),
+            np.concatenate(begins),
+            np.concatenate([part.weight for part in parts]),
+            max(part.n_actions for part in parts),
+            parts[0].first_action,
+            parts[0].observation_space,
+        )
+
+    # --------------------------------------------------------------------------------------------- ways out
+
+    def take(self, rows: ArrayLike) -> Batch:
+        """Return a batch of some of the transitions.
+
+        Parameters
+        ----------
+        rows : array_like (n,) of bool, or of int
+            A mask, or the numbers of the transitions. An episode goes on in the new batch only from one transition to
+            the one that followed it.
+
+        Raises
+        ------
+        ParameterError
+            If no transition is left, or a number is out of range.
+        """
+        chosen = np.asarray(rows)
+        if chosen.dtype == np.bool_ and chosen.shape != self.action.shape:
+            raise ParameterError(f"a mask of shape {chosen.shape} cannot choose among {len(self)} transitions")
+        index = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else columns.whole("rows", chosen)
+        if not index.size:
+            raise ParameterError("no transition is left")
+        if index.min() < 0 or index.max() >= len(self):
+            raise ParameterError(f"rows name transitions {index.min()}..{index.max()}; there are 0..{len(self) - 1}")
+        first = self.first[index]
+        first[1:] |= index[1:] != index[:-1] + 1
+        first[0] = True
+        return Batch(
+            self.observation[index],
+            self.action[index],
+            self.reward[index],
+            self.next_observation[index],
+            self.terminated[index],
+            first,
+            self.weight[index],
+            self.n_actions,
+            self.first_action,
+            self.observation_space,
+        )
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write a table that `from_csv` reads, number for number.
+
+        Raises
+        ------
+        FileError
+            If it cannot be written.
+        """
+        from rlsuite.approximation.batch.csv_files import write
+
+        write(self, path)
+
+    @property
+    def episode(self) -> NDArray[np.int64]:
+        """(n,) int64: the number of the episode that each transition belongs to, from 0."""
+        return np.cumsum(self.first) - 1
+
+    @property
+    def weighted(self) -> bool:
+        """Whether some transitions count more than others."""
+        return bool((self.weight != self.weight[0]).any())
+
+    def __len__(self) -> int:
+        """Return n, the number of transitions."""
+        return self.action.size
+
+    def __repr__(self) -> str:
+        width = self.observation.shape[1]
+        return (
+            f"Batch({len(self)} transitions, {int(self.first.sum())} episodes, observations of {width} "
+            f"number{'s'[: width != 1]}, {self.n_actions} actions)"
+        )
+
+
+def check_batch(batch: object, owner: str) -> Batch:
+    """Return a batch, or raise `ParameterError` for anything else.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a batch; the message says how to make one.
+    """
+    if not isinstance(batch, Batch):
+        raise ParameterError(
+            f"{owner}.learn takes a Batch, not a {type(batch).__name__}; Batch.collect(env, ...) makes one of an "
+            "environment, Batch.from_arrays of arrays, Batch.from_model of a model"
+        )
+    return batch
+
+
+def _beginnings(before: NDArray[np.float64], after: NDArray[np.float64], ended: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return where an episode must have begun, (n,) bool."""
+    first = np.ones(len(before), dtype=np.bool_)
+    first[1:] = ended[:-1] | (before[1:] != after[:-1]).any(axis=1)
+    return first

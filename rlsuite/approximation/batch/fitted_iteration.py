@@ -1,0 +1,112 @@
+"""What fitted Q and fitted value iteration have in common: a regressor is fitted to targets of its own, in rounds."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.approximation.batch import regressors
+from rlsuite.approximation.batch.divergence import trouble
+from rlsuite.approximation.batch.observed_features import ObservedFeatures
+from rlsuite.checks import finite_number, fraction, whole_number
+from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError
+
+Fit: TypeAlias = Callable[[NDArray[np.float64]], list[Any]]
+"""``targets (n,) -> fitted regressors``"""
+Ahead: TypeAlias = Callable[[list[Any]], NDArray[np.float64]]
+"""``fitted regressors -> what they predict of the observations that follow``"""
+Targets: TypeAlias = Callable[[NDArray[np.float64] | None], NDArray[np.float64]]
+"""``predictions -> targets (n,)``; None before the first round, when every value is 0"""
+
+
+@dataclass(eq=False)
+class FittedIteration:
+    """Base of the methods that fit a regressor round after round; derive from it with `learn`.
+
+    Parameters and attributes are those of `FittedQ`.
+    """
+
+    regressor: Any
+    _: KW_ONLY
+    gamma: float = 0.99
+    iterations: int = 50
+    features: Any = None
+    tol: float = 0.0
+
+    def __post_init__(self) -> None:
+        regressors.check_regressor(self.regressor, type(self).__name__)
+        self.gamma = fraction("gamma", self.gamma)
+        self.iterations = whole_number("iterations", self.iterations)
+        self.tol = finite_number("tol", self.tol)
+        if self.tol < 0.0:
+            raise ParameterError(f"tol={self.tol:g} is negative")
+        self._regressors: list[Any] | None = None
+        self._features: ObservedFeatures | None = None
+        self._errors: list[float] = []
+        self.converged_ = False
+
+    def iterate(self, features: ObservedFeatures, fit: Fit, ahead: Ahead, targets: Targets, limit: float) -> None:
+        """Do the rounds, from what has been learned so far.
+
+        The regressors of a round are kept once their predictions have been seen to be within `limit`.
+
+        Raises
+        ------
+        LearningError
+            If there are none to keep.
+        """
+        predicted = None if self._regressors is None else ahead(self._regressors)
+        target = targets(predicted)
+        for _ in range(self.iterations):
+            fitted = fit(target)
+            predicted = ahead(fitted)
+            wrong = trouble(predicted, limit)
+            if wrong:
+                self._stop(wrong)
+                return
+            self._regressors, self._features = fitted, features
+            next_target = targets(predicted)
+            self._errors.append(float(np.abs(next_target - target).max()))
+            target = next_target
+            self.converged_ = self._errors[-1] <= self.tol
+            if self.converged_:
+                return
+
+    def _stop(self, wrong: str) -> None:
+        """Say that values have diverged; raise if there are none before to keep."""
+        self.converged_ = False
+        rounds = len(self._errors)
+        message = f"{type(self).__name__}, round {rounds + 1}: values diverge, {wrong}"
+        if not rounds:
+            raise LearningError(f"{message}. Scale the observations, or choose another regressor")
+        warnings.warn(
+            f"{message}; those of round {rounds} are kept. Regressors that average targets cannot diverge: trees, "
+            "forests, nearest neighbours",
+            DivergenceWarning,
+            stacklevel=4,
+        )
+
+    def learned(self) -> tuple[ObservedFeatures, list[Any]]:
+        """Return the features and the fitted regressors.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        """
+        if self._regressors is None or self._features is None:
+            raise NotLearned(f"this {type(self).__name__} has not learned yet; call learn(batch) first")
+        return self._features, self._regressors
+
+    @property
+    def regressors_(self) -> list[Any]:
+        """The fitted regressors."""
+        return self.learned()[1]
+
+    @property
+    def errors_(self) -> NDArray[np.float64]:
+        """Largest change of a target in each round so far, shape (n_rounds,)."""
+        return np.array(self._errors)

@@ -1,0 +1,145 @@
+"""Whole episodes of a policy, played on any environment: what it earns, and for how long.
+
+A policy is a function ``act(observation) -> action``; the ``act`` of every agent is one. Each episode has a seed of
+its own, drawn from the one that was given. So an episode does not depend on those before it, and any share of them can
+be played anywhere.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.checks import fraction, whole_number
+from rlsuite.finding import find_env
+
+Act = Callable[[Any], Any]
+"""``act(observation) -> action``, both as the environment has them."""
+
+LONGEST = 100_000
+"""Steps after which an episode is cut off, if nothing else is asked for: a policy may walk in circles for ever."""
+
+
+class Rollout(NamedTuple):
+    """What came of one episode."""
+
+    total: float
+    """The discounted return."""
+    length: int
+    """Steps."""
+    terminated: bool
+    """Whether it reached an end; if not, it was cut off."""
+
+
+def episode_of(
+    env: gymnasium.Env[Any, Any], act: Act, seed: int | None = None, gamma: float = 1.0, max_steps: int = LONGEST
+) -> Rollout:
+    """Play one episode.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        The environment; it is reset first, and left where the episode ends.
+    act : callable
+        ``act(observation) -> action``.
+    seed : int, optional
+        Given to the environment's `reset`; without it, the environment's generator goes on.
+    gamma : float
+        Discount per step, in [0, 1].
+    max_steps : int
+        Steps after which the episode is cut off.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its allowed values.
+    LearningError
+        If the environment pays a reward that is not a finite number.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> episode_of(gymnasium.make("CliffWalking-v1"), lambda state: 0, seed=7, max_steps=5)
+    Rollout(total=-5.0, length=5, terminated=False)
+    """
+    discount_per_step, most = fraction("gamma", gamma), whole_number("max_steps", max_steps)
+    observation, _ = env.reset(seed=seed)
+    total, discount = 0.0, 1.0
+    for length in range(1, most + 1):
+        answer = cast("tuple[Any, float, bool, bool, object]", env.step(act(observation)))
+        observation, reward, terminated, truncated, _ = answer
+        total += discount * float(reward)
+        discount *= discount_per_step
+        if not np.isfinite(total):
+            raise errors.LearningError(f"step {length} of an episode paid {reward}; rewards must be finite numbers")
+        if terminated or truncated:
+            return Rollout(total, length, bool(terminated))
+    return Rollout(total, most, terminated=False)
+
+
+def returns_of(
+    env: str | gymnasium.Env[Any, Any],
+    act: Act,
+    episodes: int,
+    seed: int | None = None,
+    gamma: float = 1.0,
+    max_steps: int = LONGEST,
+) -> NDArray[np.float64]:
+    """Play episodes, and return what each of them brought: the returns (episodes,) of a policy.
+
+    Parameters
+    ----------
+    env : str or gymnasium.Env
+        An id, ``module:Id``, ``file.py:Class``, or an instance, which is left where the last episode ends.
+    act : callable
+        ``act(observation) -> action``: the bound method of an agent, or any function.
+    episodes : int
+        How many.
+    seed : int, optional
+        Where the seeds of the episodes come from. The first k of more episodes are those of k episodes.
+    gamma : float
+        Discount per step, in [0, 1].
+    max_steps : int
+        Steps after which an episode is cut off.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its allowed values.
+    EnvironmentNotFound
+        If `env` leads to none.
+    LearningError
+        If the environment pays a reward that is not a finite number.
+
+    Examples
+    --------
+    >>> returns_of("CliffWalking-v1", lambda state: 0, episodes=3, seed=7, max_steps=5)
+    array([-5., -5., -5.])
+    """
+    seeds = episode_seeds(episodes, seed)
+    made = find_env(env)
+    try:
+        return np.array([episode_of(made, act, one, gamma, max_steps).total for one in seeds])
+    finally:
+        if isinstance(env, str):
+            made.close()
+
+
+def episode_seeds(episodes: int, seed: int | None) -> list[int]:
+    """Return a seed for each episode; those of fewer episodes come first.
+
+    Raises
+    ------
+    ParameterError
+        If `episodes` or `seed` is not a whole number, or too small.
+
+    Examples
+    --------
+    >>> episode_seeds(3, seed=7)[:2] == episode_seeds(2, seed=7)
+    True
+    """
+    entropy = None if seed is None else whole_number("seed", seed, at_least=0)
+    return np.random.SeedSequence(entropy).generate_state(whole_number("episodes", episodes)).tolist()

@@ -1,0 +1,234 @@
+"""Where the transitions of a batch come from: an environment, a model, a data set of Minari.
+
+Each function returns the arguments of `Batch.from_arrays`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+import numpy as np
+from gymnasium import Env, Space
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.approximation.batch.columns import observations
+from rlsuite.approximation.batch.observations import check_discrete_actions
+from rlsuite.checks import whole_number
+from rlsuite.errors import LearningError, ParameterError, UnsuitableEnvironment
+from rlsuite.finding import find_env
+from rlsuite.training.sight import encoding
+from rlsuite.trusted_dynamics import dynamics_of
+
+if TYPE_CHECKING:
+    from rlsuite.models import MDP
+
+
+class Transitions(TypedDict):
+    """The arguments of `Batch.from_arrays`."""
+
+    observation: NDArray[np.float64]
+    action: NDArray[np.int64]
+    reward: NDArray[np.float64]
+    next_observation: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    first: NDArray[np.bool_]
+    weight: NDArray[np.float64] | None
+    n_actions: int
+    first_action: int
+    observation_space: Space[Any] | None
+
+
+def collected(
+    env: str | Env[Any, Any],
+    steps: int | None,
+    episodes: int | None,
+    policy: Callable[[Any], Any] | None,
+    seed: int | None,
+) -> Transitions:
+    """Act in an environment; see `Batch.collect`."""
+    if (steps is None) == (episodes is None):
+        raise ParameterError(f"give one of steps and episodes, got steps={steps} and episodes={episodes}")
+    most_steps = None if steps is None else whole_number("steps", steps)
+    most_episodes = None if episodes is None else whole_number("episodes", episodes)
+    entropy = None if seed is None else whole_number("seed", seed, at_least=0)
+    made = find_env(env)
+    space = check_discrete_actions(made.action_space, "this environment")
+    as_vector = encoding(made.observation_space).encode
+    lowest, many = int(space.start), int(space.n)
+    env_seed, action_seed = np.random.SeedSequence(entropy).spawn(2)
+    rng = np.random.default_rng(action_seed)
+    seen: list[NDArray[np.float64]] = []
+    after: list[NDArray[np.float64]] = []
+    taken: list[int] = []
+    rewards: list[float] = []
+    ended: list[bool] = []
+    first: list[bool] = []
+    observation, info = made.reset(seed=int(env_seed.generate_state(1)[0]))
+    _every_action_is_legal(info)
+    # copies: an environment may write into the same array again
+    vector, begins, finished = np.array(as_vector(observation)), True, 0
+    while len(taken) != most_steps and finished != most_episodes:
+        action = lowest + int(rng.integers(many)) if policy is None else int(policy(observation))
+        answer = cast("tuple[Any, float, bool, bool, Mapping[str, Any]]", made.step(action))
+        observation, reward, terminated, truncated, info = answer
+        seen.append(vector)
+        vector = np.array(as_vector(observation))
+        taken.append(action)
+        rewards.append(float(reward))
+        ended.append(bool(terminated))
+        after.append(vector)
+        first.append(begins)
+        begins = bool(terminated or truncated)
+        if not (np.isfinite(rewards[-1]) and np.isfinite(vector).all()):
+            raise LearningError(
+                f"step {len(taken)} of the environment returned observation {observation} and reward {reward}; "
+                "both must be finite numbers"
+            )
+        if begins:
+            finished += 1
+            observation, info = made.reset()
+            vector = np.array(as_vector(observation))
+        _every_action_is_legal(info)
+    if isinstance(env, str):
+        made.close()
+    return Transitions(
+        observation=np.array(seen),
+        action=np.array(taken),
+        reward=np.array(rewards),
+        next_observation=np.array(after),
+        terminated=np.array(ended),
+        first=np.array(first),
+        weight=None,
+        n_actions=many,
+        first_action=lowest,
+        observation_space=made.observation_space,
+    )
+
+
+def _every_action_is_legal(info: Mapping[str, Any]) -> None:
+    mask = info.get("action_mask")
+    if mask is not None and not np.all(mask):
+        raise UnsuitableEnvironment(
+            "some actions of this environment are illegal, which a function of the observation does not know; make "
+            "them legal first: MDP.from_env(env, gamma=...).with_all_legal().to_env()"
+        )
+
+
+def transitions_of(mdp: MDP) -> Transitions:
+    """Write down all transitions of a model; see `Batch.from_model`."""
+    from rlsuite.models import MDP
+
+    if not isinstance(cast(object, mdp), MDP):
+        raise ParameterError(f"{mdp!r} is not an MDP; MDP.from_env makes one of an environment")
+    complete = mdp.with_all_legal()
+    rows = complete.rows
+    states, actions = np.divmod(complete.pairs(), complete.n_actions)
+    possible = rows.probability > 0.0
+    return Transitions(
+        observation=states[possible, None].astype(np.float64),
+        action=actions[possible],
+        reward=rows.reward[possible],
+        next_observation=rows.next_state[possible, None].astype(np.float64),
+        terminated=rows.terminated[possible],
+        first=np.ones(int(possible.sum()), dtype=np.bool_),
+        weight=rows.probability[possible],
+        n_actions=complete.n_actions,
+        first_action=0,
+        observation_space=None,
+    )
+
+
+def simulated(env: str | Env[Any, Any], states: ArrayLike, samples: int, seed: int | None) -> Transitions:
+    """Try every action in every state; see `Batch.from_dynamics`."""
+    made = find_env(env)
+    dynamics = dynamics_of(made)
+    if dynamics is None:
+        raise UnsuitableEnvironment(
+            f"{made} has no compiled dynamics, and so cannot be put into any state; Batch.from_model does the same for "
+            "an environment with a table, and Batch.collect acts in any other"
+        )
+    space = check_discrete_actions(made.action_space, "this environment")
+    given = observations("states", states)
+    constants, times = dynamics.constants, whole_number("samples", samples)
+    rng = np.random.default_rng(None if seed is None else whole_number("seed", seed, at_least=0))
+    n, many = len(given), int(space.n)
+    places = np.repeat(np.arange(n), many * times)
+    actions = np.tile(np.repeat(np.arange(many), times), n)
+    before, after = np.zeros((2, places.size, *cast("tuple[int, ...]", made.observation_space.shape)))
+    reward, terminated = np.zeros(places.size), np.zeros(places.size, dtype=np.bool_)
+    for i, (place, action) in enumerate(zip(places.tolist(), actions.tolist(), strict=True)):
+        state = tuple(given[place].tolist())
+        dynamics.observe(constants, state, before[i])
+        ahead, reward[i], terminated[i] = dynamics.step(constants, state, action, rng)
+        dynamics.observe(constants, ahead, after[i])
+    return Transitions(
+        observation=before,
+        action=actions + int(space.start),
+        reward=reward,
+        next_observation=after,
+        terminated=terminated,
+        first=np.ones(places.size, dtype=np.bool_),
+        weight=None,
+        n_actions=many,
+        first_action=int(space.start),
+        observation_space=made.observation_space,
+    )
+
+
+def from_dataset(dataset: Any) -> Transitions:
+    """Take over a data set of Minari; see `Batch.from_minari`."""
+    if isinstance(dataset, str):
+        dataset = _loaded(dataset)
+    space = check_discrete_actions(dataset.action_space, "this data set")
+    as_vector = encoding(dataset.observation_space).encode
+    episodes: list[tuple[NDArray[np.float64], Any]] = []
+    for episode in dataset.iterate_episodes():
+        if len(episode.actions):
+            times = range(len(episode.actions) + 1)
+            episodes.append((np.stack([as_vector(_at(episode.observations, t)) for t in times]), episode))
+    if not episodes:
+        raise ParameterError("this data set has no transitions")
+    lengths = [len(episode.actions) for _, episode in episodes]
+    first = np.zeros(sum(lengths), dtype=np.bool_)
+    first[np.cumsum([0, *lengths[:-1]])] = True
+    return Transitions(
+        observation=np.concatenate([seen[:-1] for seen, _ in episodes]),
+        action=np.concatenate([np.asarray(episode.actions) for _, episode in episodes]),
+        reward=np.concatenate([np.asarray(episode.rewards, dtype=np.float64) for _, episode in episodes]),
+        next_observation=np.concatenate([seen[1:] for seen, _ in episodes]),
+        terminated=np.concatenate([np.asarray(episode.terminations, dtype=np.bool_) for _, episode in episodes]),
+        first=first,
+        weight=None,
+        n_actions=int(space.n),
+        first_action=int(space.start),
+        observation_space=dataset.observation_space,
+    )
+
+
+def _loaded(name: str) -> Any:
+    try:
+        import minari  # pyright: ignore[reportMissingImports]
+
+        library = cast(Any, minari)
+        return library.load_dataset(name)
+    except ImportError as error:
+        raise ParameterError(
+            f"the data set {name!r} is read by Minari, which is not installed, or not all of it ({error}): "
+            "pip install 'minari[hdf5]'"
+        ) from error
+    except FileNotFoundError as error:
+        raise ParameterError(
+            f"Minari has no data set {name!r} on this machine; minari.list_local_datasets() lists those it has, and "
+            f"minari.load_dataset({name!r}, download=True) fetches it"
+        ) from error
+
+
+def _at(observations: Any, t: int) -> Any:
+    """Return one observation of an episode, whose parts are stored as one array each."""
+    if isinstance(observations, Mapping):
+        parts = cast("Mapping[str, Any]", observations)
+        return {name: _at(parts[name], t) for name in parts}
+    if isinstance(observations, tuple):
+        return tuple(_at(part, t) for part in cast("tuple[Any, ...]", observations))
+    return observations[t]

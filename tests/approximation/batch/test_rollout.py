@@ -1,0 +1,56 @@
+"""Returns of a policy: the right sums, and the same for any share of the episodes."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from rlsuite.approximation.batch import episode_of, returns_of
+from rlsuite.errors import EnvironmentNotFound, LearningError, ParameterError
+
+
+class Countdown(gymnasium.Env):
+    """Pays 1, 2, 3 ... and ends with the fifth step; an episode of an even seed pays ten times as much."""
+
+    def __init__(self, end="terminated", bad=False):
+        self.observation_space = self.action_space = gymnasium.spaces.Discrete(9)
+        self.end, self.bad = end, bad
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.scale = 1 if seed is None or seed % 2 else 10
+        self.steps = 0
+        return 0, {}
+
+    def step(self, action):
+        assert action == self.steps
+        self.steps += 1
+        over = self.steps == 5
+        reward = float("nan") if self.bad else float(self.scale * self.steps)
+        return self.steps, reward, over and self.end == "terminated", over and self.end == "truncated", {}
+
+
+def test_sums_are_discounted():
+    assert episode_of(Countdown(), lambda seen: seen, seed=1, gamma=0.5) == (1 + 1 + 0.75 + 0.5 + 5 / 16, 5, True)
+    assert episode_of(Countdown(), lambda seen: seen, seed=1) == (15.0, 5, True)
+    assert episode_of(Countdown("truncated"), lambda seen: seen, seed=1) == (15.0, 5, False)
+    assert episode_of(Countdown(), lambda seen: seen, seed=1, max_steps=3) == (6.0, 3, False)
+
+
+def test_every_episode_has_a_seed_of_its_own():
+    found = returns_of(Countdown(), lambda seen: seen, episodes=20, seed=7)
+    assert set(found) == {15.0, 150.0}
+    np.testing.assert_array_equal(found[:8], returns_of(Countdown(), lambda seen: seen, episodes=8, seed=7))
+    chance = [returns_of("CartPole-v1", lambda seen: int(seen[2] > 0), 5, seed) for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(chance[0], chance[1])
+    assert not np.array_equal(chance[0], chance[2])
+
+
+def test_what_is_wrong_is_named():
+    with pytest.raises(LearningError, match="step 1 of an episode paid nan"):
+        returns_of(Countdown(bad=True), lambda seen: seen, episodes=1)
+    with pytest.raises(ParameterError, match="episodes=0"):
+        returns_of(Countdown(), lambda seen: seen, episodes=0)
+    with pytest.raises(ParameterError, match="gamma"):
+        returns_of(Countdown(), lambda seen: seen, episodes=1, gamma=1.5)
+    with pytest.raises(EnvironmentNotFound, match="Did you mean 'CartPole-v"):
+        returns_of("CartPol-v1", lambda seen: 0, episodes=1)

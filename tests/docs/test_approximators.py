@@ -1,0 +1,36 @@
+"""The page on approximators: its code prints what its comments say, and its tables list what was measured."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> str:
+    return (root / "docs" / "approximators.md").read_text(encoding="utf-8")
+
+
+def test_code_prints_what_its_comments_say(page: str, tmp_path: Path) -> None:
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL))
+    promised = re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
+    script = tmp_path / "page.py"
+    script.write_text(code, encoding="utf-8")
+    done = subprocess.run([sys.executable, "-W", "error", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == promised
+    assert len(promised) == 3
+
+
+def test_tables_list_every_estimator_that_was_measured(page: str, root: Path) -> None:
+    spec = importlib.util.spec_from_file_location("approximators", root / "benchmarks" / "approximators.py")
+    assert spec is not None
+    assert spec.loader is not None
+    measured = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(measured)
+    rows = [f"| {row.notes} | {row.name} |" for row in (*measured.REGRESSORS, *measured.CLASSIFIERS)]
+    assert [row for row in rows if row not in page] == []
+    assert len(re.findall(r"^\| [A-Z]\d\d", page, flags=re.MULTILINE)) == len(rows)
