@@ -1,0 +1,40 @@
+"""REINFORCE in the short corridor, where the best policy is a random one (S&B2 Figures 13.1 and 13.2).
+
+Return per episode while it learns, for three step sizes and with a baseline; a hundred seeds each. Learning begins
+where right has the probability 0.05, and an episode takes 82 steps. The dashed line is the best that can be had,
+-6 - 4 sqrt 2 = -11.66, with probability 2 - sqrt 2. Run as ``python examples/75_reinforce.py [figure.png]``.
+"""
+
+import sys
+
+import gymnasium
+import numpy as np
+from matplotlib.figure import Figure
+
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite import VectorObservation, plotting
+from rlsuite.approximation import Identity, Reinforce, ReinforceWithBaseline
+
+corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
+alike = VectorObservation(corridor, corridor.unwrapped.features)
+
+
+def returns(seed, actor_rate, critic_rate):
+    """Return of each of 1,000 episodes."""
+    common = {"features": Identity(), "gamma": 1.0, "actor_rate": actor_rate, "longest_episode": 20_000}
+    agent = ReinforceWithBaseline(**common, critic_rate=critic_rate) if critic_rate else Reinforce(**common)
+    agent.learn(alike, episodes=1, seed=seed)  # makes the weights
+    agent.weights_[:] = np.log([0.95, 0.05])
+    return agent.learn(alike, episodes=1_000).episodes_["return"][1:]
+
+
+ax = Figure(figsize=(8, 5), dpi=150, layout="constrained").subplots()
+rates = {"2^-14": (2**-14, 0), "2^-13": (2**-13, 0), "2^-12": (2**-12, 0), "2^-9, baseline 2^-6": (2**-9, 2**-6)}
+for label, (actor_rate, critic_rate) in rates.items():
+    curve = np.mean([returns(seed, actor_rate, critic_rate) for seed in range(100)], axis=0)
+    ax.plot(np.arange(10, 1_001), np.convolve(curve, np.full(10, 0.1), "valid"), label=f"step size {label}")
+ax.axhline(-6 - 4 * np.sqrt(2), color="black", linestyle="--", linewidth=1)
+ax.set(xlabel="episode", ylabel="return, mean of 100 seeds and of the latest 10 episodes", ylim=(-90, -8))
+ax.set_title("The short corridor with switched actions: REINFORCE")
+ax.legend(loc="lower right")
+plotting.save(ax, (sys.argv[1:] or ["75_reinforce.png"])[0])

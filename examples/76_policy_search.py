@@ -1,0 +1,42 @@
+"""Policy search on CartPole: perturbations, their averages, and the cross-entropy method; four seeds each.
+
+A policy is four weights for each of the two actions; no value is learned. Mean return of the policy found after each
+iteration, in ten episodes that the search has not seen; 500 is the most there is. Run as
+``python examples/76_policy_search.py [figure.png]``.
+"""
+
+import sys
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from rlsuite import plotting
+from rlsuite.approximation import CrossEntropyMethod, PerturbationGradient, PerturbationSearch, returns_of
+
+searches = {
+    "best perturbation": lambda: PerturbationSearch(candidates=12, episodes=3, epsilon=0.5),
+    "perturbation gradient": lambda: PerturbationGradient(candidates=12, episodes=3, epsilon=0.2, step_length=0.5),
+    "cross-entropy method": lambda: CrossEntropyMethod(candidates=12, episodes=3, noise=0.1),
+}
+
+
+def found(search, seed, iterations=5):
+    """Mean return after each iteration."""
+    scores = []
+    for iteration in range(iterations):
+        search.learn("CartPole-v1", iterations=1, seed=None if iteration else seed)
+        scores.append(returns_of("CartPole-v1", search.act, episodes=10, seed=1_000).mean())
+    return scores
+
+
+ax = Figure(figsize=(8, 5), dpi=150, layout="constrained").subplots()
+for label, new in searches.items():
+    scores = np.array([found(new(), seed) for seed in range(4)])
+    time = np.arange(1, scores.shape[1] + 1)
+    (line,) = ax.plot(time, scores.mean(axis=0), ".-", label=label)
+    ax.fill_between(time, scores.min(axis=0), scores.max(axis=0), color=line.get_color(), alpha=0.15, linewidth=0)
+ax.axhline(475, color="black", linestyle="--", linewidth=1)
+ax.set(xlabel="iteration", ylabel="mean return of the policy found", ylim=(0, 510))
+ax.set_title("CartPole: mean and range of four seeds; the dashed line means solved")
+ax.legend(loc="lower right")
+plotting.save(ax, (sys.argv[1:] or ["76_policy_search.png"])[0])

@@ -1,0 +1,19 @@
+"""Policies that are learned as such: by gradients, by search, and from examples with a classifier."""
+
+from rlsuite.approximation.policies.classification_iteration import ClassificationIteration
+from rlsuite.approximation.policies.cloning import ClassifierPolicy
+from rlsuite.approximation.policies.cross_entropy import CrossEntropyMethod
+from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
+from rlsuite.approximation.policies.perturbation import PerturbationGradient, PerturbationSearch
+from rlsuite.approximation.policies.search import PolicySearch
+
+__all__ = [
+    "ClassificationIteration",
+    "ClassifierPolicy",
+    "CrossEntropyMethod",
+    "LinearPolicy",
+    "ParametricPolicy",
+    "PerturbationGradient",
+    "PerturbationSearch",
+    "PolicySearch",
+]

@@ -1,0 +1,310 @@
+"""Policy iteration with a classifier: try each action, follow the policy, and learn which action did best.
+
+No value is approximated. In a few states each action is tried with simulated episodes that go on with the present
+policy (rollouts); where one action does significantly better than all others, state and action are an example. The
+classifier that learns the examples is the next policy (Lagoudakis & Parr 2003; Fern, Yoon & Givan 2003).
+
+Where no action wins, the first of these papers has no example at all. Here the action of the present policy is one:
+a good policy has few states left in which an action is clearly better, and would be forgotten with the others.
+
+The simulator is the environment itself, copied in the middle of an episode. All actions of a state are tried with the
+same chances: copies with equal seeds. So the comparison is one of pairs, and chance cancels where it can.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self, cast
+
+import gymnasium
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+from tqdm import tqdm
+
+from rlsuite import errors
+from rlsuite.approximation.policies.cloning import ClassifierPolicy
+from rlsuite.approximation.policies.search import draw_seed
+from rlsuite.checks import fraction, whole_number
+from rlsuite.finding import find_env
+from rlsuite.training.engines import action_space_of
+from rlsuite.training.sight import Encoding, encoding
+from rlsuite.trust import name_of, time_limits
+
+# joblib and SciPy's special functions carry no types that strict checking could use
+_joblib: Any = joblib
+_quantile: Any = stdtrit
+
+Policy = Callable[[NDArray[np.float64]], NDArray[np.int64]]
+"""From observations (n, d) to actions (n,)."""
+
+TOGETHER = 10
+"""States whose rollouts are played in step; a number of its own, because workers must not change a result."""
+
+
+class Snapshot(NamedTuple):
+    """A state to try actions in."""
+
+    env: gymnasium.Env[Any, Any]
+    observation: NDArray[np.float64]  # (d,)
+
+
+@dataclass(eq=False, kw_only=True)
+class ClassificationIteration:
+    """Rollout classification policy iteration (Lagoudakis & Parr 2003, figure 2).
+
+    For environments that can be copied and whose chances come from their own generator, as Gymnasium's do.
+
+    Parameters
+    ----------
+    classifier : classifier
+        What stands for a policy: any classifier of scikit-learn's kind.
+    gamma : float
+        Discount per step, in [0, 1].
+    states : int
+        States in which actions are tried, in each iteration. They are met by episodes of the present policy in which
+        every second action, on average, is a random one.
+    apart : int
+        Steps between two such states of an episode, on average.
+    rollouts : int
+        Simulated episodes for each action of each state.
+    horizon : int
+        Steps of a rollout; what comes later is not counted.
+    confidence : float
+        Of the one-sided paired t-test that an action has to win against each of the others, in [0.5, 1). With a single
+        rollout there is no test, and the action that has done best wins.
+
+    Attributes
+    ----------
+    policy_ : ClassifierPolicy
+        The latest policy.
+    n_examples_ : ndarray of int64, shape (n_iterations,)
+        States of each iteration in which an action has won.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> search = ClassificationIteration(classifier=DecisionTreeClassifier(), states=30, rollouts=1, horizon=20)
+    >>> search = search.learn("CartPole-v1", iterations=2, seed=7)
+    >>> search.act([0.0, 0.0, 0.15, 1.0]), search.act([0.0, 0.0, -0.15, -1.0])
+    (1, 0)
+    """
+
+    classifier: Any
+    gamma: float = 0.99
+    states: int = 100
+    apart: int = 5
+    rollouts: int = 10
+    horizon: int = 50
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        ClassifierPolicy(self.classifier)
+        self.gamma = fraction("gamma", self.gamma)
+        self.confidence = fraction("confidence", self.confidence)
+        if not 0.5 <= self.confidence < 1.0:
+            raise errors.ParameterError(f"confidence={self.confidence:g} is not in [0.5, 1)")
+        for name in ("states", "apart", "rollouts", "horizon"):
+            setattr(self, name, whole_number(name, getattr(self, name)))
+        self._examples: list[int] = []
+        self._asked_for: Any = None
+
+    def learn(
+        self,
+        env: str | gymnasium.Env[Any, Any],
+        *,
+        iterations: int,
+        seed: int | None = None,
+        workers: int = 1,
+        progress: bool = False,
+    ) -> Self:
+        """Improve the policy, at first a random one, and return self.
+
+        Called again without a seed on the same environment, it goes on where it stopped.
+
+        Parameters
+        ----------
+        env : str or gymnasium.Env
+            An id, ``module:Id``, ``file.py:Class``, or an instance, which is copied and left as it is.
+        iterations : int
+            How often the policy is improved.
+        seed : int, optional
+            Source of all randomness; drawn and kept in ``seed_`` if not given.
+        workers : int
+            Processes in which rollouts are played (joblib's). The result is the same for any number of them.
+        progress : bool
+            Show a progress bar.
+
+        Raises
+        ------
+        ParameterError
+            If an argument is outside its allowed values.
+        EnvironmentNotFound
+            If `env` leads to none.
+        UnsuitableEnvironment
+            If its actions are not Discrete, or it cannot be copied.
+        LearningError
+            If no action wins in any state, and there is no policy yet.
+        """
+        whole_number("iterations", iterations)
+        whole_number("workers", workers)
+        if seed is not None or env is not self._asked_for:
+            self._start(env, seed)
+        with _joblib.Parallel(n_jobs=workers) as pool:
+            for _ in tqdm(range(iterations), unit="iteration", disable=not progress):
+                self._improve(pool)
+        return self
+
+    def _start(self, env: str | gymnasium.Env[Any, Any], seed: int | None) -> None:
+        made = find_env(env)
+        space = action_space_of(made)
+        self._encoding = encoding(made.observation_space)
+        self._env = _copy_of(made)
+        self.actions_ = np.arange(space.start, space.start + space.n, dtype=np.int64)
+        sequence = np.random.SeedSequence(None if seed is None else whole_number("seed", seed, at_least=0))
+        self.seed_ = cast(int, sequence.entropy)
+        self._rng = np.random.default_rng(sequence)
+        self._asked_for = env
+
+    def _improve(self, pool: Any) -> None:
+        """Meet states, try the actions in them, learn the examples."""
+        policy = self.policy_.predict if "policy_" in vars(self) else None
+        met = self._meet(policy)
+        shares = [met[i : i + TOGETHER] for i in range(0, len(met), TOGETHER)]
+        seeds = self._rng.integers(2**31, size=len(shares)).tolist()
+        settings = (self.actions_, policy, self._encoding, self.rollouts, self.horizon, self.gamma)
+        played = pool(_joblib.delayed(try_actions)(*each, *settings) for each in zip(shares, seeds, strict=True))
+        returns: list[NDArray[np.float64]] = list(played)
+        winner = winners(np.concatenate(returns), self.confidence)
+        won = winner >= 0
+        self._examples.append(int(won.sum()))
+        if policy is None and not won.any():
+            raise errors.LearningError(
+                f"no action was significantly better than all others in any of {self.states} states; try more "
+                f"rollouts (now {self.rollouts}), a longer horizon (now {self.horizon} steps) or more states"
+            )
+        observations = np.stack([each.observation for each in met])
+        examples = self.actions_[winner]
+        if policy is None:
+            observations, examples = observations[won], examples[won]
+        else:
+            examples[~won] = policy(observations[~won])
+        learner = ClassifierPolicy(self.classifier, seed=draw_seed(self._rng))
+        self.policy_ = learner.fit(observations, examples)
+
+    def _meet(self, policy: Policy | None) -> list[Snapshot]:
+        """Play, and keep a copy of the environment now and then."""
+        env, rng, met = self._env, self._rng, list[Snapshot]()
+        while len(met) < self.states:
+            observation, _ = env.reset(seed=draw_seed(rng))
+            over = False
+            while not over and len(met) < self.states:
+                seen = np.array(self._encoding.encode(observation), dtype=np.float64)
+                if rng.random() * self.apart < 1.0:
+                    met.append(Snapshot(_copy_of(env), seen))
+                if policy is None or rng.random() < 0.5:
+                    action = int(rng.choice(self.actions_))
+                else:
+                    action = int(policy(seen[None])[0])
+                observation, _, terminated, truncated, _ = env.step(action)
+                over = terminated or truncated
+        return met
+
+    @property
+    def n_examples_(self) -> NDArray[np.int64]:
+        """States of each iteration in which an action has won, shape (n_iterations,)."""
+        return np.array(self._examples, dtype=np.int64)
+
+    def act(self, observation: Any) -> int:
+        """Return the action of the latest policy.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        """
+        if "policy_" not in vars(self):
+            raise errors.NotLearned("this ClassificationIteration has not learned yet; call learn(env, iterations=...)")
+        return int(self.policy_.predict(np.atleast_2d(self._encoding.encode(observation)))[0])
+
+
+def try_actions(
+    met: list[Snapshot],
+    seed: int,
+    actions: NDArray[np.int64],
+    policy: Policy | None,
+    encoded: Encoding,
+    rollouts: int,
+    horizon: int,
+    gamma: float,
+) -> NDArray[np.float64]:
+    """Discounted returns (n_states, n_actions, rollouts) of taking each action and following the policy.
+
+    The rollouts of all states go on in step, so that the policy is asked once per step for all of them. Without a
+    policy (None), actions are random.
+    """
+    shape = (len(met), len(actions), rollouts)
+    rng = np.random.default_rng(seed)
+    chances = np.broadcast_to(rng.integers(2**31, size=(len(met), 1, rollouts)), shape).ravel()
+    begun = [each for each in met for _ in range(len(actions) * rollouts)]
+    envs = [_copy_of(each.env) for each in begun]
+    for env, chance in zip(envs, chances.tolist(), strict=True):
+        env.unwrapped.np_random = np.random.default_rng(chance)
+        for layer in time_limits(env):
+            layer._elapsed_steps = 0
+    chosen = np.broadcast_to(actions[:, None], shape).flatten()
+    seen = np.stack([each.observation for each in begun])
+    total, discount = np.zeros(len(envs)), 1.0
+    going = np.arange(len(envs))
+    for _ in range(horizon):
+        over = np.zeros(len(envs), dtype=np.bool_)
+        for i in going:
+            observation, reward, terminated, truncated, _ = envs[i].step(int(chosen[i]))
+            total[i] += discount * float(reward)
+            seen[i] = encoded.encode(observation)
+            over[i] = terminated or truncated
+        discount *= gamma
+        going = going[~over[going]]
+        if not going.size:
+            break
+        # random actions are the same for all that began in one state with the same chances
+        drawn = np.broadcast_to(rng.choice(actions, size=(len(met), 1, rollouts)), shape).ravel()
+        chosen[going] = drawn[going] if policy is None else policy(seen[going])
+    return total.reshape(shape)
+
+
+def winners(returns: NDArray[np.float64], confidence: float) -> NDArray[np.int64]:
+    """Index (n_states,) of the action that is significantly better than all others, -1 where there is none.
+
+    From returns (n_states, n_actions, rollouts), by one-sided t-tests of the paired differences.
+
+    Examples
+    --------
+    >>> winners(np.array([[[1.0, 2.0, 3.0], [0.0, 1.1, 1.9]], [[1.0, 2.0, 3.0], [2.0, 1.0, 2.5]]]), 0.95).tolist()
+    [0, -1]
+    """
+    rollouts = returns.shape[2]
+    best = returns.mean(axis=2).argmax(axis=1)
+    ahead = np.take_along_axis(returns, best[:, None, None], axis=1) - returns
+    lead = ahead.mean(axis=2)
+    needed = np.zeros_like(lead)
+    if rollouts > 1:
+        needed = _quantile(rollouts - 1, confidence) * ahead.std(axis=2, ddof=1) / np.sqrt(rollouts)
+    beaten = lead > needed
+    np.put_along_axis(beaten, best[:, None], True, axis=1)
+    return np.where(beaten.all(axis=1), best, -1)
+
+
+def _copy_of(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
+    try:
+        return copy.deepcopy(env)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise errors.UnsuitableEnvironment(
+            f"{name_of(env)} cannot be copied in the middle of an episode, which rollouts need ({error})"
+        ) from error

@@ -1,0 +1,159 @@
+"""A policy that is a classifier: observations in, the action as their class out (behaviour cloning).
+
+Who watches somebody act well has examples, pairs of observation and action; any scikit-learn classifier learns from
+them what to do where nobody was watched. What it learns of is what the teacher meets: a clone that strays from the
+teacher's way is on its own (Pomerleau 1991 saw his car do so).
+"""
+
+from typing import Any, Self
+
+import gymnasium
+import numpy as np
+import sklearn.base
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite import errors
+from rlsuite.approximation.batch.batch import Batch
+from rlsuite.approximation.batch.observations import encoded
+from rlsuite.approximation.batch.regressors import fresh
+from rlsuite.approximation.features.feature_map import check_observations
+from rlsuite.planning.solution import Solution
+
+# scikit-learn carries no types that strict checking could use
+_base: Any = sklearn.base
+
+
+class ClassifierPolicy:
+    """Act as a classifier says.
+
+    Parameters
+    ----------
+    classifier : classifier
+        Any estimator of scikit-learn's kind with `fit` and `predict` for classes, a pipeline too; it is copied, not
+        changed. ``make_pipeline(TileCoding(...), LogisticRegression())`` classifies features.
+    seed : int, optional
+        Seeds whatever is random in the classifier and has no ``random_state`` yet.
+
+    Attributes
+    ----------
+    classifier_ : classifier
+        The copy that was fitted; None if the teacher knew one action only.
+    actions_ : ndarray of int64, shape (n_actions,)
+        The actions of the examples, in ascending order: those that the policy chooses from.
+    n_features_in_ : int
+        Length of an observation.
+
+    Raises
+    ------
+    ParameterError
+        If `classifier` is none.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> policy = ClassifierPolicy(DecisionTreeClassifier()).fit([[0.0], [1.0], [2.0], [3.0]], [1, 1, 0, 0])
+    >>> policy.act([0.4]), policy.act([7.0])
+    (1, 0)
+    """
+
+    def __init__(self, classifier: Any, seed: int | None = None):
+        if not (hasattr(classifier, "fit") and hasattr(classifier, "predict")) or isinstance(classifier, type):
+            raise errors.ParameterError(
+                f"classifier={classifier!r} must be a classifier, made with its parameters: GaussianNB(), say"
+            )
+        if not _base.is_classifier(classifier):
+            raise errors.ParameterError(
+                f"classifier={classifier!r} predicts numbers, and actions are classes; FittedQ takes regressors"
+            )
+        self.classifier = classifier
+        self.seed = seed
+
+    observation_space_: gymnasium.Space[Any] | None = None
+
+    def fit(self, observations: ArrayLike, actions: ArrayLike) -> Self:
+        """Learn from examples, observations (n, d) and the actions (n,) taken there, and return self.
+
+        Raises
+        ------
+        ParameterError
+            If the observations are not finite numbers, the actions not whole ones, or not as many.
+        LearningError
+            If the classifier cannot be fitted; what was learned before is kept.
+        """
+        seen = check_observations(observations, None, "ClassifierPolicy")
+        taken = checked_actions(actions, len(seen))
+        known = np.unique(taken)
+        fitted = None
+        if known.size > 1:  # most classifiers refuse a single class
+            fitted = fresh(self.classifier, np.random.default_rng(self.seed))
+            try:
+                fitted.fit(seen, taken)
+            except ValueError as error:
+                raise errors.LearningError(f"{self.classifier!r} cannot learn from these examples: {error}") from error
+        self.classifier_, self.actions_, self.n_features_in_ = fitted, known, seen.shape[1]
+        return self
+
+    def learn(self, batch: Batch) -> Self:
+        """Clone the policy that a batch was collected with, and return self; see `fit`."""
+        self.observation_space_ = batch.observation_space
+        return self.fit(batch.observation, batch.action + batch.first_action)
+
+    def imitate(self, solution: Solution, vectors: ArrayLike | None = None) -> Self:
+        """Clone the policy of a solved model, and return self; see `fit`.
+
+        Parameters
+        ----------
+        solution : Solution
+            What a planner has found.
+        vectors : array (n_states, d), optional
+            What is seen in each state, as of a `VectorObservation`; by default the number of the state.
+        """
+        seen = np.arange(len(solution.policy))[:, None] if vectors is None else np.asarray(vectors)
+        if len(seen) != len(solution.policy):
+            raise errors.ParameterError(f"vectors has {len(seen)} rows; the model has {len(solution.policy)} states")
+        alive = solution.policy >= 0  # in an end there is nothing to do
+        return self.fit(seen[alive], solution.policy[alive])
+
+    def predict(self, observations: ArrayLike) -> NDArray[np.int64]:
+        """Actions (n,) for observations (n, d).
+
+        Raises
+        ------
+        NotLearned
+            Before `fit`.
+        ParameterError
+            If the observations are not finite or of another width.
+        """
+        if "actions_" not in vars(self):
+            raise errors.NotLearned("this ClassifierPolicy has not learned yet; call learn(batch) or fit first")
+        seen = check_observations(observations, self.n_features_in_, "ClassifierPolicy")
+        if self.classifier_ is None or not len(seen):
+            return np.full(len(seen), self.actions_[0])
+        return np.asarray(self.classifier_.predict(seen), dtype=np.int64)
+
+    def act(self, observation: Any) -> int:
+        """Return the action for one observation; see `predict`."""
+        return int(self.predict(encoded(self.observation_space_, observation)[None])[0])
+
+    def score(self, observations: ArrayLike, actions: ArrayLike) -> float:
+        """Share of the observations (n, d) in which the policy does what is given, the actions (n,)."""
+        return float((self.predict(observations) == np.asarray(actions)).mean())
+
+
+def checked_actions(actions: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Return actions as int64 (n,).
+
+    Raises
+    ------
+    ParameterError
+        If they are not whole numbers, or not n.
+    """
+    found = np.asarray(actions)
+    if found.shape != (n,):
+        raise errors.ParameterError(f"actions have shape {found.shape}; one for each of the {n} observations is needed")
+    if not np.issubdtype(found.dtype, np.number) or not (np.isfinite(found) & (found == np.floor(found))).all():
+        raise errors.ParameterError(
+            "actions must be whole numbers: a classifier chooses among a few; replace continuous actions by the "
+            "nearest of some that you list"
+        )
+    return found.astype(np.int64)

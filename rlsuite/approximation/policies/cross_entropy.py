@@ -1,0 +1,99 @@
+"""The cross-entropy method: a cloud of policies is drawn together around those that earn most.
+
+Parameters are drawn from independent normal distributions; the share of them with the highest scores, the elite, says
+what mean and standard deviation the next are drawn with. The name tells of the distribution that is nearest, in
+cross-entropy, to that of the elite (Rubinstein 1999; de Boer et al. 2005).
+
+The cloud shrinks as fast as chance lets it, often before it has found the top. Noise added to the variance keeps it
+open (Szita & Lorincz 2006, who learned Tetris so): a constant, or one that falls to 0.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.approximation.policies.search import PolicySearch
+from rlsuite.checks import fraction, positive_number
+from rlsuite.schedules import Schedule, as_schedule
+
+
+@dataclass(eq=False, kw_only=True)
+class CrossEntropyMethod(PolicySearch):
+    """Policy search by the cross-entropy method with noise (Szita & Lorincz 2006).
+
+    The policy found is the mean of the cloud.
+
+    Parameters
+    ----------
+    policy : ParametricPolicy
+        What is searched for: a `LinearPolicy`, or anything of your own with its four methods.
+    candidates : int
+        Policies that are drawn in each iteration.
+    episodes : int
+        Episodes that each of them plays.
+    gamma : float
+        Discount per step of the returns, in [0, 1].
+    max_steps : int
+        Steps after which an episode is cut off.
+    elite : float
+        Share of the candidates that the next are drawn around, in (0, 1]; at least one candidate.
+    spread : float
+        Standard deviation that the first candidates are drawn with, around the policy's own parameters; above 0.
+    noise : float or Schedule
+        Added to the variances after each iteration, at least 0; a schedule counts iterations, whatever its unit.
+
+    Attributes
+    ----------
+    policy_ : ParametricPolicy
+        The policy found so far.
+    parameters_ : ndarray of float64, shape (n_parameters,)
+        Its parameters: the mean of the cloud.
+    std_ : ndarray of float64, shape (n_parameters,)
+        Standard deviation of the cloud.
+    scores_ : ndarray of float64, shape (n_iterations, candidates)
+        Mean return of each candidate of each iteration.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    >>> search = CrossEntropyMethod().learn("CartPole-v1", iterations=3, seed=7)
+    >>> bool(search.scores_[-1].mean() > 2 * search.scores_[0].mean())
+    True
+    """
+
+    elite: float = 0.2
+    spread: float = 1.0
+    noise: float | Schedule = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if fraction("elite", self.elite) == 0.0:
+            raise errors.ParameterError("elite=0 is not in (0, 1]")
+        if positive_number("spread", self.spread) == np.inf:
+            raise errors.ParameterError("spread=inf is not a finite number")
+        self._noise = as_schedule("noise", self.noise, 0.0, np.inf)
+
+    @property
+    def n_elite(self) -> int:
+        """How many candidates the elite is."""
+        return max(1, round(self.elite * self.candidates))
+
+    def begin(self, n_parameters: int) -> None:
+        """Open the cloud."""
+        self.std_ = np.full(n_parameters, float(self.spread))
+
+    def propose(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw from the cloud: (candidates, n_parameters)."""
+        return rng.normal(self.parameters_, self.std_, size=(self.candidates, self.parameters_.size))
+
+    def improve(self, tried: NDArray[np.float64], scores: NDArray[np.float64]) -> None:
+        """Move the cloud to the elite; of equal scores the first count."""
+        best = tried[np.argsort(-scores, kind="stable")[: self.n_elite]]
+        self.parameters_ = best.mean(axis=0)
+        self.std_ = np.sqrt(best.var(axis=0) + self._noise.at(len(self._scores)))

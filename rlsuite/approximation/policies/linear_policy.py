@@ -1,0 +1,198 @@
+"""A policy that takes the action with the highest linear score: what policy search looks for.
+
+``pi(x) = argmax_a phi(x) . w_a`` (the lecture notes' parametric policy, with argmax where they print max). The scores
+need not be values of anything: only their order counts, and a search cares for what the policy earns.
+"""
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, Self
+
+import gymnasium
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite import errors
+from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule
+from rlsuite.approximation.linear.meeting import meet_environment
+from rlsuite.compilation import compiled
+from rlsuite.training.engines import action_space_of
+from rlsuite.training.sight import Encoding
+
+
+class ParametricPolicy(Protocol):
+    """What policy search asks of a policy: a vector of parameters, and an action for an observation."""
+
+    def for_env(self, env: gymnasium.Env[Any, Any]) -> "ParametricPolicy":
+        """Return a policy with as many parameters as the environment's spaces call for, and their first values."""
+        ...
+
+    @property
+    def parameters(self) -> NDArray[np.float64]:
+        """The parameters, shape (n_parameters,)."""
+        ...
+
+    def with_parameters(self, parameters: NDArray[np.float64]) -> "ParametricPolicy":
+        """Return the same policy with other parameters."""
+        ...
+
+    def act(self, observation: Any) -> Any:
+        """Return the action for an observation."""
+        ...
+
+
+class Room(NamedTuple):
+    """Where one choice is computed."""
+
+    observation: NDArray[np.float64]  # (n_features_in,)
+    indices: NDArray[np.int64]  # (most_active,)
+    values: NDArray[np.float64]  # (most_active,)
+    scores: NDArray[np.float64]  # (n_actions,)
+
+
+@compiled(in_place=True)
+def best_scored(rule: FeatureRule, weights: NDArray[np.float64], room: Room) -> int:
+    """Return the first action with the highest score for ``room.observation``; -1 if a score is not a number."""
+    n = rule.active(rule.data, room.observation, room.indices, room.values)
+    scores = room.scores
+    for action in range(scores.size):
+        scores[action] = 0.0
+    for k in range(n):
+        for action in range(scores.size):
+            scores[action] += room.values[k] * weights[room.indices[k], action]
+    best = 0
+    for action in range(scores.size):
+        if not math.isfinite(scores[action]):
+            return -1
+        if scores[action] > scores[best]:
+            best = action
+    return best
+
+
+@dataclass(eq=False, kw_only=True)
+class LinearPolicy:
+    """Take the action with the highest linear score, the first of them if several have it.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer, optional
+        What is multiplied by the weights, as for `LinearAgent`: by default `OneHot` for ids, and `Identity` for all
+        other observations.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        One column of weights for each action; 0 at first.
+    features_ : FeatureMap
+        The fitted feature map.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> policy = LinearPolicy().for_env(gymnasium.make("CartPole-v1"))
+    >>> policy.weights_.shape
+    (4, 2)
+    >>> leaning = policy.with_parameters([0, 0, 0, 0, 0, 1, 0, 1])  # to the right if the pole falls to the right
+    >>> leaning.act([0.0, 0.0, 0.1, 0.2]), leaning.act([0.0, 0.0, -0.1, 0.0])
+    (1, 0)
+    """
+
+    features: Any = None
+
+    features_: FeatureMap = field(init=False, repr=False)
+    weights_: NDArray[np.float64] = field(init=False, repr=False)
+    encoding: Encoding = field(init=False, repr=False)
+    first_action: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.features is not None and not hasattr(self.features, "transform"):
+            raise errors.ParameterError(
+                f"features={self.features!r} must be a feature map such as TileCoding(), or have scikit-learn's fit "
+                "and transform"
+            )
+        self._ready: Any = None
+
+    def for_env(self, env: gymnasium.Env[Any, Any]) -> Self:
+        """Return such a policy for the spaces of an environment, all weights 0.
+
+        Raises
+        ------
+        UnsuitableEnvironment
+            If its actions are not Discrete, or its observations are no numbers, or of another width than what the
+            features were fitted to.
+        NotLearned
+            If the features can only be learned from observations, and have not been.
+        """
+        actions = action_space_of(env)
+        twin = copy.copy(self)
+        twin.features_, twin.encoding = meet_environment(self.features, env)
+        twin.first_action = int(actions.start)
+        twin.weights_ = np.zeros((twin.features_.n_features_out_, int(actions.n)))
+        return twin
+
+    @property
+    def parameters(self) -> NDArray[np.float64]:
+        """A copy of the weights, one row of `weights_` after the other, shape (n_features * n_actions,)."""
+        return self.weights_.flatten()
+
+    def with_parameters(self, parameters: ArrayLike) -> Self:
+        """Return the same policy with other weights, given one row of `weights_` after the other.
+
+        Raises
+        ------
+        ParameterError
+            If they are not as many finite numbers as there are weights.
+        """
+        found = np.array(parameters, dtype=np.float64)
+        if found.shape != (self.weights_.size,) or not np.isfinite(found).all():
+            raise errors.ParameterError(
+                f"parameters have shape {found.shape}; {self.weights_.size} finite numbers are needed"
+            )
+        twin = copy.copy(self)
+        twin.weights_ = found.reshape(self.weights_.shape)
+        return twin
+
+    def act(self, observation: Any) -> int:
+        """Return the action with the highest score.
+
+        Raises
+        ------
+        NotLearned
+            If the policy is not made for an environment yet.
+        ParameterError
+            If the observation has another width than the features, or is not finite.
+        """
+        choose, rule, room = self._prepared()
+        seen = np.asarray(self.encoding.encode(observation), dtype=np.float64)
+        if seen.size != room.observation.size:
+            raise errors.ParameterError(
+                f"the observation {observation!r} has {seen.size} numbers; those of the environment have "
+                f"{room.observation.size}"
+            )
+        room.observation[:] = seen
+        action = choose(rule, self.weights_, room)
+        if action < 0:
+            raise errors.ParameterError(f"the observation {observation!r} leads to scores that are not finite")
+        return action + self.first_action
+
+    def _prepared(self) -> tuple[Callable[[FeatureRule, NDArray[np.float64], Room], int], FeatureRule, Room]:
+        """What `act` needs; made when it is first asked for, and never copied."""
+        if self._ready is None:
+            if not hasattr(self, "weights_"):
+                raise errors.NotLearned("this LinearPolicy has no weights yet; call for_env(env)")
+            features, (_, n_actions) = self.features_, self.weights_.shape
+            rule = features.rule
+            room = Room(
+                np.zeros(features.n_features_in_),
+                np.zeros(features.most_active_, dtype=np.int64),
+                np.zeros(features.most_active_),
+                np.zeros(n_actions),
+            )
+            self._ready = (best_scored.for_types_of(rule, self.weights_, room), rule, room)
+        return self._ready
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle without the machine code."""
+        return {**self.__dict__, "_ready": None}

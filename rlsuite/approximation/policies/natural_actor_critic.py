@@ -1,0 +1,167 @@
+"""Natural gradient: steps whose size is measured by what they change of the policy, not of its parameters.
+
+The gradient of a softmax policy is flat where the policy is nearly sure of an action, right or wrong. The natural
+gradient F^-1 grad J, with Fisher's information F = E[psi psi^T] of the scores psi = grad ln pi(a | s), is the same for
+all parametrisations of the same policies (Amari 1998; Kakade 2001). There is no need to invert anything: if the
+advantages of actions are approximated linearly in the *compatible* features, which are the scores themselves,
+A(s, a) ~ u . psi(s, a), then the weights u of the best approximation are the natural gradient (Peters & Schaal 2008).
+
+So this critic learns u besides the values of states, and the actor simply follows: theta <- theta + alpha u.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.traces import Traces, learn_and_fade, new_traces
+from rlsuite.approximation.linear.memory import Scene, move_on, perceive
+from rlsuite.approximation.policies.linear_actor_critic import begin_traced, visit
+from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, climb, value_in
+from rlsuite.checks import fraction
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION
+from rlsuite.schedules import Rate, as_schedule, rate_now
+from rlsuite.training.kernels import Begin, Step
+
+
+class NaturalCritic(NamedTuple):
+    """Values, and the advantages that are linear in the scores: the memory's ``learned``."""
+
+    value_weights: NDArray[np.float64]  # (n_features,)
+    critic_rate: Rate
+    advantage_weights: NDArray[np.float64]  # (n_features, n_actions), u
+
+
+class PresentTraces(NamedTuple):
+    """What the rule keeps of the present episode."""
+
+    pi: NDArray[np.float64]  # (n_actions,), probabilities of the present observation
+    actor: Traces  # of n_features * n_actions weights of advantages
+    critic: Traces  # of n_features weights of values
+    lambda_: float
+
+
+@compiled(in_place=True)
+def score_product(weights: NDArray[np.float64], scene: Scene, row: int, action: int, pi: NDArray[np.float64]) -> float:
+    """Return u . psi(s, a) of the observation in a row."""
+    total = 0.0
+    for k in range(scene.n_active[row]):
+        index, mean = scene.indices[row, k], 0.0
+        for other in range(pi.size):
+            mean += pi[other] * weights[index, other]
+        total += (weights[index, action] - mean) * scene.values[row, k]
+    return total
+
+
+@compiled(in_place=True)
+def _step(
+    memory: Any,
+    observation: NDArray[np.float64],
+    action: int,
+    reward: float,
+    next_observation: NDArray[np.float64],
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Let delta = r + gamma v(s') - v(s), z_w += x(s) and z_u += psi = grad ln pi(a | s).
+
+    Then w += alpha_w delta z_w and u += alpha_w [delta z_u - (u . psi) psi]; both traces fade by gamma lambda, and
+    theta += alpha_theta u. Without traces, u is moved by [delta - u . psi] psi: delta is a sample of the advantage.
+    """
+    row, present, learned = memory.scene.now[0], memory.scratch, memory.learned
+    target = reward
+    if not terminated:
+        perceive(memory, next_observation, 1 - row)
+        target = reward + memory.gamma * value_in(memory.scene, learned.value_weights, 1 - row)
+    error = target - value_in(memory.scene, learned.value_weights, row)
+    visit(present.critic, present.actor, memory.scene, row, action, present.pi, 1.0)
+    alpha, decay = rate_now(learned.critic_rate, memory.clock, 0), memory.gamma * present.lambda_
+    surplus = alpha * score_product(learned.advantage_weights, memory.scene, row, action, present.pi)
+    climb(learned.advantage_weights, memory.scene, row, action, present.pi, -surplus)
+    flat = learned.advantage_weights.reshape(learned.advantage_weights.size)
+    learn_and_fade(present.actor, flat, alpha * error, decay)
+    learn_and_fade(present.critic, learned.value_weights, alpha * error, decay)
+    push = rate_now(memory.learning_rate, memory.clock, 0)
+    for index in range(memory.weights.shape[0]):
+        for other in range(memory.weights.shape[1]):
+            memory.weights[index, other] += push * learned.advantage_weights[index, other]
+    over = terminated or truncated
+    move_on(memory, over)
+    return NO_ACTION if over else act_in(memory, 1 - row, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class NaturalActorCritic(CriticAgent):
+    """Incremental natural actor-critic with advantage parameters (Bhatnagar, Sutton, Ghavamzadeh & Lee 2009, alg. 3).
+
+    With traces, as Degris, Pilarski & Sutton (2012) have it, and discounted. Each step moves all weights, so that it
+    costs what there is, not what is active. Unlike `LinearActorCritic` it weighs late steps of an episode like early
+    ones.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer, optional
+        What preferences and values are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    actor_rate : float or Schedule
+        Step size of the preferences, at least 0, much smaller than that of the critic: the advantages have to keep up
+        with the policy. A schedule counts steps or episodes.
+    critic_rate : float or Schedule
+        Step size of values and advantages, in [0, 1].
+    lambda_ : float
+        How slowly both traces fade beside the discount, in [0, 1].
+    initial_weight : float
+        What every weight of the preferences is at first.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights of the preferences; only their differences between actions count.
+    value_weights_ : ndarray of float64, shape (n_features,)
+        Learned weights of the values.
+    advantage_weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights of the advantages: the natural gradient.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    The short corridor (S&B2 Example 13.1), whose three states look alike: only with ``lambda_=1`` no error of the
+    values matters.
+
+    >>> import gymnasium, rlsuite_envs
+    >>> from rlsuite.approximation.features.identity import Identity
+    >>> from rlsuite.vector_observation import VectorObservation
+    >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
+    >>> alike = VectorObservation(corridor, corridor.unwrapped.features)
+    >>> agent = NaturalActorCritic(features=Identity(), gamma=1.0, actor_rate=2**-11, critic_rate=2**-7, lambda_=1.0)
+    >>> agent = agent.learn(alike, episodes=5_000, seed=7)
+    >>> bool(-13 < agent.episodes_["return"][-2_000:].mean() < -11)
+    True
+    """
+
+    begin: ClassVar[Begin] = begin_traced
+    step: ClassVar[Step] = _step
+
+    lambda_: float = 0.9
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.lambda_ = fraction("lambda_", self.lambda_)
+
+    def tables(self, n_features: int, n_actions: int) -> Any:
+        """Make the memory's ``learned``."""
+        rate = as_schedule("critic_rate", self.critic_rate, 0.0, 1.0).rate
+        return NaturalCritic(np.zeros(n_features), rate, np.zeros((n_features, n_actions)))
+
+    def scratch(self, n_features: int, n_actions: int) -> Any:
+        """Make the traces of advantages and values, none of them eligible."""
+        actor, critic = new_traces(n_features * n_actions), new_traces(n_features)
+        return PresentTraces(np.zeros(n_actions), actor, critic, self.lambda_)

@@ -1,0 +1,287 @@
+"""REINFORCE: what an episode has earned says how much its actions are to be preferred (Williams 1992).
+
+The score grad ln pi(a | s) is the direction in which an action becomes more probable, and G_t grad ln pi(A_t | S_t),
+summed over an episode, is on average the gradient of the value of the start (S&B2 section 13.3). Nothing is estimated
+from estimates. The price is variance; a baseline that is taken off the return reduces it, and changes no average as
+long as it does not depend on the action (S&B2 section 13.4).
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.trail import NO_ROOM
+from rlsuite.approximation.linear.memory import evaluate, move_on, perceive
+from rlsuite.approximation.policies.softmax_policy import (
+    CriticAgent,
+    SoftmaxPolicyAgent,
+    act_in,
+    climb,
+    softmax_into,
+    value_in,
+)
+from rlsuite.checks import whole_number
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION
+from rlsuite.schedules import rate_now
+from rlsuite.training.kernels import Begin, Step
+
+LONGEST = 100_000
+"""Steps of an episode that are remembered unless told otherwise."""
+
+
+class Episode(NamedTuple):
+    """The present episode."""
+
+    observation: NDArray[np.float64]  # (longest, d)
+    legal: NDArray[np.bool_]  # (longest, n_actions)
+    action: NDArray[np.int64]  # (longest,)
+    reward: NDArray[np.float64]  # (longest,); when the episode is over, the return from there
+    length: NDArray[np.int64]  # (1,)
+    pi: NDArray[np.float64]  # (n_actions,), room for the probabilities of one observation
+
+
+@compiled(in_place=True)
+def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
+    """Forget the last episode, and draw the first action."""
+    memory.scratch.length[0] = 0
+    memory.scene.now[0] = 0
+    perceive(memory, observation, 0)
+    return act_in(memory, 0, rng)
+
+
+@compiled(in_place=True)
+def _remember(
+    episode: Episode, observation: NDArray[np.float64], legal: NDArray[np.bool_], action: int, reward: float
+) -> None:
+    """Write down a step, for which there must be room."""
+    t = episode.length[0]
+    for i in range(observation.size):
+        episode.observation[t, i] = observation[i]
+    for other in range(legal.size):
+        episode.legal[t, other] = legal[other]
+    episode.action[t] = action
+    episode.reward[t] = reward
+    episode.length[0] = t + 1
+
+
+@compiled(in_place=True)
+def _to_returns(episode: Episode, gamma: float, future: float) -> None:
+    """Put the returns in the place of the rewards: G_t = R_t+1 + gamma G_t+1."""
+    for t in range(episode.length[0] - 1, -1, -1):
+        future = episode.reward[t] + gamma * future
+        episode.reward[t] = future
+
+
+@compiled(in_place=True)
+def _look_back(memory: Any, t: int) -> None:
+    """Put the observation of a step into row 0, and its probabilities by the present weights into ``scratch.pi``."""
+    episode = memory.scratch
+    perceive(memory, episode.observation[t], 0)
+    evaluate(memory, 0)
+    softmax_into(episode.pi, memory.q[0], memory.legality, episode.legal, t)
+
+
+@compiled(in_place=True)
+def _step(
+    memory: Any,
+    observation: NDArray[np.float64],
+    action: int,
+    reward: float,
+    next_observation: NDArray[np.float64],
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Remember; after an episode let theta <- theta + alpha gamma^t G_t grad ln pi(A_t | S_t), for t = 0, 1, ..."""
+    row, episode, scene = memory.scene.now[0], memory.scratch, memory.scene
+    if episode.length[0] == episode.action.size:
+        return NO_ROOM
+    _remember(episode, observation, memory.legal[row], action, reward)
+    over = terminated or truncated
+    if over:
+        _to_returns(episode, memory.gamma, 0.0)
+        push = rate_now(memory.learning_rate, memory.clock, 0)
+        for t in range(episode.length[0]):
+            _look_back(memory, t)
+            climb(memory.weights, scene, 0, episode.action[t], episode.pi, push * episode.reward[t])
+            push *= memory.gamma
+    else:
+        perceive(memory, next_observation, 1 - row)
+    move_on(memory, over)
+    return NO_ACTION if over else act_in(memory, 1 - row, rng)
+
+
+@compiled(in_place=True)
+def _step_with_baseline(
+    memory: Any,
+    observation: NDArray[np.float64],
+    action: int,
+    reward: float,
+    next_observation: NDArray[np.float64],
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Remember; after an episode let w and theta learn from its steps t = 0, 1, ... and from delta = G_t - v(S_t).
+
+    w <- w + alpha_w delta x(S_t), and theta <- theta + alpha_theta gamma^t delta grad ln pi(A_t | S_t). An episode
+    that is merely cut off has a future, which is worth v of where it was cut.
+    """
+    row, episode, scene = memory.scene.now[0], memory.scratch, memory.scene
+    values = memory.learned.value_weights
+    if episode.length[0] == episode.action.size:
+        return NO_ROOM
+    _remember(episode, observation, memory.legal[row], action, reward)
+    if not terminated:
+        perceive(memory, next_observation, 1 - row)
+    over = terminated or truncated
+    if over:
+        _to_returns(episode, memory.gamma, 0.0 if terminated else value_in(scene, values, 1 - row))
+        push = rate_now(memory.learning_rate, memory.clock, 0)
+        lesson = rate_now(memory.learned.critic_rate, memory.clock, 0)
+        for t in range(episode.length[0]):
+            _look_back(memory, t)
+            error = episode.reward[t] - value_in(scene, values, 0)
+            for k in range(scene.n_active[0]):
+                values[scene.indices[0, k]] += lesson * error * scene.values[0, k]
+            climb(memory.weights, scene, 0, episode.action[t], episode.pi, push * error)
+            push *= memory.gamma
+    move_on(memory, over)
+    return NO_ACTION if over else act_in(memory, 1 - row, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class Reinforce(SoftmaxPolicyAgent):
+    """REINFORCE, Monte Carlo policy gradient (Williams 1992; S&B2 section 13.3, the box).
+
+    Climbs the value of the start, to where no small change of the policy helps, if the step size vanishes slowly. It
+    learns when an episode is over; an episode that is cut off counts as if nothing came after it.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer, optional
+        What the preferences are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    actor_rate : float or Schedule
+        Step size of the preferences (the book's alpha), at least 0, small beside 1 / return; a schedule counts steps
+        or episodes.
+    initial_weight : float
+        What every weight of the preferences is at first.
+    longest_episode : int
+        Steps of an episode that can be remembered; a longer one stops learning with an error.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights of the preferences; only their differences between actions count.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    The short corridor (S&B2 Example 13.1), where the best policy is a random one:
+
+    >>> import gymnasium, rlsuite_envs
+    >>> from rlsuite.approximation.features.identity import Identity
+    >>> from rlsuite.vector_observation import VectorObservation
+    >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
+    >>> alike = VectorObservation(corridor, corridor.unwrapped.features)
+    >>> agent = Reinforce(features=Identity(), gamma=1.0, actor_rate=2**-12).learn(alike, episodes=2_000, seed=7)
+    >>> bool(0.4 < agent.policy([[1.0]])[0, 1] < 0.8)
+    True
+    """
+
+    begin: ClassVar[Begin] = _begin
+    step: ClassVar[Step] = _step
+
+    longest_episode: int = LONGEST
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.longest_episode = whole_number("longest_episode", self.longest_episode)
+
+    def scratch(self, n_features: int, n_actions: int) -> Any:
+        """Make an empty episode."""
+        return new_episode(self.longest_episode, self.features_.n_features_in_, n_actions)
+
+
+@dataclass(eq=False, kw_only=True)
+class ReinforceWithBaseline(CriticAgent):
+    """REINFORCE with a learned value as its baseline (S&B2 section 13.4, the box).
+
+    Learns to what `Reinforce` learns, with less variance, and so sooner. An episode that is cut off counts what its
+    last observation is worth.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer, optional
+        What preferences and values are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    actor_rate : float or Schedule
+        Step size of the preferences (the book's alpha theta), at least 0; a schedule counts steps or episodes.
+    critic_rate : float or Schedule
+        Step size of the values (the book's alpha w), in [0, 1].
+    initial_weight : float
+        What every weight of the preferences is at first.
+    longest_episode : int
+        Steps of an episode that can be remembered; a longer one stops learning with an error.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights of the preferences; only their differences between actions count.
+    value_weights_ : ndarray of float64, shape (n_features,)
+        Learned weights of the values.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    The short corridor again; the values say what it is worth, -11.66 at best:
+
+    >>> import gymnasium, rlsuite_envs
+    >>> from rlsuite.approximation.features.identity import Identity
+    >>> from rlsuite.vector_observation import VectorObservation
+    >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
+    >>> alike = VectorObservation(corridor, corridor.unwrapped.features)
+    >>> agent = ReinforceWithBaseline(features=Identity(), gamma=1.0, actor_rate=2**-11, critic_rate=2**-9)
+    >>> agent = agent.learn(alike, episodes=5_000, seed=7)
+    >>> bool(-13 < agent.episodes_["return"][-2_000:].mean() < -11)
+    True
+    """
+
+    begin: ClassVar[Begin] = _begin
+    step: ClassVar[Step] = _step_with_baseline
+
+    longest_episode: int = LONGEST
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.longest_episode = whole_number("longest_episode", self.longest_episode)
+
+    def scratch(self, n_features: int, n_actions: int) -> Any:
+        """Make an empty episode."""
+        return new_episode(self.longest_episode, self.features_.n_features_in_, n_actions)
+
+
+def new_episode(longest: int, width: int, n_actions: int) -> Episode:
+    """Make room for an episode of up to so many steps; the system gives memory only to what is written."""
+    return Episode(
+        np.zeros((longest, width)),
+        np.zeros((longest, n_actions), dtype=np.bool_),
+        np.zeros(longest, dtype=np.int64),
+        np.zeros(longest),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(n_actions),
+    )

@@ -1,0 +1,302 @@
+"""The base of the agents whose policy is a softmax of preferences that are linear in features.
+
+pi(a | s) is proportional to exp h(s, a), where h(s, a) = sum_i theta[i, a] x_i(s) (S&B2 eqs. 13.2 and 13.3). What the
+agents of this kind differ in is how they estimate the direction in which the value of the start rises fastest. All of
+them need the gradient of ln pi(a | s), the *score*: with respect to theta[i, b] it is (1{b = a} - pi(b | s)) x_i(s).
+
+Their memory is that of the linear agents, with theta in the place of the weights and h in the place of the action
+values. Its ``scratch`` has the field `pi` (n_actions,), room for the probabilities of one observation.
+
+The functions below take what they need of a memory, not the memory, where they can: those are compiled once for all
+agents.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import gymnasium
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite import errors
+from rlsuite.agents.storage import learned_arrays
+from rlsuite.approximation.features.feature_map import check_observations
+from rlsuite.approximation.linear.linear_agent import LinearAgent
+from rlsuite.approximation.linear.memory import LinearMemory, Scene, evaluate, evaluate_rows
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, Exploration, Legality, Softmax
+from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
+from rlsuite.training.evaluation import Policy
+from rlsuite.training.sight import as_vector
+
+
+class Critic(NamedTuple):
+    """Values that are linear in the same features, v(s) = sum_i w_i x_i(s): the memory's ``learned``."""
+
+    value_weights: NDArray[np.float64]  # (n_features,), the book's w
+    critic_rate: Rate
+
+
+@compiled(in_place=True)
+def softmax_into(
+    out: NDArray[np.float64],
+    preferences: NDArray[np.float64],
+    legality: Legality,
+    legal: NDArray[np.bool_],
+    row: int,
+) -> None:
+    """Fill in pi(a) = exp h(a) / sum_b exp h(b) over the actions that are legal in a row; 0 for the others."""
+    top = -np.inf
+    for action in range(out.size):
+        if legality(legal, row, action):
+            top = max(top, preferences[action])
+    total = 0.0
+    for action in range(out.size):
+        out[action] = 0.0
+        if legality(legal, row, action):
+            out[action] = math.exp(preferences[action] - top)
+            total += out[action]
+    for action in range(out.size):
+        out[action] /= total
+
+
+@compiled(in_place=True)
+def draw_from(pi: NDArray[np.float64], rng: np.random.Generator) -> int:
+    """Draw an action, each with its probability."""
+    remaining = rng.random()
+    choice = NO_ACTION
+    for action in range(pi.size):
+        if pi[action] > 0.0:
+            choice = action
+            remaining -= pi[action]
+            if remaining < 0.0:
+                break
+    return choice
+
+
+@compiled(in_place=True)
+def act_in(memory: Any, row: int, rng: np.random.Generator) -> int:
+    """Draw an action for the observation in a row; its pi stays in ``scratch.pi`` until the next is drawn."""
+    evaluate(memory, row)
+    softmax_into(memory.scratch.pi, memory.q[row], memory.legality, memory.legal, row)
+    return draw_from(memory.scratch.pi, rng)
+
+
+@compiled(in_place=True)
+def value_in(scene: Scene, weights: NDArray[np.float64], row: int) -> float:
+    """sum_i w_i x_i(s) for the observation in a row."""
+    value = 0.0
+    for k in range(scene.n_active[row]):
+        value += weights[scene.indices[row, k]] * scene.values[row, k]
+    return value
+
+
+@compiled(in_place=True)
+def climb(
+    weights: NDArray[np.float64], scene: Scene, row: int, action: int, pi: NDArray[np.float64], amount: float
+) -> None:
+    """Let theta <- theta + amount * grad ln pi(a | s) for the observation in a row."""
+    for k in range(scene.n_active[row]):
+        index, value = scene.indices[row, k], scene.values[row, k]
+        for other in range(pi.size):
+            weights[index, other] += amount * ((other == action) - pi[other]) * value
+
+
+@dataclass(eq=False, kw_only=True)
+class SoftmaxPolicyAgent(LinearAgent):
+    """Base of the agents with a softmax policy; derive from it with a `step` of your own.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer, optional
+        What the preferences are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    actor_rate : float or Schedule
+        Step size of the preferences (the book's alpha theta), at least 0; a schedule counts steps or episodes.
+    initial_weight : float
+        What every weight of the preferences is at first.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights of the preferences; only their differences between actions count.
+    """
+
+    actor_rate: float | Schedule = 0.01
+
+    # a softmax of preferences needs no other way to explore, and its step size is the actor's
+    exploration: Exploration = field(init=False, repr=False, default_factory=Softmax)
+    learning_rate: float | Schedule = field(init=False, repr=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_rate("actor_rate", self.actor_rate, math.inf)
+
+    def learn(self, env: str | gymnasium.Env[Any, Any], **options: Any) -> Self:
+        """Learn as every agent does (see `Agent.learn`), and watch what is learned.
+
+        Raises
+        ------
+        LearningError
+            If what is learned is no finite number any more; it is put back to what it was before this call.
+        """
+        known = {} if self._memory is None else {name: array.copy() for name, array in self._learned().items()}
+        try:
+            return super().learn(env, **options)
+        except errors.LearningError as error:
+            learned = {} if self._memory is None else self._learned()
+            if all(np.isfinite(array).all() for array in learned.values()):
+                raise
+            for name, array in learned.items():
+                array[...] = known.get(name, self.initial_weight if name == "weights" else 0.0)
+            raise errors.LearningError(
+                f"{type(self).__name__} has diverged: what it has learned is no finite number any more. It is put back "
+                f"to what it was before this call; smaller rates, or smaller features, often help ({error})"
+            ) from error
+
+    def _learned(self) -> dict[str, NDArray[Any]]:
+        """The weights, and what is learned beside them."""
+        arrays = learned_arrays(self._memory)
+        return {name: array for name, array in arrays.items() if name == "weights" or name.startswith("learned.")}
+
+    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> LinearMemory:
+        """Make equal preferences."""
+        rate = as_schedule("actor_rate", self.actor_rate, 0.0, math.inf).rate
+        return super().remember(legal, legality)._replace(learning_rate=rate)
+
+    # ------------------------------------------------------------------------------------------------ what was learned
+
+    def policy(
+        self, observations: ArrayLike | None = None, action_mask: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """The policy learned so far, the softmax of the preferences: probabilities.
+
+        Parameters
+        ----------
+        observations : array_like (n, d), optional
+            By default all ids of a Discrete space, counted from 0.
+        action_mask : array_like (n, n_actions), optional
+            1 for the actions that are legal. By default all, and of ids those that the model of the environment knows.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_actions)
+        """
+        if observations is not None:
+            return softmax(self.q(observations), action_mask)
+        if not self.legal_.size:
+            raise errors.ParameterError("policy() needs observations=, an array (n, d), where they are not ids")
+        ids = np.arange(float(len(self.legal_)))[:, None]
+        return softmax(self.q(ids), self.legal_ if action_mask is None else action_mask)
+
+    def frozen_policy(self) -> Policy:
+        """The policy learned so far, as a function of one vector and a mask, by a copy of the weights."""
+        known: LinearMemory = self.memory_
+        weights, room = known.weights.copy(), self.features_.most_active_
+        indices, values = np.zeros(room, dtype=np.int64), np.zeros(room)
+
+        def policy(vector: NDArray[np.float64], action_mask: Any) -> NDArray[np.float64]:
+            preferences = np.zeros((1, weights.shape[1]))
+            evaluate_rows(known.features, weights, vector[None], indices, values, preferences)
+            return softmax(preferences, action_mask)[0]
+
+        return policy
+
+    def act(self, observation: Any, action_mask: ArrayLike | None = None) -> int:
+        """Draw an action of the policy learned so far, which may need its chances: it is the best *random* policy.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If the observation is not finite, or of another width, or no action is legal.
+        """
+        vector = as_vector(observation) - self.encoding_.first
+        preferences = self.q(vector[None])
+        if action_mask is None and self.legal_.size:
+            if not 0 <= vector[0] < len(self.legal_):
+                first = self.encoding_.first
+                raise errors.ParameterError(
+                    f"observation {observation!r} is not in {first}..{first + len(self.legal_) - 1}"
+                )
+            action_mask = self.legal_[int(vector[0])]
+        chances = softmax(preferences, None if action_mask is None else np.atleast_2d(action_mask))[0]
+        if not chances.any():
+            raise errors.ParameterError(f"no action is legal at observation {observation!r}")
+        reached: NDArray[np.float64] = np.cumsum(chances)
+        return int((reached <= self.generator_.random() * reached[-1]).sum()) + self.first_action_
+
+
+@dataclass(eq=False, kw_only=True)
+class CriticAgent(SoftmaxPolicyAgent):
+    """Base of the agents that learn state values beside the policy.
+
+    Parameters
+    ----------
+    features, gamma, actor_rate, initial_weight
+        As for `SoftmaxPolicyAgent`.
+    critic_rate : float or Schedule
+        Step size of the values (the book's alpha w), in [0, 1]; a schedule counts steps or episodes.
+
+    Attributes
+    ----------
+    value_weights_ : ndarray of float64, shape (n_features,)
+        Learned weights of the values.
+    """
+
+    critic_rate: float | Schedule = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_rate("critic_rate", self.critic_rate, 1.0)
+
+    def tables(self, n_features: int, n_actions: int) -> Any:
+        """Make the memory's ``learned``, which has at least the fields of `Critic`."""
+        return Critic(np.zeros(n_features), as_schedule("critic_rate", self.critic_rate, 0.0, 1.0).rate)
+
+    def value(self, observations: ArrayLike) -> NDArray[np.float64]:
+        """Learned state values, shape (n,), of observations (n, d).
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If the observations are not finite, or of another width.
+        """
+        known: LinearMemory = self.memory_
+        rows = check_observations(observations, self.encoding_.low.size, type(self).__name__)
+        if self.encoding_.transform is not None:
+            rows = self.encoding_.transform(rows)
+        values, room = np.zeros((len(rows), 1)), self.features_.most_active_
+        weights = known.learned.value_weights[:, None]
+        evaluate_rows(known.features, weights, rows, np.zeros(room, dtype=np.int64), np.zeros(room), values)
+        return values[:, 0]
+
+
+def check_rate(name: str, rate: object, largest: float) -> None:
+    """Raise ParameterError unless a step size is a number or a schedule in [0, largest] that does not count visits."""
+    if as_schedule(name, rate, 0.0, largest).rate.unit == VISITS:
+        raise errors.ParameterError(
+            f"{name}: visits cannot be counted where no observation is met twice; use per='steps' or per='episodes'"
+        )
+
+
+def softmax(preferences: NDArray[np.float64], action_mask: ArrayLike | None = None) -> NDArray[np.float64]:
+    """Probabilities (n, n_actions) proportional to the exponentials of preferences (n, n_actions).
+
+    Actions that are not legal have probability 0; where none is legal, all have.
+
+    Examples
+    --------
+    >>> softmax(np.log([[1.0, 3.0]])).round(12).tolist(), softmax(np.zeros((1, 3)), [[1, 0, 1]]).tolist()
+    ([[0.25, 0.75]], [[0.5, 0.0, 0.5]])
+    """
+    legal = np.ones(preferences.shape, dtype=np.bool_) if action_mask is None else np.asarray(action_mask) != 0
+    masked = np.where(legal, preferences, -np.inf)
+    highest = np.maximum(masked.max(axis=1, keepdims=True), -np.finfo(np.float64).max)
+    weights = np.exp(masked - highest)
+    return weights / np.where(legal.any(axis=1, keepdims=True), weights.sum(axis=1, keepdims=True), 1.0)
