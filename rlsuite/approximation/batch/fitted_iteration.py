@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from rlsuite.approximation.batch import regressors
 from rlsuite.approximation.batch.divergence import trouble
@@ -48,10 +49,13 @@ class FittedIteration:
         self._errors: list[float] = []
         self.converged_ = False
 
-    def iterate(self, features: ObservedFeatures, fit: Fit, ahead: Ahead, targets: Targets, limit: float) -> None:
+    def iterate(
+        self, features: ObservedFeatures, fit: Fit, ahead: Ahead, targets: Targets, limit: float, progress: bool
+    ) -> None:
         """Do the rounds, from what has been learned so far.
 
-        The regressors of a round are kept once their predictions have been seen to be within `limit`.
+        The regressors of a round are kept once their predictions have been seen to be within `limit`, also if Ctrl-C
+        ends the next.
 
         Raises
         ------
@@ -60,7 +64,8 @@ class FittedIteration:
         """
         predicted = None if self._regressors is None else ahead(self._regressors)
         target = targets(predicted)
-        for _ in range(self.iterations):
+        bar = tqdm(range(self.iterations), desc=type(self).__name__, unit="round", disable=not progress)
+        for _ in bar:
             fitted = fit(target)
             predicted = ahead(fitted)
             wrong = trouble(predicted, limit)
@@ -70,6 +75,7 @@ class FittedIteration:
             self._regressors, self._features = fitted, features
             next_target = targets(predicted)
             self._errors.append(float(np.abs(next_target - target).max()))
+            bar.set_postfix_str(f"largest change {self._errors[-1]:.3g}", refresh=False)
             target = next_target
             self.converged_ = self._errors[-1] <= self.tol
             if self.converged_:

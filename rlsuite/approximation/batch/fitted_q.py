@@ -77,7 +77,7 @@ class FittedQ(FittedIteration, BatchAgent):
         super().__post_init__()
         self._way = OnePerAction if self.one_per_action else OneForAll
 
-    def learn(self, batch: Batch, *, seed: int | None = None) -> Self:
+    def learn(self, batch: Batch, *, seed: int | None = None, progress: bool = False) -> Self:
         """Do up to `iterations` rounds on a batch, and return self.
 
         Called again, it goes on with what it has learned, on the same batch or another of the same environment.
@@ -88,6 +88,9 @@ class FittedQ(FittedIteration, BatchAgent):
             The transitions.
         seed : int, optional
             Source of the randomness of regressors whose ``random_state`` has been left open.
+        progress : bool
+            Show a progress bar, with the largest change of a target. After Ctrl-C `learn` may be called again, and goes
+            on after the last round that was finished.
 
         Raises
         ------
@@ -134,6 +137,7 @@ class FittedQ(FittedIteration, BatchAgent):
             ahead=ahead,
             targets=targets,
             limit=value_limit(batch.reward, self.gamma),
+            progress=progress,
         )
         return self
 

@@ -65,7 +65,7 @@ class FittedValueIteration(FittedIteration):
     array([-7.458])
     """
 
-    def learn(self, batch: Batch, *, seed: int | None = None) -> Self:
+    def learn(self, batch: Batch, *, seed: int | None = None, progress: bool = False) -> Self:
         """Do up to `iterations` rounds on a batch, and return self.
 
         Called again, it goes on with what it has learned.
@@ -76,6 +76,9 @@ class FittedValueIteration(FittedIteration):
             Transitions of every action at every observation.
         seed : int, optional
             Source of the randomness of a regressor whose ``random_state`` has been left open.
+        progress : bool
+            Show a progress bar, with the largest change of a target. After Ctrl-C `learn` may be called again, and goes
+            on after the last round that was finished.
 
         Raises
         ------
@@ -117,6 +120,7 @@ class FittedValueIteration(FittedIteration):
             ahead=ahead,
             targets=targets,
             limit=value_limit(batch.reward, self.gamma),
+            progress=progress,
         )
         return self
 

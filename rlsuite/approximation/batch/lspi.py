@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from tqdm import tqdm
 
 from rlsuite.approximation.batch.action_inputs import rows_of_actions
 from rlsuite.approximation.batch.batch import Batch
@@ -86,10 +87,17 @@ class LSPI(BatchAgent):
         self.changes_: list[int] = []
         self.converged_ = False
 
-    def learn(self, batch: Batch) -> Self:
+    def learn(self, batch: Batch, *, progress: bool = False) -> Self:
         """Improve the policy on a batch until it stays the same, and return self.
 
-        The first policy takes action 0 everywhere; called again, `learn` goes on with the last.
+        The first policy takes action 0 everywhere; called again, `learn` goes on with the last, also after Ctrl-C.
+
+        Parameters
+        ----------
+        batch : Batch
+            The transitions.
+        progress : bool
+            Show a progress bar, with the number of observations at which the policy has changed.
 
         Raises
         ------
@@ -108,11 +116,13 @@ class LSPI(BatchAgent):
         features = self._features or ObservedFeatures(self.features, batch, "LSPI")
         system = _System(features, batch, self.n_actions_, self.gamma)
         policy = system.greedy(self._weights, None)
-        for _ in range(self.iterations):
+        bar = tqdm(range(self.iterations), desc="LSPI", unit="round", disable=not progress)
+        for _ in bar:
             self._weights = system.weights_of(policy, self.ridge)
             self._features = features
             improved = system.greedy(self._weights, policy)
             self.changes_.append(int((improved != policy).sum()))
+            bar.set_postfix_str(f"{self.changes_[-1]} changes", refresh=False)
             policy = improved
             self.converged_ = not self.changes_[-1]
             if self.converged_:

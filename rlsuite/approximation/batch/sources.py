@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite.approximation.batch.columns import observations
 from rlsuite.approximation.batch.observations import check_discrete_actions
 from rlsuite.checks import whole_number
-from rlsuite.errors import LearningError, ParameterError, UnsuitableEnvironment
+from rlsuite.errors import LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
 from rlsuite.finding import find_env
 from rlsuite.training.sight import encoding
 from rlsuite.trusted_dynamics import dynamics_of
@@ -213,7 +213,7 @@ def _loaded(name: str) -> Any:
         library = cast(Any, minari)
         return library.load_dataset(name)
     except ImportError as error:
-        raise ParameterError(
+        raise MissingPackage(
             f"the data set {name!r} is read by Minari, which is not installed, or not all of it ({error}): "
             "pip install 'minari[hdf5]'"
         ) from error

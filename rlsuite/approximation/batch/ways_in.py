@@ -139,8 +139,10 @@ class WaysIn:
 
         Raises
         ------
+        MissingPackage
+            If an id is given and Minari is not installed.
         ParameterError
-            If an id is given and Minari is not installed, or knows none of that name.
+            If it knows none of that name.
         UnsuitableEnvironment
             If its actions are not Discrete, or its observations no vectors.
         """

@@ -9,7 +9,7 @@ import pytest
 from gymnasium import spaces
 
 from rlsuite.approximation.batch import Batch
-from rlsuite.errors import FileError, LearningError, ParameterError, UnsuitableEnvironment
+from rlsuite.errors import FileError, LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
 from rlsuite.models import MDP
 from rlsuite.testing import problems
 
@@ -273,7 +273,7 @@ def test_data_sets_that_will_not_do(monkeypatch):
     with pytest.raises(UnsuitableEnvironment, match="this data set has actions of Box"):
         Batch.from_minari(dataset(spaces.Box(-1.0, 1.0, (1,))))
     monkeypatch.setitem(sys.modules, "minari", None)
-    with pytest.raises(ParameterError, match="pip install 'minari"):
+    with pytest.raises(MissingPackage, match="pip install 'minari"):
         Batch.from_minari("D4RL/door/human-v2")
 
 

@@ -305,3 +305,32 @@ def test_copies_act_alike(walk):
     agent = FittedQ(KNeighborsRegressor(3), gamma=0.9, iterations=2).learn(walk)
     for copied in (copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))):
         assert [copied.act(x) for x in (-0.8, 0.1, 0.7)] == [agent.act(x) for x in (-0.8, 0.1, 0.7)]
+
+
+class Interrupted(DecisionTreeRegressor):
+    """Ctrl-C comes in the third round."""
+
+    fits = 0
+
+    def fit(self, X, y, **options):
+        Interrupted.fits += 1
+        if Interrupted.fits == 3:
+            raise KeyboardInterrupt
+        return super().fit(X, y, **options)
+
+
+def test_ctrl_c_keeps_the_rounds_that_were_finished_and_learning_goes_on(capsys):
+    mdp = MDP.from_successors([[1], [2], [3], [None]], [[-1.0], [-1.0], [-1.0], [0.0]], gamma=1.0)
+    batch = Batch.from_model(mdp)
+    agent = FittedQ(Interrupted(), gamma=1.0, iterations=4)
+    Interrupted.fits = 0
+    with pytest.raises(KeyboardInterrupt):
+        agent.learn(batch, progress=True)
+    assert agent.errors_.size == 2
+    assert agent.q([[0], [1], [2]]).ravel().tolist() == [-2.0, -2.0, -1.0]
+    agent.learn(batch)
+    assert agent.converged_
+    assert agent.q([[0], [1], [2]]).ravel().tolist() == [-3.0, -2.0, -1.0]
+    shown = capsys.readouterr().err
+    assert "FittedQ" in shown
+    assert "2/4" in shown
