@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.exploration import Legality
+from rlsuite.exploration import Legality, listed_actions
 from rlsuite.models import MDP, POMDP
 from rlsuite.training import kernels
 from rlsuite.training.kernels import ACTION, ELAPSED, NONE, OBSERVATION, STATE, STEPS, Books, Rule
@@ -98,12 +98,16 @@ class EnvironmentEngine:
         self.inbox = np.zeros(4)
         self.inbox[0] = learner.books.place[OBSERVATION]
         self.finished = np.empty((1, 3))
+        # to look up what is legal costs nothing beside a step of the environment: one compiled form will do
+        memory = learner.memory
+        if "legality" in memory._fields:
+            memory = memory._replace(legality=listed_actions)
         # the generator borrows these arrays; `self` keeps them alive
         self.session = kernels.session(
             learner.rule,
-            learner.memory,
+            memory,
             learner.legal,
-            learner.legality,
+            listed_actions,
             learner.gap,
             learner.rng,
             learner.books,
