@@ -130,7 +130,7 @@ class Compiled(Generic[Arguments, Result]):
     def __repr__(self) -> str:
         return f"<compiled {self.numba_type.key[0]}>"
 
-    def _jit(self, form: str = "", **options: bool) -> Any:
+    def _jit(self, form: str = "", **options: Any) -> Any:
         source = cast(python_types.FunctionType, self.function)
         named = python_types.FunctionType(
             source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__
