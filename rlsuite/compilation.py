@@ -101,11 +101,7 @@ class Compiled(Generic[Arguments, Result]):
 
     @functools.cached_property
     def inner(self) -> Any:
-        """The form that other compiled functions call.
-
-        It lacks the door through which Python's values come in. For a tuple of many arrays that is as much code as a
-        learning rule, and would take as long to compile.
-        """
+        """The form that compiled functions call: without the door for Python's values, which is as long as a rule."""
         return self._jit("-inner", no_cpython_wrapper=True)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
