@@ -101,11 +101,7 @@ class Compiled(Generic[Arguments, Result]):
 
     @functools.cached_property
     def inner(self) -> Any:
-        """The form that other compiled functions call.
-
-        It lacks the door through which Python's values come in. For a tuple of many arrays that is as much code as a
-        learning rule, and would take as long to compile.
-        """
+        """The form that compiled functions call: without the door for Python's values, which is as long as a rule."""
         return self._jit("-inner", no_cpython_wrapper=True)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -130,7 +126,7 @@ class Compiled(Generic[Arguments, Result]):
     def __repr__(self) -> str:
         return f"<compiled {self.numba_type.key[0]}>"
 
-    def _jit(self, form: str = "", **options: bool) -> Any:
+    def _jit(self, form: str = "", **options: Any) -> Any:
         source = cast(python_types.FunctionType, self.function)
         named = python_types.FunctionType(
             source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__

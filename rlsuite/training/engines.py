@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.exploration import Legality
+from rlsuite.exploration import Legality, listed_actions
 from rlsuite.training import kernels
 from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, STEPS, Books, Rule
 from rlsuite.training.sight import (
@@ -117,14 +117,18 @@ class EnvironmentEngine:
             self.learner.legal[int(learner.books.place[OBSERVATION])] = mask_info["action_mask"]
         self.finished = np.empty((1, 3))
         receive: Receive = receive_id if encoding is None else receive_vector
+        # to look up what is legal costs nothing beside a step of the environment: one compiled form will do
+        memory = learner.memory
+        if "legality" in memory._fields:
+            memory = memory._replace(legality=listed_actions)
         # the generator borrows these arrays; `self` keeps them alive
         self.session = kernels.session(
             receive,
             learner.sight,
             learner.rule,
-            learner.memory,
+            memory,
             learner.legal,
-            learner.legality,
+            listed_actions,
             learner.gap,
             learner.rng,
             learner.books,

@@ -289,6 +289,11 @@ def test_what_is_written(tmp_path):
     assert again.P[0][0] == [(0.75, 0, 0.0, False), (0.25, 3, 1.5, True)]
 
 
+def test_a_long_word_is_refused_in_one_go(fault):
+    """With a step for each pair of digits this would take hours."""
+    assert "is no finite number" in fault("mdp\n0 0 0 " + "9" * 300_000 + "x\n")
+
+
 @pytest.mark.parametrize("labels", [["go", "to stay"], ["0", "1"], ["", "b"], None])
 def test_actions_without_usable_names_are_numbered(tmp_path, labels):
     mdp = MDP.from_successors([[None, 0], [0, 1]], [1, 0], gamma=0.9, action_labels=labels)

@@ -338,6 +338,13 @@ def harmless(path, text):
     return False
 
 
+@pytest.mark.parametrize("rest", [" ", "\n", "# ", ":", "9", "T: ", "R: * : * : * : * 1\n"])
+def test_long_files_are_not_read_again_and_again(rest, tmp_path):
+    """With a step for each pair of characters this would take hours."""
+    harmless(tmp_path / "model.pomdp", PREAMBLE + "T: * uniform\nO: * uniform\n" + rest * 300_000)
+    harmless(tmp_path / "model.pomdp", PREAMBLE + "#" + rest * 300_000)
+
+
 @given(words=st.lists(st.sampled_from(WORDS), max_size=40), preamble=st.booleans())
 @settings(max_examples=200)
 @example(words=["T", ":", "*", "uniform", "O", ":", "*", "uniform"], preamble=True)

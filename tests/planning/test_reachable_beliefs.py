@@ -195,6 +195,32 @@ def test_too_many_beliefs_are_refused_with_the_way_out(tiger):
     assert reachable_beliefs(tiger(0.95), horizon=4, max_beliefs=9).n_beliefs == 9
 
 
+@pytest.mark.parametrize("horizon", [None, 12])
+def test_a_deadline_widens_the_bounds_truthfully(horizon):
+    # What is heard says little, and differs from door to door: no belief comes twice, and there are 9^12 of them.
+    stay = np.broadcast_to(np.eye(2), (3, 2, 2))
+    heard = np.array([[[0.6, 0.3, 0.1], [0.1, 0.35, 0.55]], [[0.5, 0.2, 0.3], [0.2, 0.3, 0.5]], [[1, 0, 0], [0, 0, 1]]])
+    pomdp = POMDP.from_arrays(
+        stay, [[-1, -1], [2, -5], [-9, 1]], heard, order="ass", gamma=0.9 if horizon is None else 1.0, start=[0.5, 0.5]
+    )
+    with pytest.warns(ConvergenceWarning, match="deadline=0.3 seconds passed"):
+        plan = reachable_beliefs(pomdp, horizon=horizon, deadline=0.3)
+    assert not plan.converged
+    assert plan.act([0.5, 0.5], horizon) in range(3)
+    # the third action shows the door; who knows it earns 2 or 1 a step, and nobody earns more than who always knew
+    steps = 10 if horizon is None else horizon  # the sum of gamma^k
+    assert plan.lower_bound <= 1.5 * steps
+    assert plan.upper_bound >= -4.0 + 1.5 * ((steps - 1) if horizon else 0.9 * steps)
+
+
+def test_a_deadline_that_is_not_needed_changes_nothing(tiger):
+    plan, free = reachable_beliefs(tiger(0.95), deadline=60.0), reachable_beliefs(tiger(0.95))
+    assert (plan.lower_bound, plan.upper_bound) == (free.lower_bound, free.upper_bound)
+    assert plan.values.tobytes() == free.values.tobytes()
+    with pytest.raises(ParameterError, match="deadline"):
+        reachable_beliefs(tiger(0.95), deadline=0.0)
+
+
 def test_gamma_one_needs_a_horizon(tiger):
     with pytest.raises(ParameterError, match="gamma < 1"):
         reachable_beliefs(tiger(1.0))

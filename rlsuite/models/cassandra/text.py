@@ -19,6 +19,7 @@ from rlsuite.models.aliases import FloatArray
 
 _COMMENT = re.compile(r"#[^\n]*")
 _TOKEN = re.compile(r"\s*(:|[^\s:]+)")
+_TOKENS = re.compile(r"(:|[^\s:]+)")  # without the blanks, or those at the end would be tried again from each of them
 _NUMBERS = re.compile(r"[\s0-9.eE+-]*")
 # Nothing is given back once it was taken: a word of a million digits must not take a million steps for each of them.
 NUMBER = re.compile(r"[-+]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][-+]?+[0-9]++)?+")
@@ -90,7 +91,7 @@ class Text:
 
     def tokens(self) -> Iterator[Token]:
         """Return the tokens from here on, without moving."""
-        return (Token(found[1], found.start(1)) for found in _TOKEN.finditer(self.content, self.at))
+        return (Token(found[1], found.start(1)) for found in _TOKENS.finditer(self.content, self.at))
 
     def peek(self) -> Token:
         """Return the next token, without moving; the token at the end is empty."""

@@ -19,7 +19,8 @@ from rlsuite.errors import FileError
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 _COMMENT = re.compile(rb"(?m)^[ \t]*#[^\n]*")
-_NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+# Nothing is given back once it was taken: a word of a million digits must not take a million steps for each of them.
+_NUMBER = re.compile(rb"[-+]?+(?:\d++\.?+\d*+|\.\d++)(?:[eE][-+]?+\d++)?+")
 LARGEST = 2**31 - 2
 """Largest index: states are numbered in 32 bits."""
 

@@ -5,14 +5,19 @@ the probability Pr(z | b, a), leads to the belief SE(b, a, z). From one start be
 finitely many steps, and often few, because different histories lead to the same belief.
 """
 
+from bisect import bisect_right
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from rlsuite.clock import Clock
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import Lookahead
+
+BLOCK = 32
+"""Beliefs that are followed up between two looks at the clock."""
 
 DECIMALS = 12
 """Beliefs that agree after rounding to this many decimals are taken for one."""
@@ -34,7 +39,7 @@ class BeliefMDP(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """One step from k beliefs by every action."""
+    """One step from k beliefs, reached after the same number of steps, by every action."""
 
     successor: IndexArray
     """(k, A, Z + 1) numbers of the beliefs that follow each observation; the last column is the end of the episode"""
@@ -69,7 +74,7 @@ class _Register:
         return found
 
 
-def belief_mdp(pomdp: POMDP, *, steps: int, max_beliefs: int) -> BeliefMDP:
+def belief_mdp(pomdp: POMDP, *, steps: int, max_beliefs: int, deadline: float | None = None) -> BeliefMDP:
     """Follow up all beliefs from the start for a number of steps, or until there is no new one.
 
     Parameters
@@ -80,6 +85,8 @@ def belief_mdp(pomdp: POMDP, *, steps: int, max_beliefs: int) -> BeliefMDP:
         How many steps to follow up.
     max_beliefs : int
         How many beliefs there may be.
+    deadline : float, optional
+        Follow up no more beliefs after this many seconds, or after Ctrl-C; those that were reached first have been.
 
     Returns
     -------
@@ -95,18 +102,19 @@ def belief_mdp(pomdp: POMDP, *, steps: int, max_beliefs: int) -> BeliefMDP:
     """
     register = _Register(max_beliefs)
     register.number(pomdp.start)
-    lookahead = Lookahead(pomdp.mdp)
-    layers: list[_Step] = []
+    ways = _Ways(pomdp)
+    followed: list[_Step] = []
     depth = [0]
     first = 0
-    while len(layers) < steps and first < len(register.beliefs):
-        frontier = np.stack(register.beliefs[first:])
-        first = len(register.beliefs)
-        layers.append(_follow(pomdp, lookahead, frontier, register))
-        depth += [len(layers)] * (len(register.beliefs) - first)
+    with Clock("belief_mdp", deadline=deadline) as clock:
+        while first < len(depth) and depth[first] < steps and not (followed and clock.hurries):
+            end = min(first + BLOCK, bisect_right(depth, depth[first]))
+            followed.append(ways.follow(np.stack(register.beliefs[first:end]), register))
+            depth += [depth[first] + 1] * (len(register.beliefs) - len(depth))
+            first = end
     beliefs = np.stack(register.beliefs)
     return BeliefMDP(
-        mdp=_assemble(pomdp, layers, expanded=first, n_beliefs=len(beliefs)),
+        mdp=_assemble(pomdp, followed, expanded=first, n_beliefs=len(beliefs)),
         beliefs=beliefs,
         depth=np.array(depth, dtype=np.int64),
         merged=register.merged,
@@ -114,27 +122,37 @@ def belief_mdp(pomdp: POMDP, *, steps: int, max_beliefs: int) -> BeliefMDP:
     )
 
 
-def _follow(pomdp: POMDP, lookahead: Lookahead, frontier: FloatArray, register: _Register) -> _Step:
-    count, actions, symbols = len(frontier), pomdp.n_actions, pomdp.n_observations
-    legal = _legal(pomdp, frontier)
-    successor = np.zeros((count, actions, symbols + 1), dtype=np.int64)
-    probability = np.zeros((count, actions, symbols + 1))
-    ahead = [cast("FloatArray", lookahead.continuation[a::actions].T @ frontier.T).T for a in range(actions)]
-    seen = [pomdp.observation_matrix(a) for a in range(actions)]
-    for i, a in np.argwhere(legal).tolist():
-        support = np.flatnonzero(ahead[a][i])  # few states: a whole (S, Z) table for each belief would cost far more
-        joint = ahead[a][i, support, np.newaxis] * _rows(seen[a], support)
-        probability[i, a, :symbols] = joint.sum(axis=0)
-        for z in np.flatnonzero(probability[i, a, :symbols]).tolist():
-            belief = np.zeros(pomdp.n_states)
-            belief[support] = joint[:, z] / probability[i, a, z]
-            successor[i, a, z] = register.number(belief)
-    ending = np.where(pomdp.mdp.terminated, pomdp.mdp.probability, 0.0)
-    ends = np.zeros((pomdp.n_states, actions))
-    np.add.at(ends.reshape(-1), pomdp.mdp.pairs(), ending)
-    probability[:, :, symbols] = (frontier @ ends) * legal
-    reward = frontier @ lookahead.reward.reshape(pomdp.n_states, actions)
-    return _Step(successor, probability, reward)
+class _Ways:
+    """Where the actions of a model lead from any belief."""
+
+    def __init__(self, pomdp: POMDP) -> None:
+        lookahead = Lookahead(pomdp.mdp)
+        shape = pomdp.n_states, pomdp.n_actions
+        self._pomdp = pomdp
+        self._into: list[Any] = [lookahead.continuation[a :: shape[1]].T.tocsr() for a in range(shape[1])]
+        self._seen = [pomdp.observation_matrix(a) for a in range(shape[1])]
+        self._reward = lookahead.reward.reshape(shape)
+        self._ends = np.zeros(shape)
+        ending = np.where(pomdp.mdp.terminated, pomdp.mdp.probability, 0.0)
+        np.add.at(self._ends.reshape(-1), pomdp.mdp.pairs(), ending)
+
+    def follow(self, frontier: FloatArray, register: _Register) -> _Step:
+        """Follow up some beliefs (k, S)."""
+        count, actions, symbols = len(frontier), self._pomdp.n_actions, self._pomdp.n_observations
+        legal = _legal(self._pomdp, frontier)
+        successor = np.zeros((count, actions, symbols + 1), dtype=np.int64)
+        probability = np.zeros((count, actions, symbols + 1))
+        ahead = [cast("FloatArray", into @ frontier.T).T for into in self._into]
+        for i, a in np.argwhere(legal).tolist():
+            support = np.flatnonzero(ahead[a][i])  # few states: a whole (S, Z) table for each belief would cost more
+            joint = ahead[a][i, support, np.newaxis] * _rows(self._seen[a], support)
+            probability[i, a, :symbols] = joint.sum(axis=0)
+            for z in np.flatnonzero(probability[i, a, :symbols]).tolist():
+                belief = np.zeros(self._pomdp.n_states)
+                belief[support] = joint[:, z] / probability[i, a, z]
+                successor[i, a, z] = register.number(belief)
+        probability[:, :, symbols] = (frontier @ self._ends) * legal
+        return _Step(successor, probability, frontier @ self._reward)
 
 
 def _rows(matrix: Any, states: IndexArray) -> FloatArray:
@@ -158,10 +176,10 @@ def _legal(pomdp: POMDP, frontier: FloatArray) -> BoolArray:
     return legal
 
 
-def _assemble(pomdp: POMDP, layers: list[_Step], *, expanded: int, n_beliefs: int) -> MDP:
-    successor = np.concatenate([layer.successor for layer in layers])
-    probability = np.concatenate([layer.probability for layer in layers])
-    reward = np.concatenate([layer.reward for layer in layers])
+def _assemble(pomdp: POMDP, followed: list[_Step], *, expanded: int, n_beliefs: int) -> MDP:
+    successor = np.concatenate([step.successor for step in followed])
+    probability = np.concatenate([step.probability for step in followed])
+    reward = np.concatenate([step.reward for step in followed])
     ends = np.zeros(successor.shape, dtype=np.bool_)
     ends[:, :, -1] = True
     ends |= successor >= expanded

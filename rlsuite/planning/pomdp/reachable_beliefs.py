@@ -4,14 +4,15 @@ The optimal value at the start needs no other beliefs (KLC98 section 3.4, Bellma
 from b_0), so a belief MDP with those as states is enough. For a finite horizon H that is exact. Without a horizon it is
 exact if the beliefs are finitely many; if not, they are followed up for so many steps n that the rest is worth little:
 replacing everything after n steps by 0 changes the value by at most gamma^n max |r| / (1 - gamma), in each direction.
+The same goes for what a deadline cuts off, with a horizon by the sum of gamma^k max |r| over the steps that are left.
 """
 
 import math
-import time
 
 import numpy as np
 
 from rlsuite.checks import positive_number, whole_number
+from rlsuite.compiling_clock import CompilingClock
 from rlsuite.models import POMDP
 from rlsuite.planning.certificate import discounted, warn_not_converged
 from rlsuite.planning.mdp.backward_induction import backward_induction
@@ -22,7 +23,12 @@ from rlsuite.planning.pomdp.solution import BeliefSolution
 
 
 def reachable_beliefs(
-    pomdp: POMDP, *, horizon: int | None = None, tol: float = 1e-6, max_beliefs: int = 100_000
+    pomdp: POMDP,
+    *,
+    horizon: int | None = None,
+    tol: float = 1e-6,
+    max_beliefs: int = 100_000,
+    deadline: float | None = None,
 ) -> BeliefSolution:
     """Solve a POMDP for its start belief, over all beliefs that can be reached from it.
 
@@ -37,6 +43,9 @@ def reachable_beliefs(
         far beliefs are followed up.
     max_beliefs : int
         How many beliefs there may be. They grow up to (A Z)^H in the worst case.
+    deadline : float, optional
+        Stop after about this many seconds; beliefs are followed up for the first half of them. What the rest may be
+        worth widens the bounds.
 
     Returns
     -------
@@ -73,20 +82,26 @@ def reachable_beliefs(
     >>> plan.act([0.5, 0.5, 0]), plan.act(cups.update_belief([0.5, 0.5, 0], action=0, observation=1))
     (0, 2)
     """
-    started = time.perf_counter()
+    clock = CompilingClock("reachable_beliefs", deadline=deadline)
     tol = positive_number("tol", tol)
     max_beliefs = whole_number("max_beliefs", max_beliefs)
     if horizon is None:
         discounted(pomdp.mdp, "reachable_beliefs without a horizon")
-        graph = belief_mdp(pomdp, steps=_steps_until_negligible(pomdp, tol / 4.0), max_beliefs=max_beliefs)
-        found = policy_iteration(graph.mdp, tol=math.inf)
-        values, policies = found.value[np.newaxis], found.policy[np.newaxis]
     else:
         horizon = whole_number("horizon", horizon)
-        graph = belief_mdp(pomdp, steps=horizon, max_beliefs=max_beliefs)
-        found = backward_induction(graph.mdp, horizon=horizon, tol=math.inf)
-        values, policies = found.values, found.policies
-    tail = 0.0 if horizon is not None or graph.closed else _tail(pomdp, int(graph.depth.max()))
+    steps = _steps_until_negligible(pomdp, tol / 4.0) if horizon is None else horizon
+    half = None if clock.deadline is None else clock.deadline / 2.0
+    with clock:
+        graph = belief_mdp(pomdp, steps=steps, max_beliefs=max_beliefs, deadline=half)
+        if horizon is None:
+            left = None if clock.deadline is None else max(clock.deadline - clock.seconds, 1e-3)
+            found = policy_iteration(graph.mdp, tol=math.inf, deadline=left)
+            values, policies = found.value[np.newaxis], found.policy[np.newaxis]
+        else:
+            found = backward_induction(graph.mdp, horizon=horizon, tol=math.inf)
+            values, policies = found.values, found.policies
+    edge = graph.depth[~graph.mdp.legal.any(axis=1)]
+    tail = _tail(pomdp, int(edge.min()), horizon) if edge.size else 0.0
     error = found.error_bound + _allowance(pomdp, graph, horizon) + tail
     solution = BeliefSolution(
         lower_bound=float(found.value[0]) - error,
@@ -98,11 +113,15 @@ def reachable_beliefs(
         values=values,
         policies=policies,
         iterations=found.iterations,
-        seconds=time.perf_counter() - started,
+        seconds=clock.seconds,
         method="reachable_beliefs",
     )
     if not solution.converged:
-        warn_not_converged(f"reachable_beliefs found bounds that are {2.0 * error:.3g} apart, more than tol={tol:g}")
+        cut = edge.size > 0 and edge.min() < steps
+        why = f"; {'interrupted' if clock.interrupted else f'deadline={deadline} seconds passed'}" if cut else ""
+        warn_not_converged(
+            f"reachable_beliefs found bounds that are {2.0 * error:.3g} apart, more than tol={tol:g}{why}"
+        )
     return solution
 
 
@@ -110,8 +129,10 @@ def _largest_reward(pomdp: POMDP) -> float:
     return float(np.abs(pomdp.mdp.expected_reward()).max())
 
 
-def _tail(pomdp: POMDP, steps: int) -> float:
+def _tail(pomdp: POMDP, steps: int, horizon: int | None = None) -> float:
     """Return the most that what comes after some steps can be worth."""
+    if horizon is not None:
+        return _largest_reward(pomdp) * float((pomdp.gamma ** np.arange(steps, horizon)).sum())
     return pomdp.gamma**steps * _largest_reward(pomdp) / (1.0 - pomdp.gamma)
 
 
