@@ -1,5 +1,6 @@
 """Whether an environment can be learned in without calling it: on its table, or through its compiled dynamics."""
 
+import sys
 import warnings
 from typing import Any, NamedTuple
 
@@ -57,7 +58,7 @@ def compiled_form(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: 
         if loop == "compiled":
             raise
         if loop == "auto":
-            warnings.warn(f"{error}. Learning stepwise.", errors.StepwiseWarning, stacklevel=5)
+            warnings.warn(f"{error}. Learning stepwise.", errors.StepwiseWarning, stacklevel=_level_of_the_caller())
         return UNKNOWN
     if loop == "compiled":
         what = "transition table (env.unwrapped.P or .model)"
@@ -67,6 +68,14 @@ def compiled_form(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: 
             f"{name_of(env)} has no {what}, which loop='compiled' needs; use loop='stepwise'"
         )
     return UNKNOWN
+
+
+def _level_of_the_caller() -> int:
+    """The stacklevel, for a warning in the function that asks, of the first line that is not rlsuite's."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "rlsuite":
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _of_table(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: float) -> CompiledForm:
