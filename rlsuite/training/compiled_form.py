@@ -1,6 +1,6 @@
 """Whether an environment can be learned in without calling it: on its table, or through its compiled dynamics."""
 
-import sys
+import inspect
 import warnings
 from typing import Any, NamedTuple
 
@@ -72,8 +72,8 @@ def compiled_form(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: 
 
 def _level_of_the_caller() -> int:
     """The stacklevel, for a warning in the function that asks, of the first line that is not rlsuite's."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "rlsuite":
+    level, frame = 0, inspect.currentframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "rlsuite":
         level, frame = level + 1, frame.f_back
     return level
 
