@@ -52,6 +52,7 @@ _HOME = {
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _SUBPACKAGES = (
+    "approximation",
     "errors",
     "experiments",
     "inference",
@@ -66,6 +67,7 @@ _SUBPACKAGES = (
 __all__ = [*sorted(_MODULE_OF), *_SUBPACKAGES]  # pyright: ignore[reportUnsupportedDunderAll] - computed from the table
 
 if TYPE_CHECKING:
+    from rlsuite import approximation as approximation
     from rlsuite import errors as errors
     from rlsuite import experiments as experiments
     from rlsuite import inference as inference

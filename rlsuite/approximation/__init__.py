@@ -22,12 +22,12 @@ _ROOMS = ("features", "agents", "batch", "policies", "selection", "deep")
 """Modules whose names are those of this package, in the order in which they are asked; the last one needs torch."""
 
 if TYPE_CHECKING:
-    from rlsuite.approximation.agents import *
-    from rlsuite.approximation.batch import *
-    from rlsuite.approximation.deep import *
-    from rlsuite.approximation.features import *
-    from rlsuite.approximation.policies import *
-    from rlsuite.approximation.selection import *
+    from rlsuite.approximation.agents import *  # noqa: F403 - each says in its __all__ what that is
+    from rlsuite.approximation.batch import *  # noqa: F403 - each says in its __all__ what that is
+    from rlsuite.approximation.deep import *  # noqa: F403 - each says in its __all__ what that is
+    from rlsuite.approximation.features import *  # noqa: F403 - each says in its __all__ what that is
+    from rlsuite.approximation.policies import *  # noqa: F403 - each says in its __all__ what that is
+    from rlsuite.approximation.selection import *  # noqa: F403 - each says in its __all__ what that is
 else:
 
     def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 import rlsuite
 
-HEAVY = ("numpy", "scipy", "numba", "gymnasium", "matplotlib", "PIL")
+HEAVY = ("numpy", "scipy", "numba", "gymnasium", "matplotlib", "PIL", "sklearn", "torch")
 
 
 @pytest.mark.parametrize("name", rlsuite.__all__)
@@ -39,6 +39,13 @@ def test_import_is_cheap(module: str) -> None:
 
 def test_models_are_read_without_compiler_and_figures() -> None:
     code = "import rlsuite, sys; rlsuite.MDP; print('numba' in sys.modules, 'matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
+
+
+@pytest.mark.parametrize("module", ["rlsuite.agents", "rlsuite.training.train", "rlsuite_envs"])
+def test_tables_need_no_estimators(module: str) -> None:
+    code = f"import {module}, sys; print('sklearn' in sys.modules, 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"
 
