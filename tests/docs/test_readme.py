@@ -78,6 +78,8 @@ def test_commands_run(
 
 
 def test_the_experiment_runs(blocks: Blocks, tmp_path: Path) -> None:
+    import rlsuite_envs  # noqa: F401 - as the command line does
+
     (text,) = blocks("toml")
     file = tmp_path / "experiment.toml"
     file.write_text(text, encoding="utf-8")
