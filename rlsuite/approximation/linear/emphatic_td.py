@@ -76,7 +76,7 @@ def _step(
 
 @dataclass(eq=False, kw_only=True)
 class EmphaticTD(OffPolicyPredictor):
-    """Emphatic TD(lambda) prediction, with interest 1 in all states (Sutton, Mahmood & White 2016; S&B2 eq. 11.29).
+    """Emphatic TD(lambda) prediction, with interest 1 in all states (Sutton, Mahmood & White 2016; S&B2 section 12.11).
 
     With one set of weights and one step size its expected update is stable, on-policy and off-policy, with any
     features. The emphasis is a product of ratios, so that its variance may be infinite: then what converges in theory

@@ -177,8 +177,8 @@ class GTD2(GradientTDPredictor):
     >>> from rlsuite.approximation import GTD2
     >>> positions = np.linspace(0.0, 1.0, 7)
     >>> env = rl.VectorObservation(gymnasium.make("rlsuite/RandomWalk-v0"), np.c_[positions, np.ones(7)])
-    >>> agent = GTD2(gamma=1.0, learning_rate=0.1, error_rate=0.2)
-    >>> agent = agent.learn(env, episodes=2_000, seed=7)
+    >>> agent = GTD2(gamma=1.0, learning_rate=0.05, error_rate=0.05)
+    >>> agent = agent.learn(env, episodes=50_000, seed=7)
     >>> bool(abs(agent.value(env.vectors) - positions).max() < 0.1)
     True
     """
@@ -225,8 +225,8 @@ class TDC(GradientTDPredictor):
     >>> from rlsuite.approximation import TDC
     >>> positions = np.linspace(0.0, 1.0, 7)
     >>> env = rl.VectorObservation(gymnasium.make("rlsuite/RandomWalk-v0"), np.c_[positions, np.ones(7)])
-    >>> agent = TDC(gamma=1.0, learning_rate=0.02, error_rate=0.1)
-    >>> agent = agent.learn(env, episodes=2_000, seed=7)
+    >>> agent = TDC(gamma=1.0, learning_rate=0.02, error_rate=0.02)
+    >>> agent = agent.learn(env, episodes=4_000, seed=7)
     >>> bool(abs(agent.value(env.vectors) - positions).max() < 0.1)
     True
     """

@@ -41,9 +41,9 @@ def _step(
 class SemiGradientTD(OffPolicyPredictor):
     """Semi-gradient TD(0) prediction (S&B2 section 9.3, the box on p. 203; off-policy: eq. 11.2).
 
-    On-policy it converges, with vanishing step sizes, to the TD fixed point, whose error is at most 1 / (1 - gamma)
-    times the least there is (Tsitsiklis & Van Roy 1997; S&B2 eq. 9.14). Off-policy it may diverge (S&B2 section 11.2):
-    use `TDC`. With one-hot features it is `TD`, to the last bit.
+    On-policy it converges, with vanishing step sizes, to the TD fixed point, whose mean squared error is at most
+    1 / (1 - gamma) times the least there is (Tsitsiklis & Van Roy 1997; S&B2 eq. 9.14). Off-policy it may
+    diverge (S&B2 section 11.2): use `TDC`. With one-hot features it is `TD`, to the last bit.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ def _true_online(
 class SemiGradientTDLambda(OffPolicyPredictor):
     """Semi-gradient TD(lambda) prediction (S&B2 section 12.2, the box on p. 293; off-policy: eq. 12.25).
 
-    On-policy it converges, with vanishing step sizes, to a fixed point whose error is at most
+    On-policy it converges, with vanishing step sizes, to a fixed point whose mean squared error is at most
     (1 - gamma lambda) / (1 - gamma) times the least there is (S&B2 eq. 12.8). Off-policy it may diverge, the less so
     the larger lambda is. With one-hot features it is `TDLambda`, to the last bit.
 

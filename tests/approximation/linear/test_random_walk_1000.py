@@ -1,0 +1,78 @@
+"""The random walk of 1000 states (S&B2 Example 9.1): the figures of chapter 9 that are about features."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.approximation import TileCoding
+from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
+from rlsuite.approximation.linear.td import SemiGradientTD
+
+STATES = slice(1, 1001)
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return gymnasium.make("rlsuite/RandomWalk-v0", n=1000, reach=100, mover="chance", left_reward=-1)
+
+
+@pytest.fixture(scope="module")
+def chain(walk):
+    """(P, r, d, v): transitions among the states, mean rewards, visits of an episode, true values."""
+    P, r = np.zeros((1000, 1000)), np.zeros(1000)
+    for state in range(1, 1001):
+        for probability, successor, reward, terminated in walk.unwrapped.P[state][0]:
+            r[state - 1] += probability * reward
+            if not terminated:
+                P[state - 1, successor - 1] += probability
+    d = np.linalg.solve(np.eye(1000) - P.T, np.eye(1000)[499])
+    return P, r, d, np.linalg.solve(np.eye(1000) - P, r)
+
+
+def grouped(walk):
+    """Ten groups of a hundred states; the ends belong to none."""
+    table = np.vstack([np.zeros(10), np.repeat(np.eye(10), 100, axis=0), np.zeros(10)])
+    return rl.VectorObservation(walk, table)
+
+
+@pytest.mark.parametrize("kind", [GradientMonteCarlo, SemiGradientTD])
+def test_state_aggregation_finds_the_staircases_of_the_book(walk, chain, kind):
+    """S&B2 Figures 9.1 and 9.2 (left): Monte Carlo finds the mean of each group by visits, TD its fixed point.
+
+    The two staircases differ by more than 0.1; each rule begins on that of the other. Means of sixteen runs are
+    compared; 5 standard errors are exceeded by chance by any of ten weights with a probability of 0.002 (Student's t,
+    15 degrees of freedom), and 0.01 is for the bias of a constant step size. The seeds are fixed.
+    """
+    P, r, d, value = chain
+    x = np.repeat(np.eye(10), 100, axis=0)
+    means = (x.T @ (d * value)) / (x.T @ d)
+    fixed = np.linalg.solve(x.T @ (d[:, None] * (x - P @ x)), x.T @ (d * r))
+    assert np.abs(means - fixed).max() > 0.1
+    rate, point, other = (4e-4, means, fixed) if kind is GradientMonteCarlo else (2e-3, fixed, means)
+    env, runs = grouped(walk), []
+    for seed in range(16):
+        agent = kind(gamma=1.0, learning_rate=rate, initial_weight=other)
+        runs.append(agent.learn(env, episodes=5_000, seed=seed).weights_)
+    error = np.std(runs, axis=0, ddof=1) / 4
+    assert (error < 0.02).all()
+    assert (np.abs(np.mean(runs, axis=0) - point) < 5 * error + 0.01).all()
+
+
+def test_tilings_tell_states_apart_that_one_grid_cannot(walk, chain):
+    """S&B2 Figure 9.10: fifty tilings of tiles of 200 states come closer than one.
+
+    After 4000 episodes; means of five runs, whose difference is of the order of ten standard errors.
+    """
+    _, _, d, value = chain
+    runs = {1: [], 50: []}
+    for n_tilings, found in runs.items():
+        tiles = TileCoding(n_tilings=n_tilings, bins=5, low=1.0, high=1001.0).fit([[1.0]])
+        env = rl.VectorObservation(walk, tiles.transform(np.arange(1002)[:, None]).toarray())
+        for seed in range(5):
+            agent = GradientMonteCarlo(gamma=1.0, learning_rate=1e-4 / n_tilings)
+            learned = agent.learn(env, episodes=4_000, seed=seed).value(env.vectors)[STATES]
+            found.append(np.sqrt((d * (learned - value) ** 2).sum() / d.sum()))
+    gain = np.subtract(runs[1], runs[50])
+    assert gain.mean() - 5 * gain.std(ddof=1) / np.sqrt(5) > 0.01

@@ -1,0 +1,87 @@
+"""With one-hot features every linear rule is a tabular one, to the last bit, in both loops.
+
+The features are those of `VectorObservation.one_hot` and not of `OneHot`, so that the rules are compiled for the same
+types as in all other tests; `test_ids_are_one_hot_vectors` says why that is enough.
+"""
+
+import gymnasium
+import numpy as np
+import pytest
+
+import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.approximation.linear.expected_sarsa import SemiGradientExpectedSarsa
+from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
+from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
+from rlsuite.approximation.linear.q_lambda import SemiGradientQLambda
+from rlsuite.approximation.linear.q_learning import SemiGradientQLearning
+from rlsuite.approximation.linear.sarsa_lambda import SemiGradientSarsaLambda
+from rlsuite.approximation.linear.td import SemiGradientTD
+from rlsuite.approximation.linear.td_lambda import SemiGradientTDLambda, TrueOnlineLinearTDLambda
+from rlsuite.approximation.linear.true_online_sarsa import TrueOnlineLinearSarsaLambda
+
+CONTROL = {
+    SemiGradientQLearning: rl.QLearning,
+    SemiGradientExpectedSarsa: rl.ExpectedSarsa,
+    SemiGradientSarsaLambda: rl.SarsaLambda,
+    SemiGradientQLambda: rl.WatkinsQLambda,
+    TrueOnlineLinearSarsaLambda: rl.TrueOnlineSarsaLambda,
+    GradientMonteCarloControl: rl.NStepSarsa,
+}
+PREDICTION = {
+    GradientMonteCarlo: rl.EveryVisitMonteCarlo,
+    SemiGradientTD: rl.TD,
+    SemiGradientTDLambda: rl.TDLambda,
+    TrueOnlineLinearTDLambda: rl.TrueOnlineTDLambda,
+}
+COMMON = {"gamma": 0.95, "learning_rate": 0.3}
+GREEDY = {"exploration": rl.EpsilonGreedy(0.3)}
+IN_ALL = {rl.NStepSarsa: {"n": 5_000}}  # more than any episode has
+
+
+def walk(kind):
+    """The random walk; some of its episodes are cut off, but for Monte Carlo control, where that makes a difference."""
+    return gymnasium.make("rlsuite/RandomWalk-v0", max_episode_steps=10_000 if kind is rl.NStepSarsa else 6)
+
+
+def same(linear, table, learned):
+    return linear.weights_.tobytes() == learned.tobytes() and linear.episodes_.tobytes() == table.episodes_.tobytes()
+
+
+@pytest.mark.parametrize("kind", CONTROL)
+def test_control(kind):
+    twin = CONTROL[kind]
+    table = twin(**COMMON, **GREEDY, **IN_ALL.get(twin, {})).learn(walk(twin), steps=1_000, seed=7)
+    assert table.q_.any()
+    for loop in ("compiled", "stepwise"):
+        env = rl.VectorObservation.one_hot(walk(twin))
+        agent = kind(**COMMON, **GREEDY).learn(env, steps=700, seed=7, loop=loop)
+        assert same(agent.learn(env, steps=300, loop=loop), table, table.q_)
+
+
+@pytest.mark.parametrize("kind", PREDICTION)
+def test_prediction(kind):
+    twin = PREDICTION[kind]
+    table = twin(**COMMON).learn(walk(twin), steps=1_000, seed=7)
+    assert table.value_.any()
+    for loop in ("compiled", "stepwise"):
+        env = rl.VectorObservation.one_hot(walk(twin))
+        agent = kind(**COMMON).learn(env, steps=700, seed=7, loop=loop)
+        assert same(agent.learn(env, steps=300, loop=loop), table, table.value_)
+
+
+@pytest.mark.parametrize("traces", ["replacing", "dutch"])
+def test_other_traces(traces):
+    env = walk(rl.SarsaLambda)
+    table = rl.SarsaLambda(**COMMON, **GREEDY, traces=traces).learn(env, steps=1_000, seed=7)
+    agent = SemiGradientSarsaLambda(**COMMON, **GREEDY, traces=traces)
+    assert same(agent.learn(rl.VectorObservation.one_hot(env), steps=1_000, seed=7), table, table.q_)
+
+
+def test_ids_are_one_hot_vectors():
+    """`OneHot` lists the one feature that is not 0; the others would add zeros to sums, and 0 to weights."""
+    policy = np.random.default_rng(3).dirichlet(np.ones(4), size=16)  # each id has its own
+    table = rl.TD(**COMMON, policy_to_follow=policy, initial_value=0.5).learn("FrozenLake-v1", steps=1_000, seed=7)
+    agent = SemiGradientTD(**COMMON, policy_to_follow=policy, initial_weight=0.5)
+    assert same(agent.learn("FrozenLake-v1", steps=1_000, seed=7), table, table.value_)
+    assert agent.value().tolist() == table.value_.tolist()
