@@ -262,6 +262,9 @@ class CompiledType(types.Callable, types.Dummy):
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         """Resolve a call: numba's protocol for callable types."""
+        # a literal 0 would be a type of its own, and the function compiled once more for it
+        args = tuple(types.unliteral(each) for each in args)
+        kws = {name: types.unliteral(each) for name, each in kws.items()}
         template, python_signature, args, kws = _known[self.reference].inner.get_call_template(args, kws)
         signature = template(context).apply(args, kws)
         return signature.replace(pysig=python_signature) if signature else None
