@@ -35,6 +35,7 @@ _extending: Any = numba.extending
 _imputils: Any = numba.core.imputils
 _caching: Any = numba.core.caching
 _sigutils: Any = numba.core.sigutils
+_types: Any = types
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -263,8 +264,8 @@ class CompiledType(types.Callable, types.Dummy):
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         """Resolve a call: numba's protocol for callable types."""
         # a literal 0 would be a type of its own, and the function compiled once more for it
-        args = tuple(types.unliteral(each) for each in args)
-        kws = {name: types.unliteral(each) for name, each in kws.items()}
+        args = tuple(_types.unliteral(each) for each in args)
+        kws = {name: _types.unliteral(each) for name, each in kws.items()}
         template, python_signature, args, kws = _known[self.reference].inner.get_call_template(args, kws)
         signature = template(context).apply(args, kws)
         return signature.replace(pysig=python_signature) if signature else None
