@@ -196,7 +196,7 @@ class _Replay:
         for name, value, wanted in zip(
             ("observation", "reward", "terminated", "truncated"), found, expected, strict=False
         ):
-            same = np.array_equal(np.ravel(value), wanted) if self.vectors is not None else value == wanted
+            same = np.array_equal(np.ravel(value), wanted) if np.ndim(wanted) else value == wanted
             if not same:
                 raise errors.UntrustedTable(
                     f"{name_of(self.env)}: at {where} its table says {name} {wanted!r} and its step returns {value!r}"
