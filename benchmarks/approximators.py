@@ -41,7 +41,7 @@ ENV = "rlsuite/CarOnTheHill-v0"
 GAMMA = 0.95
 ROUNDS = 25
 STATES = 600
-SEEDS = (1, 2, 3)
+SEEDS = (11, 12, 13)
 LOW, HIGH = (-1.0, -3.0), (1.0, 3.0)
 STARTS = np.array([(position, speed) for position in np.linspace(-1, 1, 17) for speed in np.linspace(-3, 3, 17)])
 

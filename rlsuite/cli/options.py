@@ -191,7 +191,8 @@ def _exploration(given: dict[str, str]) -> dict[str, Any]:
     from rlsuite.experiments.lookup import kinds
     from rlsuite.exploration import Exploration
 
-    known: dict[str, Any] = {**kinds(Exploration)}
+    # one of a user's own may have no parameters that could be given here
+    known: dict[str, Any] = {name: kind for name, kind in kinds(Exploration).items() if dataclasses.is_dataclass(kind)}
     parameters = {name: [field.name for field in dataclasses.fields(kind)] for name, kind in known.items()}
     able = [name for name, names in parameters.items() if given.keys() <= set(names)]
     if not able:

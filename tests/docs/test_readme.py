@@ -52,6 +52,21 @@ def test_all_agents_and_explorations_are_listed(root: Path) -> None:
     assert ours | {kind.__name__ for kind in Exploration.__subclasses__()} <= listed
 
 
+def test_all_that_approximates_is_listed(root: Path) -> None:
+    text = (root / "README.md").read_text(encoding="utf-8")
+    (section,) = re.findall(r"## Features instead of tables\n(.*?)\n## ", text, flags=re.DOTALL)
+    listed = set(re.findall(r"`(\w+)`", section))
+    agents = {name for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite.approximation")}
+    assert agents | {kind.__name__ for kind in feature_maps()} <= listed
+
+
+def feature_maps() -> list[type]:
+    from rlsuite.approximation import features
+
+    found = [getattr(features, name) for name in features.__all__]
+    return [kind for kind in found if hasattr(kind, "rule") and kind.rule is not features.FeatureMap.rule]
+
+
 def test_the_two_commands(blocks: Blocks) -> None:
     installing = [block for block in blocks("console") if "pip" in block]
     assert installing == ["pip install -e . && rlsuite demo\n", 'pip install -e ".[test]" && pytest\n']

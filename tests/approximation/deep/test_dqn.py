@@ -153,6 +153,30 @@ def test_forbidden_actions_are_never_taken(corridor):
     assert agent.act(env.image(), env.info()["action_mask"]) == 4
 
 
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        ([1], r"step 1: info\['action_mask'\] has shape \(1,\); for the 2 actions .* must have \(2,\)"),
+        ([1, 1, 1], r"has shape \(3,\)"),
+        (1, r"has shape \(\)"),
+        ([[1], [1, 0]], "is no array of 0 and 1"),
+    ],
+)
+def test_a_mask_of_an_environment_that_does_not_fit_is_named(corridor, mask, message):
+    class Masking(corridor):
+        def info(self):
+            return {"action_mask": mask}
+
+    with pytest.raises(errors.LearningError, match=message):
+        DQN(**SMALL).learn(Masking(), steps=10, seed=1)
+
+
+def test_a_mask_to_act_by_that_does_not_fit_is_named(learned):
+    for mask in ([1], [1, 1, 1]):  # one number would be taken for all actions
+        with pytest.raises(errors.ParameterError, match=r"action_mask has shape .* must have \(2,\)"):
+            learned.act(ZERO[0], mask)
+
+
 def test_ctrl_c_keeps_what_was_learned(corridor):
     class Interrupting(corridor):
         steps = 0
@@ -180,6 +204,9 @@ def test_ctrl_c_keeps_what_was_learned(corridor):
         ((np.full((1, 3, 5), np.nan), 0.0), "Corridor, step 3: observation nan is not a finite number"),
         ((np.zeros(2), 0.0), r"Corridor, step 3: observations of shape \(2,\)"),
         ((np.zeros((1, 3, 5)), np.inf), "Corridor, step 3: the environment returned the reward inf"),
+        ((np.zeros((1, 3, 5)), "much"), "Corridor, step 3: the environment returned the reward 'much'"),
+        ((np.zeros((1, 3, 5)), None), "Corridor, step 3: the environment returned the reward None"),
+        ((np.zeros((1, 3, 5)), np.zeros(2)), "Corridor, step 3: the environment returned the reward array"),
     ],
 )
 def test_bad_answers_are_named_and_learning_can_go_on(corridor, answer, message):

@@ -1,5 +1,7 @@
 """Where semi-gradient methods diverge off-policy, and gradient-TD does not (S&B2 sections 11.2, 11.7 and 11.8)."""
 
+import gc
+
 import gymnasium
 import numpy as np
 import pytest
@@ -62,16 +64,23 @@ def _chances(memory, state, chance, unused, out):
     out[SOLID] = 1.0 - chance
 
 
-class MostlyDashed(Exploration):
-    """The behaviour of the counterexample, whatever has been learned."""
+@pytest.fixture
+def forgetting():
+    """Forget the classes that a test has defined: explorations are listed from what there is."""
+    yield
+    gc.collect()
 
-    @property
-    def rule(self):
-        return ExplorationRule(_mostly_dashed, _chances, Constant(6 / 7).rate, UNUSED)
 
-
-def test_semi_gradient_q_learning_diverges_on_the_star():
+def test_semi_gradient_q_learning_diverges_on_the_star(forgetting):
     """Also off-policy, also with bootstrapping; the weights of the solid line begin as in the book, after one step."""
+
+    class MostlyDashed(Exploration):
+        """The behaviour of the counterexample, whatever has been learned."""
+
+        @property
+        def rule(self):
+            return ExplorationRule(_mostly_dashed, _chances, Constant(6 / 7).rate, UNUSED)
+
     env = star()
     agent = SemiGradientQLearning(gamma=GAMMA, learning_rate=0.05, exploration=MostlyDashed())
     agent.learn(env, steps=1, seed=0)

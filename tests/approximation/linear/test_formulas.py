@@ -12,6 +12,7 @@ from rlsuite.approximation.linear.emphatic_td import EmphaticTD
 from rlsuite.approximation.linear.expected_sarsa import SemiGradientExpectedSarsa
 from rlsuite.approximation.linear.gradient_td import GTD2, TDC
 from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
+from rlsuite.approximation.linear.n_step_sarsa import SemiGradientNStepSarsa
 from rlsuite.approximation.linear.q_lambda import SemiGradientQLambda
 from rlsuite.approximation.linear.q_learning import SemiGradientQLearning
 from rlsuite.approximation.linear.sarsa_lambda import SemiGradientSarsaLambda
@@ -196,6 +197,20 @@ def sarsa_lambda(seen):
     return w
 
 
+def n_step_sarsa(seen):
+    """The box on p. 247, with n = 3."""
+    w = np.zeros((N, 2))
+    starts = [t for t, step in enumerate(seen) if step.first]
+    for start, end in zip(starts, [*starts[1:], len(seen)], strict=True):
+        for tau in range(start, end):  # after step tau + 2, or at the end; in order all the same
+            last = min(tau + 3, end)
+            target = sum(GAMMA ** (t - tau) * seen[t].reward for t in range(tau, last))
+            if last < end:
+                target += GAMMA**3 * seen[last].x @ w[:, seen[last].action]
+            w = w + ALPHA * (target - seen[tau].x @ w[:, seen[tau].action]) * spread(seen[tau].x, seen[tau].action)
+    return w
+
+
 def watkins(seen):
     w = np.zeros((N, 2))
     for step, after in ways(seen):
@@ -228,6 +243,7 @@ CONTROL = [
     (SemiGradientQLambda, TRACED, watkins, 6),
     (SemiGradientSarsaLambda, TRACED, sarsa_lambda, 10_000),  # cut off, it chooses an action that nobody sees
     (TrueOnlineLinearSarsaLambda, TRACED, true_online_sarsa, 10_000),
+    (SemiGradientNStepSarsa, {"n": 3}, n_step_sarsa, 10_000),
 ]
 
 

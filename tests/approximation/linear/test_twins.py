@@ -13,6 +13,7 @@ import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.approximation.linear.expected_sarsa import SemiGradientExpectedSarsa
 from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
 from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
+from rlsuite.approximation.linear.n_step_sarsa import SemiGradientNStepSarsa
 from rlsuite.approximation.linear.q_lambda import SemiGradientQLambda
 from rlsuite.approximation.linear.q_learning import SemiGradientQLearning
 from rlsuite.approximation.linear.sarsa_lambda import SemiGradientSarsaLambda
@@ -26,6 +27,7 @@ CONTROL = {
     SemiGradientSarsaLambda: rl.SarsaLambda,
     SemiGradientQLambda: rl.WatkinsQLambda,
     TrueOnlineLinearSarsaLambda: rl.TrueOnlineSarsaLambda,
+    SemiGradientNStepSarsa: rl.NStepSarsa,
     GradientMonteCarloControl: rl.NStepSarsa,
 }
 PREDICTION = {
@@ -36,12 +38,16 @@ PREDICTION = {
 }
 COMMON = {"gamma": 0.95, "learning_rate": 0.3}
 GREEDY = {"exploration": rl.EpsilonGreedy(0.3)}
-IN_ALL = {rl.NStepSarsa: {"n": 5_000}}  # more than any episode has
+STEPS = {  # to look ahead, for those that do and for their twins
+    SemiGradientNStepSarsa: ({"n": 3}, {"n": 3}),
+    GradientMonteCarloControl: ({}, {"n": 5_000}),  # more than any episode has
+}
 
 
 def walk(kind):
     """The random walk; some of its episodes are cut off, but for Monte Carlo control, where that makes a difference."""
-    return gymnasium.make("rlsuite/RandomWalk-v0", max_episode_steps=10_000 if kind is rl.NStepSarsa else 6)
+    limit = 10_000 if kind is GradientMonteCarloControl else 6
+    return gymnasium.make("rlsuite/RandomWalk-v0", max_episode_steps=limit)
 
 
 def same(linear, table, learned):
@@ -50,29 +56,28 @@ def same(linear, table, learned):
 
 @pytest.mark.parametrize("kind", CONTROL)
 def test_control(kind):
-    twin = CONTROL[kind]
-    table = twin(**COMMON, **GREEDY, **IN_ALL.get(twin, {})).learn(walk(twin), steps=1_000, seed=7)
+    own, of_twin = STEPS.get(kind, ({}, {}))
+    table = CONTROL[kind](**COMMON, **GREEDY, **of_twin).learn(walk(kind), steps=1_000, seed=7)
     assert table.q_.any()
     for loop in ("compiled", "stepwise"):
-        env = rl.VectorObservation.one_hot(walk(twin))
-        agent = kind(**COMMON, **GREEDY).learn(env, steps=700, seed=7, loop=loop)
+        env = rl.VectorObservation.one_hot(walk(kind))
+        agent = kind(**COMMON, **GREEDY, **own).learn(env, steps=700, seed=7, loop=loop)
         assert same(agent.learn(env, steps=300, loop=loop), table, table.q_)
 
 
 @pytest.mark.parametrize("kind", PREDICTION)
 def test_prediction(kind):
-    twin = PREDICTION[kind]
-    table = twin(**COMMON).learn(walk(twin), steps=1_000, seed=7)
+    table = PREDICTION[kind](**COMMON).learn(walk(kind), steps=1_000, seed=7)
     assert table.value_.any()
     for loop in ("compiled", "stepwise"):
-        env = rl.VectorObservation.one_hot(walk(twin))
+        env = rl.VectorObservation.one_hot(walk(kind))
         agent = kind(**COMMON).learn(env, steps=700, seed=7, loop=loop)
         assert same(agent.learn(env, steps=300, loop=loop), table, table.value_)
 
 
 @pytest.mark.parametrize("traces", ["replacing", "dutch"])
 def test_other_traces(traces):
-    env = walk(rl.SarsaLambda)
+    env = walk(SemiGradientSarsaLambda)
     table = rl.SarsaLambda(**COMMON, **GREEDY, traces=traces).learn(env, steps=1_000, seed=7)
     agent = SemiGradientSarsaLambda(**COMMON, **GREEDY, traces=traces)
     assert same(agent.learn(rl.VectorObservation.one_hot(env), steps=1_000, seed=7), table, table.q_)
