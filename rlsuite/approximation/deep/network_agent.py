@@ -73,11 +73,16 @@ class NetworkAgent:
         NotLearned
             Before the first `learn`.
         ParameterError
-            If the observation has another shape or is not finite.
+            If the observation has another shape or is not finite, or the mask has another length.
         """
         learner = self.learner_
         stored = learner.inputs.stored([observation])
         legal = np.ones(learner.n_actions, dtype=np.bool_) if action_mask is None else np.asarray(action_mask, np.bool_)
+        if legal.shape != (learner.n_actions,):
+            raise errors.ParameterError(
+                f"action_mask has shape {legal.shape}; for {learner.n_actions} actions it must have "
+                f"({learner.n_actions},)"
+            )
         return learner.best(stored, legal) + self.first_action_
 
     def __getstate__(self) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class DeepRun:
     def _begin_episode(self, seed: int | None = None) -> None:
         observation, info = self.env.reset(seed=seed)
         self.present = self._stored(observation)
-        self.memory.legal[0] = legal_actions(info, self.learner.n_actions)
+        self.memory.legal[0] = legal_actions(self._where, info, self.learner.n_actions)
         self.episode_return, self.episode_length = 0.0, 0
 
     def _step(self) -> None:
@@ -138,14 +138,10 @@ class DeepRun:
         action = self.choose(memory, 0, self.choice_rng)
         if action < 0:
             raise errors.LearningError(f"{self._where} info['action_mask'] leaves no action, and the episode goes on")
-        answer = cast("tuple[Any, float, bool, bool, dict[str, Any]]", self.env.step(action + self.first_action))
-        observation, reward, terminated, truncated, info = answer
-        if not math.isfinite(reward):
-            raise errors.LearningError(
-                f"{self._where} the environment returned the reward {reward}; rewards must be finite numbers"
-            )
-        arrived = self._stored(observation)
-        memory.legal[0] = legal_actions(info, self.learner.n_actions)
+        answer = cast("tuple[Any, object, bool, bool, dict[str, Any]]", self.env.step(action + self.first_action))
+        observation, paid, terminated, truncated, info = answer
+        reward, arrived = finite_reward(self._where, paid), self._stored(observation)
+        memory.legal[0] = legal_actions(self._where, info, self.learner.n_actions)
         self.replay.add(present[0], action, reward, arrived[0], terminated, memory.legal[0])
         self.steps += 1
         self.all_reward += reward
@@ -180,7 +176,7 @@ class DeepRun:
     def _evaluator(self) -> Callable[[], float]:
         """Make a function that plays a few episodes of the greedy policy on a copy of the environment."""
         try:
-            own = _Masks(copy.deepcopy(self.env))
+            own = _Masks(copy.deepcopy(self.env), f"{self.name}, evaluation:")
         except (TypeError, ValueError, RuntimeError) as error:
             raise errors.UnsuitableEnvironment(
                 f"evaluate_every needs an environment that can be copied ({error})"
@@ -219,18 +215,58 @@ class _Books:
 class _Masks(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Remembers which actions exist now."""
 
+    def __init__(self, env: gymnasium.Env[Any, Any], where: str):
+        super().__init__(env)
+        self.where = where
+
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(**kwargs)
-        self.legal = legal_actions(info, int(cast(Any, self.action_space).n))
+        self.legal = legal_actions(self.where, info, int(cast(Any, self.action_space).n))
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self.legal = legal_actions(info, int(cast(Any, self.action_space).n))
+        self.legal = legal_actions(self.where, info, int(cast(Any, self.action_space).n))
         return observation, reward, terminated, truncated, info
 
 
-def legal_actions(info: dict[str, Any], n_actions: int) -> NDArray[np.bool_]:
-    """Which actions exist, (n_actions,): what ``info["action_mask"]`` says, or all."""
+def legal_actions(where: str, info: dict[str, Any], n_actions: int) -> NDArray[np.bool_]:
+    """Which actions exist, (n_actions,): what ``info["action_mask"]`` says, or all.
+
+    Raises
+    ------
+    LearningError
+        If the mask does not say one thing about each action.
+    """
     mask = info.get("action_mask")
-    return np.ones(n_actions, dtype=np.bool_) if mask is None else np.asarray(mask, dtype=np.bool_)
+    if mask is None:
+        return np.ones(n_actions, dtype=np.bool_)
+    try:
+        legal = np.asarray(mask, dtype=np.bool_)
+    except (TypeError, ValueError) as error:
+        raise errors.LearningError(f"{where} info['action_mask']={mask!r} is no array of 0 and 1 ({error})") from error
+    if legal.shape != (n_actions,):
+        raise errors.LearningError(
+            f"{where} info['action_mask'] has shape {legal.shape}; for the {n_actions} actions of this environment it "
+            f"must have ({n_actions},)"
+        )
+    return legal
+
+
+def finite_reward(where: str, paid: Any) -> float:
+    """Return what the environment paid as a float.
+
+    Raises
+    ------
+    LearningError
+        If it is not a finite number.
+    """
+    try:
+        reward = float(paid) if math.isfinite(paid) else None
+    except (TypeError, OverflowError):  # text, None, several numbers; an integer beyond all floats
+        reward = None
+    if reward is None:
+        raise errors.LearningError(
+            f"{where} the environment returned the reward {paid!r}; rewards must be finite numbers"
+        )
+    return reward
