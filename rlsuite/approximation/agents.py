@@ -6,6 +6,7 @@ from rlsuite.approximation.linear.gradient_td import GTD2, TDC
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
 from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
+from rlsuite.approximation.linear.n_step_sarsa import SemiGradientNStepSarsa
 from rlsuite.approximation.linear.predictor import LinearPredictor
 from rlsuite.approximation.linear.q_lambda import SemiGradientQLambda
 from rlsuite.approximation.linear.q_learning import SemiGradientQLearning
@@ -31,6 +32,7 @@ __all__ = [
     "Reinforce",
     "ReinforceWithBaseline",
     "SemiGradientExpectedSarsa",
+    "SemiGradientNStepSarsa",
     "SemiGradientQLambda",
     "SemiGradientQLearning",
     "SemiGradientSarsa",

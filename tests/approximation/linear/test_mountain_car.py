@@ -1,11 +1,11 @@
-"""Semi-gradient Sarsa on the mountain car with eight tilings (S&B2 Figure 10.2)."""
+"""Semi-gradient Sarsa, of one step and of n, on the mountain car with eight tilings (S&B2 Figures 10.2 to 10.4)."""
 
 import gymnasium
 import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.approximation import SemiGradientSarsa, TileCoding
+from rlsuite.approximation import SemiGradientNStepSarsa, SemiGradientSarsa, TileCoding
 
 # steps of the hundredth episode, mean of episodes 401 to 500 (simulation with the book's own tile coding)
 PUBLISHED = {0.1: (207, 137.4), 0.2: (168, 127.3), 0.5: (142, 118.1)}
@@ -30,3 +30,58 @@ def test_learning_curves_are_those_of_the_book(alpha):
     for found, published in zip(means, PUBLISHED[alpha], strict=True):
         error = found.std(ddof=1) / np.sqrt(RUNS)
         assert abs(found.mean() - published) < 4.5 * error + 0.04 * published, (found.mean(), error, published)
+
+
+# (n, alpha): steps of an episode, mean of the first 50, and its standard error (simulation as above, 40 runs)
+FIRST_50 = {(1, 0.5): (283.5, 0.7), (8, 0.3): (239.5, 2.5), (4, 0.6): (226.9, 1.2)}
+
+
+def learn_in_steps(n, alpha, seed):
+    """The mountain car, learned for fifty episodes."""
+    env = gymnasium.make("MountainCar-v0", max_episode_steps=10_000)
+    rule = {"learning_rate": alpha / 8, "gamma": 1.0, "exploration": rl.EpsilonGreedy(0.0), "n": n}
+    return SemiGradientNStepSarsa(features=TileCoding(n_tilings=8, bins=8), **rule).learn(env, episodes=50, seed=seed)
+
+
+@pytest.fixture(scope="module")
+def first_50():
+    """Steps of an episode, mean of the first 50 of each run, and the standard error of their mean, by (n, alpha)."""
+    found = {}
+    few, many = dict.fromkeys(FIRST_50, 30), dict.fromkeys([(1, 1.4), (4, 0.8), (16, 0.25)], 80)
+    for (n, alpha), runs in {**few, **many}.items():
+        means = [learn_in_steps(n, alpha, seed).episodes_["length"].mean() for seed in range(runs)]
+        found[n, alpha] = np.mean(means), np.std(means, ddof=1) / np.sqrt(runs)
+    return found
+
+
+@pytest.mark.parametrize("setting", FIRST_50)
+def test_first_episodes_are_those_of_the_book(first_50, setting):
+    """Within 4.5 standard errors of the difference, and 4 % for another choice of tiles, as above."""
+    (found, error), (published, its_error) = first_50[setting], FIRST_50[setting]
+    assert abs(found - published) < 4.5 * np.hypot(error, its_error) + 0.04 * published
+
+
+def test_eight_steps_learn_faster_than_one(first_50):
+    """S&B2 Figure 10.3: n = 8 with 0.3/8 needs about 45 steps an episode less than n = 1 with 0.5/8."""
+    (one, error), (eight, its_error) = first_50[1, 0.5], first_50[8, 0.3]
+    assert one - eight > 20 + 4.5 * np.hypot(error, its_error)
+
+
+def test_four_steps_are_best(first_50):
+    """S&B2 Figure 10.4: n = 4 needs near 220 steps, the least; n = 1 and 16 need more, even with their best step sizes.
+
+    A finer search (100 runs each) found 224.7 with n = 1, 223.8 with 2, 218 with 4, 224 with 8 and 237 with 16. The
+    standard errors here are about 0.5 with n = 1, 1 with 4 and 3 with 16, so the differences are some 5 of their own.
+    """
+    best, error = first_50[4, 0.8]
+    assert abs(best - 220) < 4.5 * error + 0.01 * 220
+    for other in ((1, 1.4), (16, 0.25)):
+        mean, its_error = first_50[other]
+        assert mean - best > 3 * np.hypot(error, its_error)
+
+
+def test_one_step_is_sarsa():
+    env = gymnasium.make("MountainCar-v0", max_episode_steps=20_000)
+    rule = {"learning_rate": 0.5 / 8, "gamma": 1.0, "exploration": rl.EpsilonGreedy(0.0)}
+    agent = SemiGradientSarsa(features=TileCoding(n_tilings=8, bins=8), **rule).learn(env, episodes=50, seed=3)
+    assert agent.weights_.tobytes() == learn_in_steps(1, 0.5, 3).weights_.tobytes()

@@ -1,0 +1,186 @@
+"""Semi-gradient n-step Sarsa: n rewards, then the value of what was reached, with values linear in features."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.control.window import first_to_learn, last_to_learn
+from rlsuite.approximation.linear.linear_agent import LinearAgent
+from rlsuite.approximation.linear.memory import (
+    LinearMemory,
+    begin_linear,
+    evaluate,
+    linear_step_size,
+    move_on,
+    perceive,
+    value_of,
+)
+from rlsuite.checks import fits_in_memory, whole_number
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION, choose
+from rlsuite.training.kernels import Begin, Step
+
+
+class FeatureWindow(NamedTuple):
+    """A ring of n steps, as `rlsuite.agents.control.window` has one: time t of the episode is at entry t % n."""
+
+    indices: NDArray[np.int64]  # (n, most_active)
+    values: NDArray[np.float64]  # (n, most_active)
+    n_active: NDArray[np.int64]  # (n,)
+    action: NDArray[np.int64]  # (n,)
+    reward: NDArray[np.float64]  # (n,), the reward that followed
+    step_size: NDArray[np.float64]  # (n,)
+    length: NDArray[np.int64]  # (1,), steps of the episode so far
+    n: int
+
+
+class Recent(NamedTuple):
+    """What is kept during an episode."""
+
+    window: FeatureWindow
+
+
+@compiled(in_place=True)
+def _note_step(memory: LinearMemory, row: int, action: int, reward: float) -> int:
+    """Write down a step, with the features and the step size of its time; return this time t."""
+    scene, window = memory.scene, memory.scratch.window
+    t = window.length[0]
+    entry = t % window.n
+    for k in range(scene.n_active[row]):
+        window.indices[entry, k] = scene.indices[row, k]
+        window.values[entry, k] = scene.values[row, k]
+    window.n_active[entry] = scene.n_active[row]
+    window.action[entry] = action
+    window.reward[entry] = reward
+    window.step_size[entry] = linear_step_size(memory)
+    window.length[0] = t + 1
+    return t
+
+
+@compiled(in_place=True)
+def _learn(memory: LinearMemory, tau: int, t: int, future: float) -> None:
+    """Let w <- w + alpha [G - Q(s_tau, a_tau)] x(s_tau, a_tau), with G = r_tau+1 + ... + gamma^(t+1-tau) future."""
+    window = memory.scratch.window
+    target = future
+    for k in range(t, tau - 1, -1):
+        target = window.reward[k % window.n] + memory.gamma * target
+    entry = tau % window.n
+    action, n_active = window.action[entry], window.n_active[entry]
+    value = 0.0
+    for k in range(n_active):
+        value += memory.weights[window.indices[entry, k], action] * window.values[entry, k]
+    amount = window.step_size[entry] * (target - value)
+    for k in range(n_active):
+        memory.weights[window.indices[entry, k], action] += amount * window.values[entry, k]
+
+
+@compiled(in_place=True)
+def _begin(memory: LinearMemory, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
+    """Forget the last episode, and choose the first action of this one."""
+    memory.scratch.window.length[0] = 0
+    return begin_linear(memory, observation, rng)
+
+
+@compiled(in_place=True)
+def _step(
+    memory: LinearMemory,
+    observation: NDArray[np.float64],
+    action: int,
+    reward: float,
+    next_observation: NDArray[np.float64],
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Let the pair of n steps ago learn, or all that still wait if the episode is over.
+
+    An episode that is merely cut off has a future: its next action is chosen too, for the sake of its value. What is
+    thought of it changes while the waiting pairs learn, so each asks anew.
+    """
+    window, row = memory.scratch.window, memory.scene.now[0]
+    over = terminated or truncated
+    next_action = NO_ACTION
+    if not terminated:
+        perceive(memory, next_observation, 1 - row)
+        evaluate(memory, 1 - row)
+        next_action = choose(memory, 1 - row, rng)
+    t = _note_step(memory, row, action, reward)
+    for tau in range(first_to_learn(window, t), last_to_learn(window, t, over) + 1):
+        _learn(memory, tau, t, 0.0 if terminated else value_of(memory, 1 - row, next_action))
+    move_on(memory, over)
+    return next_action
+
+
+@dataclass(eq=False, kw_only=True)
+class SemiGradientNStepSarsa(LinearAgent):
+    """Episodic semi-gradient n-step Sarsa (S&B2 section 10.2, the box on p. 247), with values linear in features.
+
+    With n = 1 it is `SemiGradientSarsa`; with an n that no episode reaches, `GradientMonteCarloControl`. With one-hot
+    features it is `NStepSarsa`, to the last bit. Each step costs time in proportion to n.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer
+        What the values are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size alpha, in [0, 1]; see `SemiGradientSarsa`. A schedule takes its value when the pair is visited, n
+        steps before it learns. The larger n, the smaller a step size does best: returns vary more.
+    exploration : Exploration
+        How actions are chosen while learning; see `rlsuite.exploration`.
+    initial_weight : float
+        What every weight is before anything is learned.
+    n : int
+        Steps after which a pair learns, at least 1.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range; from `learn`, if the features of n steps do not fit in memory.
+
+    Examples
+    --------
+    The mountain car as in S&B2 Figure 10.3, where n = 8 learns faster than n = 1:
+
+    >>> import rlsuite as rl
+    >>> from rlsuite.approximation import SemiGradientNStepSarsa, TileCoding
+    >>> tiles, greedy = TileCoding(n_tilings=8, bins=8), rl.EpsilonGreedy(0.0)
+    >>> agent = SemiGradientNStepSarsa(features=tiles, n=8, gamma=1.0, learning_rate=0.3 / 8, exploration=greedy)
+    >>> agent = agent.learn("MountainCar-v0", steps=30_000, seed=7)
+    >>> bool(agent.episodes_["length"][-20:].mean() < 200)
+    True
+    """
+
+    begin: ClassVar[Begin] = _begin
+    step: ClassVar[Step] = _step
+
+    n: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.n = whole_number("n", self.n)
+
+    def scratch(self, n_features: int, n_actions: int) -> Any:
+        """Make an empty window."""
+        rows = (self.n, self.features_.most_active_)
+        fits_in_memory(f"n={self.n} with {rows[1]} active features a step", 16 * rows[0] * (rows[1] + 2))
+        n_active, actions = (np.zeros(self.n, dtype=np.int64) for _ in range(2))
+        window = FeatureWindow(
+            indices=np.zeros(rows, dtype=np.int64),
+            values=np.zeros(rows),
+            n_active=n_active,
+            action=actions,
+            reward=np.zeros(self.n),
+            step_size=np.zeros(self.n),
+            length=np.zeros(1, dtype=np.int64),
+            n=self.n,
+        )
+        return Recent(window)
