@@ -64,7 +64,7 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
     start = pomdp.start[np.newaxis]
     legal = pomdp.mdp.legal
     everywhere = bool((legal.all(axis=1) | ~legal.any(axis=1)).all())
-    points: FloatArray = np.concatenate([start, np.eye(pomdp.n_states)])
+    points: FloatArray = start
     records: list[tuple[int, float, float, float]] = []
     narrowed = 0, np.inf
     with watch:

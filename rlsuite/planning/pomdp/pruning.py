@@ -210,32 +210,41 @@ def _best_somewhere(
 ) -> tuple[IndexArray, FloatArray]:
     """Return the numbers of pairs (m,) that are the best at some of the points, and where (m, S).
 
-    The points are looked at in a random order, and no more of them once they have little news.
+    The states are looked at first: there a column has its own entry for a value, so that no belief has to be written
+    down. Then the points, in a random order, and no more of them once they have little news.
     """
     n_states, n = left.shape
-    order = np.random.default_rng(0).permutation(points.shape[0])
-    ahead = np.concatenate([np.eye(n_states), points[order]])
-    found: IndexArray = np.empty(0, dtype=np.int64)
-    where: IndexArray = np.empty(0, dtype=np.int64)
+    width = right.shape[1]
+    numbers: IndexArray = _first_of_best(left, tie) * width + _first_of_best(right, tie)
+    found, where = np.unique(numbers, return_index=True)
+    ahead = points[np.random.default_rng(0).permutation(points.shape[0])]
     begin, some = 0, 64 + n_states
-    while begin < ahead.shape[0] and found.size < n * right.shape[1]:
-        now = ahead[begin : begin + some]
-        numbers: IndexArray = _first_best(now, left, tie) * right.shape[1] + _first_best(now, right, tie)
-        known = found.size
-        found, first = np.unique(np.concatenate([found, numbers]), return_index=True)
-        where = np.concatenate([where, np.arange(begin, begin + numbers.size)])[first]
+    while begin < ahead.shape[0] and found.size < n * width:
         if watch.hurries:
             raise OutOfTime
+        now = ahead[begin : begin + some]
+        numbers = _first_best(now, left, tie) * width + _first_best(now, right, tie)
+        known = found.size
+        found, first = np.unique(np.concatenate([found, numbers]), return_index=True)
+        where = np.concatenate([where, n_states + np.arange(begin, begin + numbers.size)])[first]
         if found.size - known < NEWS * numbers.size:
             break
         begin += some
-    return found, ahead[where]
+    beliefs = np.zeros((found.size, n_states))
+    corner = where < n_states
+    beliefs[np.flatnonzero(corner), where[corner]] = 1.0
+    beliefs[~corner] = ahead[where[~corner] - n_states]
+    return found, beliefs
 
 
 def _first_best(points: FloatArray, columns: FloatArray, tie: float) -> IndexArray:
     """Return the first of the best columns (S, n) at each point (p, S)."""
     if columns.shape[1] == 1:
         return np.zeros(len(points), dtype=np.int64)
-    values: FloatArray = points @ columns
+    return _first_of_best(points @ columns, tie)
+
+
+def _first_of_best(values: FloatArray, tie: float) -> IndexArray:
+    """Return the first of the best columns of each row."""
     good: BoolArray = values >= values.max(axis=1, keepdims=True) - tie
     return np.argmax(good, axis=1)
