@@ -253,17 +253,17 @@ def _report(
     print(f"  {row.measure}: {number(row.mean)}{interval}{optimum}{share}")
     for path in written.values():
         print(f"  written: {path}")
-    note(f"next: {_next(chosen, written)}")
+    note(f"next: {_next(chosen, written, solvable=row.optimum is not None)}")
 
 
 def _steps(record: Any) -> int:
     return int(record.time[-1]) if record.unit == "steps" else int(record.episode_length.sum())
 
 
-def _next(chosen: argparse.Namespace, written: dict[str, str]) -> str:
+def _next(chosen: argparse.Namespace, written: dict[str, str], *, solvable: bool) -> str:
     """The command that a user will want next."""
     if chosen.seeds is None:
         return f"rlsuite train {chosen.agent_name} {chosen.environment} --seeds 30 --plot curve.png"
     if "plot" not in written:
         return "the same with --plot curve.png"
-    return f"rlsuite solve {chosen.environment} --show"
+    return f"rlsuite solve {chosen.environment} --show" if solvable else f"rlsuite check {chosen.environment}"

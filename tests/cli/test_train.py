@@ -57,6 +57,17 @@ def test_the_result_is_told_in_words(rlsuite):
     assert done.err == "next: rlsuite train q-learning rlsuite/GridGoal-v0 --seeds 30 --plot curve.png\n"
 
 
+def test_an_agent_with_features_learns_where_there_is_no_table(rlsuite, tmp_path):
+    learning = ("train", "semi-gradient-sarsa", "MountainCar-v0", "--steps", "300", "--seeds", "2")
+    done = rlsuite(*learning, "--features", "tile-coding:n_tilings=2:bins=4", "--plot", str(tmp_path / "curve.png"))
+    assert "features=TileCoding(bins=4, n_tilings=2)" in done.out.splitlines()[0]
+    assert done.out.splitlines()[1].startswith("  2 seeds, compiled loop, 600 steps in ")
+    assert done.err == "next: rlsuite check MountainCar-v0\n"  # there is nothing to solve
+    done = rlsuite(*learning, "--features", "tile-koding")
+    assert done.code == 2
+    assert "unknown feature map 'tile-koding'; did you mean" in done.err
+
+
 def test_a_seed_is_drawn_and_told(rlsuite_json):
     arguments = ("train", "q-learning", "rlsuite/GridGoal-v0", "--steps", "50")
     (first,), (second,) = (rlsuite_json(*arguments)["seeds"] for _ in range(2))
