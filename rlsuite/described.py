@@ -1,6 +1,8 @@
 """What can be written down as plain data: agents, and the parts that they are made of."""
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
+
+Kind = TypeVar("Kind")
 
 
 class Described:
@@ -11,3 +13,16 @@ class Described:
     """
 
     described_as: ClassVar[str]
+
+
+def kinds(base: type[Kind]) -> dict[str, type[Kind]]:
+    """All classes that derive from ``base``, however indirectly, by name.
+
+    >>> from rlsuite.exploration import Exploration
+    >>> sorted(kinds(Exploration))
+    ['CountBonus', 'EpsilonGreedy', 'MaxBoltzmann', 'RandomActions', 'Softmax', 'UpperConfidence']
+    """
+    found: dict[str, type[Kind]] = {}
+    for kind in base.__subclasses__():
+        found |= {kind.__name__: kind, **kinds(kind)}
+    return found

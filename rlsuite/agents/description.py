@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
-from rlsuite.described import Described
+from rlsuite.described import Described, kinds
 
 
 def agent_classes() -> dict[str, type[Agent]]:
@@ -31,7 +31,7 @@ def agent_classes() -> dict[str, type[Agent]]:
 
 def defined_agents() -> dict[str, type[Agent]]:
     """The agents that are imported: not those with features, as long as nobody asked; they need scikit-learn."""
-    return {name: kind for name, kind in _subclasses(Agent).items() if hasattr(kind, "step")}
+    return {name: kind for name, kind in kinds(Agent).items() if hasattr(kind, "step")}
 
 
 def parameters(described: Described) -> dict[str, Any]:
@@ -118,11 +118,4 @@ def choices(key: str) -> tuple[str, dict[str, type]]:
     """
     families = {family.described_as: family for family in Described.__subclasses__()}
     what = key if key in families else "schedule"
-    return what, _subclasses(families[what])
-
-
-def _subclasses(base: type) -> dict[str, type]:
-    found: dict[str, type] = {}
-    for kind in base.__subclasses__():
-        found |= {kind.__name__: kind, **_subclasses(kind)}
-    return found
+    return what, kinds(families[what])

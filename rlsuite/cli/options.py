@@ -112,7 +112,8 @@ def schedule(flag: str, text: str) -> Any:
         return literal(text)
     import dataclasses
 
-    from rlsuite.experiments.lookup import kinds, match
+    from rlsuite.described import kinds
+    from rlsuite.experiments.lookup import match
     from rlsuite.schedules import UNITS, Schedule
 
     known = {key: kind for key, kind in kinds(Schedule).items() if len(dataclasses.fields(kind)) > 1}
@@ -134,7 +135,8 @@ def features(text: str) -> dict[str, Any]:
     {'name': 'TileCoding', 'n_tilings': 4, 'bins': [8, 4]}
     """
     from rlsuite.approximation.features import FeatureMap
-    from rlsuite.experiments.lookup import kinds, match
+    from rlsuite.described import kinds
+    from rlsuite.experiments.lookup import match
 
     name, *pairs = text.split(":")
     # a base of several maps has no compiled form of its own
@@ -188,7 +190,7 @@ def import_packages() -> None:
 
 def _exploration(given: dict[str, str]) -> dict[str, Any]:
     """The exploration that has these parameters, and the fewest others, in plain form."""
-    from rlsuite.experiments.lookup import kinds
+    from rlsuite.described import kinds
     from rlsuite.exploration import Exploration
 
     # one of a user's own may have no parameters that could be given here

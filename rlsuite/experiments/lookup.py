@@ -9,26 +9,11 @@ import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from rlsuite.agents import Agent
 from rlsuite.agents.description import agent_classes, build_agent, choices, defined_agents
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
-
-Kind = TypeVar("Kind")
-
-
-def kinds(base: type[Kind]) -> dict[str, type[Kind]]:
-    """All classes that derive from ``base``, however indirectly, by name.
-
-    >>> from rlsuite.exploration import Exploration
-    >>> sorted(kinds(Exploration))
-    ['CountBonus', 'EpsilonGreedy', 'MaxBoltzmann', 'RandomActions', 'Softmax', 'UpperConfidence']
-    """
-    found: dict[str, type[Kind]] = {}
-    for kind in base.__subclasses__():
-        found |= {kind.__name__: kind, **kinds(kind)}
-    return found
 
 
 def match(word: str, names: Iterable[str]) -> str | None:

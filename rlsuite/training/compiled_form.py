@@ -39,8 +39,8 @@ def compiled_form(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: 
     gamma : float
         Discount of the model.
     loop : {"auto", "compiled", "stepwise"}
-        With "compiled", what stands in the way is an error; with "auto", it is a warning if there is a compiled form,
-        but its replay differs.
+        With "compiled", what stands in the way is an error; with "auto", it is a warning if there is a compiled form
+        that cannot be used.
 
     Raises
     ------
@@ -51,10 +51,15 @@ def compiled_form(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: 
         if has_table(env):
             return _of_table(env, encode, gamma)
         dynamics = dynamics_of(env) if encode is not None else None
-        if dynamics is not None and encode is not None and encode.transform is None:
+        if dynamics is not None and encode is not None:
             trusted_dynamics(env, dynamics)
+            if encode.transform is not None:
+                raise errors.UnsuitableEnvironment(
+                    f"{name_of(env)} has compiled dynamics, but these features can be computed by Python only; the "
+                    "feature maps of rlsuite.approximation are compiled, too"
+                )
             return CompiledForm(dynamics_plug(env, dynamics), None)
-    except errors.UntrustedTable as error:
+    except errors.UnsuitableEnvironment as error:
         if loop == "compiled":
             raise
         if loop == "auto":
@@ -63,7 +68,7 @@ def compiled_form(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: 
     if loop == "compiled":
         what = "transition table (env.unwrapped.P or .model)"
         if encode is not None:
-            what += " and no compiled dynamics (env.unwrapped.dynamics) that its features could be computed in"
+            what += " and no compiled dynamics (env.unwrapped.dynamics)"
         raise errors.UnsuitableEnvironment(
             f"{name_of(env)} has no {what}, which loop='compiled' needs; use loop='stepwise'"
         )
