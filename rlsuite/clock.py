@@ -32,6 +32,8 @@ class Clock:
         When the work began, on the scale of `time.perf_counter`, in seconds.
     interrupted : bool
         Whether Ctrl-C was pressed.
+    reserve : float
+        Seconds before the deadline, 0 to begin with, that are kept for what comes after the work that is watched.
 
     Raises
     ------
@@ -52,6 +54,7 @@ class Clock:
         self.deadline = None if deadline is None else positive_number("deadline", deadline)
         self.progress = progress
         self.interrupted = False
+        self.reserve = 0.0
         self._bar: Any = None
         self._previous: Any = None
 
@@ -65,14 +68,19 @@ class Clock:
         """Why the work has to end, or an empty string."""
         if self.interrupted:
             return "interrupted"
-        if self.deadline is not None and self.seconds >= self.deadline:
+        if self.late:
             return f"deadline={self.deadline:g} seconds passed"
         return ""
 
     @property
     def hurries(self) -> bool:
         """Whether the work has to end."""
-        return self.interrupted or (self.deadline is not None and self.seconds >= self.deadline)
+        return self.interrupted or self.late
+
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has come, less what is kept in reserve."""
+        return self.deadline is not None and self.seconds + self.reserve >= self.deadline
 
     @property
     def shows(self) -> bool:

@@ -14,6 +14,9 @@ from rlsuite.planning.pomdp.stages import Sums
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
+MOST_NUMBERS = 1 << 28
+"""Entries that all plans of one action in one stage may have: 2 GiB."""
+
 
 def enumeration(
     pomdp: POMDP,
@@ -87,10 +90,16 @@ def enumeration(
         distinct = [np.unique(one, axis=0, return_index=True) for one in sets]
         sizes = [one.shape[0] for one, _ in distinct]
         number = math.prod(sizes)
+        product = f"{' * '.join(map(str, sizes[:8]))}{' * ...' if len(sizes) > 8 else ''} = {number} plans"
         if number > most:
             raise ParameterError(
-                f"{' * '.join(map(str, sizes))} = {number} plans for one action in one stage are more than "
-                f"max_vectors={most}; method='incremental_pruning' forms fewer"
+                f"{product} for one action in one stage are more than max_vectors={most}; "
+                "method='incremental_pruning' forms fewer"
+            )
+        if number * sets[0].shape[1] > MOST_NUMBERS:
+            raise ParameterError(
+                f"{product} for one action in one stage, over {sets[0].shape[1]} states, take "
+                f"{number * sets[0].shape[1] / 2**27:.1f} GiB; method='incremental_pruning' takes less"
             )
         sums = np.zeros((1, sets[0].shape[1]))
         for one, _ in distinct:

@@ -1,20 +1,27 @@
 """Exact planning for a number of steps, and the door that all exact methods share."""
 
+import time
+
 import numpy as np
 
 from rlsuite.checks import whole_number
+from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import representable, warn_not_converged
 from rlsuite.planning.pomdp.endless import solve_endless
 from rlsuite.planning.pomdp.projection import Projection
 from rlsuite.planning.pomdp.pruning import OutOfTime
-from rlsuite.planning.pomdp.stages import CrossSum, next_stage, no_plan
+from rlsuite.planning.pomdp.stages import CrossSum, Stage, next_stage, no_plan
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet, worth
 from rlsuite.planning.watch import Watch
 
 FINEST = 1e-9
 """What a selection may lose at most, in the unit of the reward: vectors that matter less than that are rounding."""
+FEW = 8
+"""Beliefs at most that are planned for, beside the start, once the time is over."""
+MARGIN = 1.25
+"""How much longer a step may take than it did when it was timed."""
 
 
 def solve_exactly(
@@ -68,45 +75,31 @@ def solve_exactly(
 
 
 def _solve_for(pomdp: POMDP, horizon: int, cross_sum: CrossSum, watch: Watch) -> AlphaVectorSolution:
-    projection = Projection(pomdp)
-    gamma, start = pomdp.gamma, pomdp.start
-    weight = float((gamma ** np.arange(horizon)).sum())
-    representable(projection.lookahead, weight)
-    epsilon = min(FINEST, watch.tol / (8.0 * pomdp.n_observations * weight))
-    nothing = np.full((1, pomdp.n_observations), -1, dtype=np.int64)
-    stages = [VectorSet(np.zeros((1, pomdp.n_states)), np.array([-1]), nothing)]
-    points: FloatArray = start[np.newaxis]
-    loss = rounding = 0.0
     with watch:
-        while len(stages) <= horizon and watch.goes_on(np.inf):
-            vectors = stages[-1].alpha_vectors
+        projection = Projection(pomdp)
+        weight = float((pomdp.gamma ** np.arange(horizon)).sum())
+        representable(projection.lookahead, weight)
+        epsilon = min(FINEST, watch.tol / (8.0 * pomdp.n_observations * weight))
+        plans = _Plans(projection)
+        step = 0.0
+        if watch.deadline is not None:
+            step = plans.seconds_of_a_cheap_step()
+            if horizon * step > watch.deadline:
+                raise ParameterError(
+                    f"deadline={watch.deadline:g} seconds are too short for horizon={horizon}: plans for {FEW + 1} "
+                    f"beliefs alone take about {horizon * step:.2g} seconds. Give more time or fewer steps"
+                )
+        while (left := horizon - plans.steps) and watch.goes_on(np.inf):
+            watch.reserve = left * step
             try:
-                stage = next_stage(projection, vectors, points, cross_sum, epsilon, watch)
+                plans.add(next_stage(projection, plans.vectors, plans.points, cross_sum, epsilon, watch))
             except OutOfTime:
                 continue
-            loss = gamma * loss + stage.loss
-            rounding = gamma * rounding + projection.rounding(vectors)
-            stages.append(stage.plans)
-            points = stage.points
-    done = len(stages) - 1
-    above = stages[-1].alpha_vectors
-    for _ in range(done, horizon):  # out of time: the rest by cheap steps, which keep both bounds sound
-        vectors = stages[-1].alpha_vectors
-        rounding = gamma * rounding + projection.rounding(vectors)
-        loss = gamma * loss + projection.rounding(above)
-        found, actions = projection.at_points(vectors, np.concatenate([start[np.newaxis], points]))
-        legal = actions >= 0
-        if not legal.any():
-            raise no_plan(start)
-        links = np.full((np.count_nonzero(legal), pomdp.n_observations), -1, dtype=np.int64)
-        stages.append(VectorSet(found[legal], actions[legal], links))
-        above = projection.informed(above)
-    last = stages[-1]
-    lower = float(worth(last.alpha_vectors, start[np.newaxis]).max())
-    upper = float(worth(above, start[np.newaxis]).max())
-    if lower == -np.inf:
-        raise no_plan(start)
-    lower, upper = lower - rounding, upper + loss
+        done = plans.steps
+        watch.reserve = 0.0
+        while plans.steps < horizon:  # out of time: the rest by cheap steps, which keep both bounds sound
+            plans.add_cheaply()
+    lower, upper = plans.bounds()
     return AlphaVectorSolution(
         lower_bound=lower,
         upper_bound=upper,
@@ -115,9 +108,75 @@ def _solve_for(pomdp: POMDP, horizon: int, cross_sum: CrossSum, watch: Watch) ->
         iterations=done,
         seconds=watch.seconds,
         method=watch.method,
-        alpha_vectors=last.alpha_vectors,
-        actions=last.actions,
+        alpha_vectors=plans.vectors,
+        actions=plans.stages[-1].actions,
         pomdp=pomdp,
         trace=BoundsTrace.of([(done, watch.seconds, lower, upper)]),
-        stages=tuple(stages),
+        stages=tuple(plans.stages),
     )
+
+
+class _Plans:
+    """The plans of each length found so far, and what they may lose."""
+
+    def __init__(self, projection: Projection) -> None:
+        pomdp = projection.pomdp
+        nothing = np.full((1, pomdp.n_observations), -1, dtype=np.int64)
+        self.projection, self.gamma = projection, pomdp.gamma
+        self.stages = [VectorSet(np.zeros((1, pomdp.n_states)), np.array([-1]), nothing)]
+        self.start: FloatArray = pomdp.start[np.newaxis]
+        self.points = self.start
+        """(p, S), a belief for each plan in which it is best"""
+        self.above: FloatArray | None = None
+        """(A, S), vectors above all plans, once the exact ones have ended"""
+        self._loss = self._rounding = 0.0
+
+    @property
+    def steps(self) -> int:
+        """How many steps the longest plans have."""
+        return len(self.stages) - 1
+
+    @property
+    def vectors(self) -> FloatArray:
+        """The longest plans, (n, S)."""
+        return self.stages[-1].alpha_vectors
+
+    def seconds_of_a_cheap_step(self) -> float:
+        """Return about how long `add_cheaply` takes."""
+        vectors, beliefs = np.repeat(self.vectors, FEW + 1, axis=0), np.repeat(self.start, FEW + 1, axis=0)
+        least = np.inf
+        for _ in range(2):
+            begun = time.perf_counter()
+            self.projection.at_points(vectors, beliefs)
+            self.projection.informed(self.projection.reward)
+            least = min(least, time.perf_counter() - begun)
+        return MARGIN * least
+
+    def add(self, stage: Stage) -> None:
+        """Go one step back with all plans that matter."""
+        self._loss = self.gamma * self._loss + stage.loss
+        self._rounding = self.gamma * self._rounding + self.projection.rounding(self.vectors)
+        self.stages.append(stage.plans)
+        self.points = stage.points
+
+    def add_cheaply(self) -> None:
+        """Go one step back with the best plans for a few beliefs, and the fast informed bound."""
+        above = self.vectors if self.above is None else self.above
+        self._loss = self.gamma * self._loss + self.projection.rounding(above)
+        self._rounding = self.gamma * self._rounding + self.projection.rounding(self.vectors)
+        some = self.points[:: 1 + len(self.points) // FEW]
+        found, actions = self.projection.at_points(self.vectors, np.concatenate([self.start, some]))
+        legal = actions >= 0
+        if not legal.any():
+            raise no_plan(self.start[0])
+        links = np.full((np.count_nonzero(legal), self.projection.pomdp.n_observations), -1, dtype=np.int64)
+        self.stages.append(VectorSet(found[legal], actions[legal], links))
+        self.above = self.projection.informed(above)
+
+    def bounds(self) -> tuple[float, float]:
+        """Return the bounds at the start belief."""
+        lower = float(worth(self.vectors, self.start).max())
+        upper = lower if self.above is None else float(worth(self.above, self.start).max())
+        if lower == -np.inf:
+            raise no_plan(self.start[0])
+        return lower - self._rounding, upper + self._loss

@@ -7,6 +7,7 @@ import numpy as np
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import EPS, TINY
 from rlsuite.planning.pomdp.pruning_kernels import PURGE, TOLERANCE, sift
+from rlsuite.planning.pomdp.simplex_kernels import Basis
 from rlsuite.planning.watch import Watch
 
 WORK = 2e7
@@ -34,36 +35,6 @@ class Kept(NamedTuple):
     """(n, S) float64, a belief in which each is the best"""
     loss: float
     """how much what was left out can rise above them, at most"""
-
-
-class Memory(NamedTuple):
-    """What the kernel works in; see there."""
-
-    basis: IndexArray
-    inverse: FloatArray
-    table: FloatArray
-    x: FloatArray
-    direction: FloatArray
-    target: FloatArray
-    belief: FloatArray
-    values: FloatArray
-
-    @classmethod
-    def of(cls, n_states: int, n_values: int) -> "Memory":
-        """Return memory for vectors over so many states, and sets of at most so many of them."""
-        m = n_states + 1
-        basis: IndexArray = np.full(m, -m - 1, dtype=np.int64)
-        square, column = (m, m), (m,)
-        return cls(
-            basis,
-            np.empty(square),
-            np.empty(square),
-            np.empty(column),
-            np.empty(column),
-            np.empty(column),
-            np.empty(n_states),
-            np.empty(n_values),
-        )
 
 
 class _Set(NamedTuple):
@@ -185,12 +156,12 @@ def _sums_that_matter(
     origin[:n_kept] = known
     best_in: FloatArray = np.empty((capacity, n_states))
     best_in[:n_kept] = corners
-    memory = Memory.of(n_states, max(n, k, capacity))
+    basis = Basis.of(n_states, capacity, max(n, k, capacity))
     position, loss = 0, 0.0
     while position < n * k:
         n_kept, position, loss, _ = sift(
             PURGE, first.columns, second.columns, taken, kept, origin, best_in, n_kept, position,
-            epsilon, TOLERANCE * scale, scale, WORK, loss, *memory,
+            epsilon, TOLERANCE * scale, scale, WORK, loss, basis,
         )  # fmt: skip
         if watch.hurries:
             raise OutOfTime
@@ -198,7 +169,7 @@ def _sums_that_matter(
             kept = np.concatenate([kept, np.empty((n_states, n_kept))], axis=1)
             origin = np.concatenate([origin, np.empty(n_kept, dtype=np.int64)])
             best_in = np.concatenate([best_in, np.empty((n_kept, n_states))])
-            memory = memory._replace(values=np.empty(max(n, k, 2 * n_kept)))
+            basis = Basis.of(n_states, 2 * n_kept, max(n, k, 2 * n_kept))
     own = slice(n_known if beside is not None and beside.size else 0, n_kept)
     chosen = origin[own]
     loss += first.merged + second.merged + scale * (n_states + 8) * EPS  # what the sums were rounded by

@@ -5,7 +5,7 @@ A vector v matters beside a set W if it rises above the set in some belief: if
     maximise  v . b - t   subject to   w . b <= t for each w in W,   sum_s b(s) = 1,   b >= 0
 
 is positive (KLC98 section 4.4; the program of White 1991 and Lark). It is solved from its dual side, which has S + 1
-rows and one column per vector of W:
+equations and one column per vector of W (`rlsuite.planning.pomdp.simplex_kernels` has the steps):
 
     minimise  theta   subject to   theta + sum_i lambda_i w_i(s) - sigma_s = v(s),   sum_i lambda_i = 1,
     lambda, sigma >= 0.
@@ -23,19 +23,17 @@ import numpy as np
 
 from rlsuite.compilation import compiled
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
-from rlsuite.planning.pomdp.simplex_kernels import begin, invert, rise
+from rlsuite.planning.pomdp.simplex_kernels import Basis, begin, exchange, invert, leaving, locate, rise
 
 PURGE, FIND, MEASURE = 0, 1, 2
 """What `sift` does: keep what matters; stop at the first witness; find the largest rise above the set."""
 
 TOLERANCE = 1e-13
 """Of probabilities, and of values relative to their scale."""
-PIVOT = 1e-9
-"""Least size of a pivot."""
 REFRESH = 64
 """Pivots after which the inverse is computed anew."""
 
-DOMINATED, MATTERS, UNDECIDED, FULL = 0, 1, 2, 3
+DOMINATED, MATTERS, UNDECIDED, LATER = 0, 1, 2, 3
 """How the program of a pair ended."""
 
 
@@ -59,6 +57,74 @@ def best_at(vectors: FloatArray, belief: FloatArray, tie: float, values: FloatAr
 
 
 @compiled(in_place=True)
+def _feasible(basis: Basis, zero: float) -> bool:
+    """Return whether nothing in the basis is negative, up to rounding."""
+    least = 0.0
+    for p in range(1, basis.size[0] + 1):
+        least = min(least, basis.x[p] / TOLERANCE)
+    for s in range(basis.sigma.size):
+        if basis.place[s] < 0:
+            least = min(least, basis.sigma[s] / zero)
+    return least >= -1.0
+
+
+@compiled(in_place=True)
+def _best_of_set(basis: Basis, kept: FloatArray, n_kept: int) -> tuple[int, float]:
+    """Return which vector of the set is best at the belief of the basis, and how far the target is above it there."""
+    values = basis.values
+    own, total, best = 0.0, 0.0, 0
+    for k in range(n_kept):
+        values[k] = 0.0
+    for r in range(1, basis.size[0] + 1):
+        chance, s = basis.inverse[0, r], basis.state[r]
+        if chance > 0.0:
+            total += chance
+            own += chance * basis.target[s]
+            for k in range(n_kept):
+                values[k] += chance * kept[s, k]
+    for k in range(n_kept):
+        if values[k] > values[best]:
+            best = k
+    return best, (own - values[best]) / total if total > 0.0 else -np.inf
+
+
+@compiled(in_place=True)
+def _write_belief(basis: Basis) -> None:
+    """Write down the belief that the basis stands for, or the uniform one if rounding has left nothing of it."""
+    total = 0.0
+    for r in range(1, basis.size[0] + 1):
+        total += max(basis.inverse[0, r], 0.0)
+    known = 0.0 < total < np.inf
+    for s in range(basis.belief.size):
+        basis.belief[s] = 0.0 if known else 1.0 / basis.belief.size
+    if known:
+        for r in range(1, basis.size[0] + 1):
+            basis.belief[basis.state[r]] = max(basis.inverse[0, r], 0.0) / total
+
+
+@compiled(in_place=True)
+def _keep(
+    number: int,
+    left: FloatArray,
+    right: FloatArray,
+    taken: BoolArray,
+    kept: FloatArray,
+    origin: IndexArray,
+    points: FloatArray,
+    n_kept: int,
+    belief: FloatArray,
+) -> int:
+    """Put a pair to the others, with a belief in which it is best; return how many there are now."""
+    n_right = right.shape[1]
+    for s in range(belief.size):
+        kept[s, n_kept] = left[s, number // n_right] + right[s, number % n_right]
+        points[n_kept, s] = belief[s]
+    origin[n_kept] = number
+    taken[number] = True
+    return n_kept + 1
+
+
+@compiled(in_place=True)
 def sift(
     task: int,
     left: FloatArray,
@@ -74,39 +140,30 @@ def sift(
     scale: float,
     work_limit: float,
     largest: float,
-    basis: IndexArray,
-    inverse: FloatArray,
-    table: FloatArray,
-    x: FloatArray,
-    direction: FloatArray,
-    target: FloatArray,
-    belief: FloatArray,
-    values: FloatArray,
+    basis: Basis,
 ) -> tuple[int, int, float, bool]:
     """Go through the pairs of `left` (S, n) and `right` (S, k) from `position` on, and put those that matter to `kept`.
 
     A pair (i, j) has the number i * k + j and stands for left[:, i] + right[:, j]. `kept` (S, capacity) holds `n_kept`
     vectors, at least one; those put there are marked in `taken` (n * k,), with their numbers in `origin` and a belief
-    in which each is best in `points` (capacity, S). The rest is memory to work in: m = S + 1 for the simplex method,
-    which goes on from the basis of the pair before if it can; ``basis[0] < -m`` tells it to begin anew.
+    in which each is best in `points` (capacity, S). A pair goes on from the basis of the one before if it can.
 
     Returns
     -------
     n_kept, position : int
-        As above; the call has to be repeated if `position` is not n * k: the work limit was reached, `kept` is full or,
-        with the task FIND, a witness for the pair was found.
+        As above; the call has to be repeated if `position` is not n * k: the work limit was reached, in the midst of a
+        pair perhaps, `kept` is full or, with the task FIND, a witness for the pair was found.
     largest : float
         For MEASURE: at least the largest rise above the set that was found so far. For the others: the same of those
         pairs that were passed over.
     found : bool
-        Whether `belief` is a witness, for FIND.
+        Whether `basis.belief` is a witness, for FIND.
     """
     n_states, n_left = left.shape
     n_right = right.shape[1]
-    m = n_states + 1
     zero = TOLERANCE * scale
-    most_pivots = 50 * m + 500
-    work = 0.0
+    most_pivots = 50 * n_states + 500
+    work, size = 0.0, basis.size
     while position < n_left * n_right:
         if taken[position]:
             position += 1
@@ -114,157 +171,98 @@ def sift(
         if work > work_limit or n_kept == kept.shape[1]:
             break
         for s in range(n_states):
-            target[s] = left[s, position // n_right] + right[s, position % n_right]
-        target[n_states] = 1.0
+            basis.target[s] = left[s, position // n_right] + right[s, position % n_right]
         limit = largest if task == MEASURE else epsilon
 
         # ------------------------------------------------------------------------------ a basis to begin with
-        theta_at = -1
-        if basis[0] >= -m:
-            for p in range(m):
-                total = 0.0
-                for r in range(m):
-                    total += inverse[p, r] * target[r]
-                x[p] = total
-                if basis[p] == -m:
-                    theta_at = p
-                elif total < -TOLERANCE:
-                    theta_at = -1
-                    break
-            work += m * m
-        if theta_at < 0:
-            theta_at = begin(target, kept, n_kept, basis, inverse, x, values)
-            work += 2 * n_states * n_kept + m * m
+        fresh, begins = False, size[0] == 0
+        if not begins:
+            locate(basis, kept)
+            work += n_states * size[0]
+            begins = not _feasible(basis, zero)
+        if begins:
+            begin(basis, kept, n_kept)
+            locate(basis, kept)
+            work += 2 * n_states * n_kept
+            fresh = True
 
         # ----------------------------------------------------------------------------------- the simplex method
-        outcome, worst = UNDECIDED, np.inf
-        fresh, optimal, pivots = True, False, 0
+        outcome, worst, optimal, pivoted = UNDECIDED, np.inf, False, False
         while True:
-            if optimal or x[theta_at] <= limit or pivots > most_pivots:
-                worst = rise(target, kept, basis, x)
-                work += m * m
+            refresh = not fresh and size[1] % REFRESH == REFRESH - 1
+            if optimal or basis.x[0] <= limit or size[1] > most_pivots:
+                worst = rise(basis, kept)
+                work += n_states * size[0]
                 if worst <= limit + 4.0 * zero:
                     outcome = DOMINATED
                     break
-                if fresh or pivots > most_pivots:
+                if fresh or size[1] > most_pivots:
                     break
                 refresh = True
-            else:
-                refresh = pivots % REFRESH == REFRESH - 1 and not fresh
-            entering, least = -m - 1, -TOLERANCE
-            if not refresh:
-                for s in range(n_states):
-                    if inverse[theta_at, s] < least:
-                        entering, least = -1 - s, inverse[theta_at, s]
-            if not refresh and entering < -m:
-                # The multipliers are a belief: what is best there, and how high is the surface?
-                own, total = 0.0, 0.0
-                for k in range(n_kept):
-                    values[k] = 0.0
-                for s in range(n_states):
-                    belief[s] = max(inverse[theta_at, s], 0.0)
-                    if belief[s] > 0.0:
-                        total += belief[s]
-                        own += belief[s] * target[s]
-                        for k in range(n_kept):
-                            values[k] += belief[s] * kept[s, k]
-                        work += n_kept
-                entering = 0
-                for k in range(n_kept):
-                    if values[k] > values[entering]:
-                        entering = k
-                work += n_kept
-                if task != MEASURE and (own - values[entering]) / total > epsilon + zero:
-                    for s in range(n_states):
-                        belief[s] /= total
+            elif pivoted and work > work_limit:
+                outcome = LATER
+                break
+            if refresh:  # doubtful, or long in use: the inverse is computed anew
+                fresh, optimal = True, False
+                size[1] += 1
+                work += 2.0 * size[0] ** 3
+                if not invert(basis, kept):
+                    break
+                locate(basis, kept)
+                continue
+            # The multipliers are a belief, unless one is negative: what is best there, and how high is the surface?
+            entering, least = n_kept, -TOLERANCE
+            for r in range(1, size[0] + 1):
+                if basis.inverse[0, r] < least:
+                    entering, least = -1 - basis.state[r], basis.inverse[0, r]
+            if entering == n_kept:
+                entering, above = _best_of_set(basis, kept, n_kept)
+                work += n_kept * size[0]
+                if task != MEASURE and above > epsilon + zero:
                     outcome = MATTERS
+                    _write_belief(basis)
                     if task == FIND:
                         break
-                    first = best_at(left, belief, tie, values)
-                    second = best_at(right, belief, tie, values)
+                    first = best_at(left, basis.belief, tie, basis.values)
+                    number = first * n_right + best_at(right, basis.belief, tie, basis.values)
                     work += 2 * n_states * (n_left + n_right)
-                    number = first * n_right + second
                     if taken[number]:
                         number = position
-                    for s in range(n_states):
-                        kept[s, n_kept] = left[s, number // n_right] + right[s, number % n_right]
-                        points[n_kept, s] = belief[s]
-                    origin[n_kept] = number
-                    taken[number] = True
-                    n_kept += 1
+                    n_kept = _keep(number, left, right, taken, kept, origin, points, n_kept, basis.belief)
                     if number == position:
                         break
                     outcome = UNDECIDED
                     if n_kept == kept.shape[1]:
-                        outcome = FULL
+                        outcome = LATER
                         break
                     continue
-                if values[entering] <= zero - inverse[theta_at, n_states]:
+                if basis.values[entering] <= zero - basis.inverse[0, 0]:
                     optimal = True
                     continue
-            leaving, ratio = -1, np.inf
-            if not refresh:
-                for p in range(m):
-                    if entering < 0:
-                        direction[p] = -inverse[p, -1 - entering]
-                    else:
-                        total = inverse[p, n_states]
-                        for s in range(n_states):
-                            total += inverse[p, s] * kept[s, entering]
-                        direction[p] = total
-                for p in range(m):
-                    if p != theta_at and direction[p] > PIVOT:
-                        now = max(x[p], 0.0) / direction[p]
-                        if now < ratio - 1e-14 or (now <= ratio + 1e-14 and direction[p] > direction[leaving]):
-                            leaving, ratio = p, min(now, ratio)
-                if leaving < 0 and fresh:
+            falling = leaving(basis, kept, entering)
+            work += (n_states + size[0]) * size[0]
+            if falling == 0 or (entering >= 0 and falling < 0 and size[0] + 1 == basis.weight.size):
+                # nothing falls, or a vector is to enter a second time: rounding
+                if fresh:
                     break
-            pivots += 1
-            if leaving >= 0:
-                step = max(x[leaving], 0.0) / direction[leaving]
-                for p in range(m):
-                    x[p] -= step * direction[p]
-                x[leaving] = step
-                for r in range(m):
-                    inverse[leaving, r] /= direction[leaving]
-                for p in range(m):
-                    if p != leaving and direction[p] != 0.0:
-                        for r in range(m):
-                            inverse[p, r] -= direction[p] * inverse[leaving, r]
-                basis[leaving] = entering
-                work += 3 * m * m
-                fresh = False
+                optimal = True
                 continue
-            # doubtful, or long in use: the inverse is computed anew
-            fresh, optimal = True, False
-            work += 2 * m * m * m
-            if not invert(kept, basis, table, inverse):
-                basis[0] = -m - 1
-                break
-            for p in range(m):
-                x[p] = 0.0
-                for r in range(m):
-                    x[p] += inverse[p, r] * target[r]
+            exchange(basis, kept, entering, falling)
+            size[1] += 1
+            work += 2 * size[0] ** 2
+            fresh, pivoted = False, True
 
-        if outcome == FULL:
+        if outcome == LATER:
             break
         if task == FIND and outcome == MATTERS:
             return n_kept, position, largest, True
-        if outcome == UNDECIDED:
-            basis[0] = -m - 1
-            if task == PURGE:  # always right, if not always needed
-                total = 0.0
-                for s in range(n_states):
-                    belief[s] = max(inverse[theta_at, s], 0.0)
-                    total += belief[s]
-                known = total > 0.0 and total < np.inf
-                for s in range(n_states):
-                    kept[s, n_kept] = target[s]
-                    points[n_kept, s] = belief[s] / total if known else 1.0 / n_states
-                origin[n_kept] = position
-                taken[position] = True
-                n_kept += 1
+        if task == PURGE and outcome == UNDECIDED:  # always right, if not always needed
+            _write_belief(basis)
+            n_kept = _keep(position, left, right, taken, kept, origin, points, n_kept, basis.belief)
         if task != PURGE or outcome == DOMINATED:
-            largest = max(largest, min(worst, rise(target, kept, basis, x)))
+            largest = max(largest, min(worst, rise(basis, kept)))
+        if outcome == UNDECIDED:
+            size[0] = 0
         position += 1
+        size[1] = 0
     return n_kept, position, largest, False

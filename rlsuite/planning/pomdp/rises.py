@@ -6,9 +6,13 @@ import numpy as np
 
 from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.planning.operators import TINY
-from rlsuite.planning.pomdp.pruning import WORK, Memory, OutOfTime
+from rlsuite.planning.pomdp.pruning import WORK, OutOfTime
 from rlsuite.planning.pomdp.pruning_kernels import FIND, MEASURE, sift
+from rlsuite.planning.pomdp.simplex_kernels import Basis
 from rlsuite.planning.watch import Watch
+
+SPARE = 64
+"""Room for vectors that join a surface."""
 
 
 def largest_rise(vectors: FloatArray, surface: FloatArray, watch: Watch) -> float:
@@ -44,86 +48,118 @@ def largest_rise(vectors: FloatArray, surface: FloatArray, watch: Watch) -> floa
 
 
 def _largest_rise(vectors: FloatArray, surface: FloatArray, most: float, watch: Watch) -> float:
-    program = _Program.of(vectors, surface)
+    beneath = Surface(surface)
+    candidates = beneath.candidates(vectors)
     position = 0
     while position < len(vectors):
-        position, most, _ = program.go_on(MEASURE, position, 0.0, most)
+        position, most, _ = beneath.go_on(MEASURE, candidates, position, 0.0, most)
         if watch.hurries:
             raise OutOfTime
     return most
 
 
-def first_witness(
-    vectors: FloatArray, surface: FloatArray, position: int, epsilon: float, rise: float, watch: Watch
-) -> tuple[int, FloatArray | None, float]:
-    """Return the first vector (n, S), from `position` on, that rises above a surface (k, S), and where it does.
-
-    Parameters
-    ----------
-    vectors, surface : ndarray (n, S), (k, S) float64
-        All of them finite.
-    position : int
-        Where to begin.
-    epsilon : float
-        How far above the surface a vector has to be.
-    rise : float
-        What is known already of those before it.
-    watch : Watch
-        Told when to stop.
-
-    Returns
-    -------
-    int
-        Its number; n if there is none.
-    ndarray (S,) float64 or None
-        A belief in which it rises above the surface.
-    float
-        The larger of `rise` and of how much those that were passed over can rise above the surface.
-
-    Raises
-    ------
-    OutOfTime
-        If the watch says so.
-    """
-    program = _Program.of(vectors, surface)
-    while position < len(vectors):
-        position, rise, found = program.go_on(FIND, position, epsilon, rise)
-        if found:
-            return position, program.memory.belief, rise
-        if watch.hurries:
-            raise OutOfTime
-    return len(vectors), None, rise
-
-
-class _Program(NamedTuple):
-    """The linear programs of some vectors beside a surface that stays as it is, as the kernel wants them."""
+class Candidates(NamedTuple):
+    """Vectors to be held beside a surface, as the kernel wants them."""
 
     left: FloatArray
     """(S, n)"""
-    kept: FloatArray
-    """(S, k + 1): the last column is unused, because a set that is full would stop the kernel"""
     taken: BoolArray
     """(n,)"""
     scale: float
-    memory: Memory
+    """largest absolute value"""
 
-    @classmethod
-    def of(cls, vectors: FloatArray, surface: FloatArray) -> "_Program":
-        common = surface.max(axis=0)
-        left: FloatArray = np.ascontiguousarray((vectors - common).T)
-        kept: FloatArray = np.ascontiguousarray((surface - common).T)
-        n_states = int(vectors.shape[1])
-        scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(kept).max()), TINY)
-        kept = np.concatenate([kept, np.empty((n_states, 1))], axis=1)
+
+class Surface:
+    """The maximum of some vectors, which may become more.
+
+    Parameters
+    ----------
+    vectors : ndarray (k, S) float64
+        Finite vectors, at least one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlsuite.planning.pomdp.rises import Surface
+    >>> from rlsuite.planning.watch import Watch
+    >>> roof = Surface(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    >>> some = roof.candidates(np.array([[0.4, 0.4], [0.6, 0.6]]))
+    >>> number, belief, _ = roof.first_witness(some, 0, 1e-9, 0.0, Watch("this example", tol=1.0))
+    >>> number, belief.tolist()
+    (1, [0.5, 0.5])
+    """
+
+    def __init__(self, vectors: FloatArray) -> None:
+        self._common: FloatArray = vectors.max(axis=0)  # taken off, so that differences keep their digits
+        self._n, states = vectors.shape
+        self._kept: FloatArray = np.empty((states, self._n + SPARE))
+        self._kept[:, : self._n] = (vectors - self._common).T
+        self._scale = max(float(np.abs(self._kept[:, : self._n]).max()), TINY)
+        self._basis = Basis.of(states, *2 * (self._kept.shape[1],))
+
+    def add(self, vector: FloatArray) -> None:
+        """Put one more vector (S,) to the others."""
+        if self._n + 1 == self._kept.shape[1]:  # a set that is full would stop the kernel
+            self._kept = np.concatenate([self._kept, np.empty_like(self._kept)], axis=1)
+            self._basis = Basis.of(vector.size, *2 * (self._kept.shape[1],))
+        self._kept[:, self._n] = vector - self._common
+        self._scale = max(self._scale, float(np.abs(self._kept[:, self._n]).max()))
+        self._n += 1
+
+    def candidates(self, vectors: FloatArray) -> Candidates:
+        """Prepare finite vectors (n, S)."""
+        left: FloatArray = np.ascontiguousarray((vectors - self._common).T)
         taken: BoolArray = np.zeros(len(vectors), dtype=np.bool_)
-        return cls(left, kept, taken, scale, Memory.of(n_states, kept.shape[1]))
+        return Candidates(left, taken, float(np.abs(left).max(initial=0.0)))
 
-    def go_on(self, task: int, position: int, epsilon: float, most: float) -> tuple[int, float, bool]:
-        """Look at vectors from `position` on, for a while; see `rlsuite.planning.pomdp.pruning_kernels.sift`."""
-        n_states = self.left.shape[0]
-        nothing = (np.empty(0, dtype=np.int64), np.empty((0, n_states)))
+    def go_on(
+        self, task: int, candidates: Candidates, position: int, epsilon: float, most: float
+    ) -> tuple[int, float, bool]:
+        """Look at candidates from `position` on, for a while; see `rlsuite.planning.pomdp.pruning_kernels.sift`."""
+        states = self._kept.shape[0]
         _, position, most, found = sift(
-            task, self.left, np.zeros((n_states, 1)), self.taken, self.kept, *nothing, self.kept.shape[1] - 1,
-            position, epsilon, 0.0, self.scale, WORK, most, *self.memory,
+            task, candidates.left, np.zeros((states, 1)), candidates.taken, self._kept, np.empty(0, dtype=np.int64),
+            np.empty((0, states)), self._n, position, epsilon, 0.0, max(self._scale, candidates.scale), WORK, most,
+            self._basis,
         )  # fmt: skip
         return position, most, found
+
+    def first_witness(
+        self, candidates: Candidates, position: int, epsilon: float, rise: float, watch: Watch
+    ) -> tuple[int, FloatArray | None, float]:
+        """Return the first candidate, from `position` on, that rises above the surface, and where it does.
+
+        Parameters
+        ----------
+        candidates : Candidates
+            Of n vectors.
+        position : int
+            Where to begin.
+        epsilon : float
+            How far above the surface a vector has to be.
+        rise : float
+            What is known already of those before it.
+        watch : Watch
+            Told when to stop.
+
+        Returns
+        -------
+        int
+            Its number; n if there is none.
+        ndarray (S,) float64 or None
+            A belief in which it rises above the surface.
+        float
+            The larger of `rise` and of how much those that were passed over can rise above the surface.
+
+        Raises
+        ------
+        OutOfTime
+            If the watch says so.
+        """
+        while position < candidates.taken.size:
+            if watch.hurries:
+                raise OutOfTime
+            position, rise, found = self.go_on(FIND, candidates, position, epsilon, rise)
+            if found:
+                return position, self._basis.belief.copy(), rise
+        return candidates.taken.size, None, rise

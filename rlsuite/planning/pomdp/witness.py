@@ -13,7 +13,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.exact import solve_exactly
 from rlsuite.planning.pomdp.incremental_pruning import in_turns
 from rlsuite.planning.pomdp.pruning import that_matter
-from rlsuite.planning.pomdp.rises import first_witness
+from rlsuite.planning.pomdp.rises import Surface
 from rlsuite.planning.pomdp.stages import Sums
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, worth
 from rlsuite.planning.watch import Watch
@@ -96,19 +96,21 @@ def _by_witnesses(sets: list[FloatArray], points: FloatArray, epsilon: float, wa
     agenda = _Agenda(parts)
     for number in np.unique(np.stack([np.argmax(worth(part, every), axis=1) for part in parts], axis=1), axis=0):
         agenda.add(number, every[:0])
+    surface = Surface(np.stack([agenda.sums(np.array([plan]))[0] for plan in agenda.order]))
     rise = 0.0
     while agenda.waiting:
         neighbours = agenda.neighbours(agenda.waiting.pop())
+        candidates = surface.candidates(agenda.sums(neighbours))
         position = 0
-        while position < len(neighbours):
-            known = np.stack(agenda.vectors)
-            position, belief, rise = first_witness(agenda.sums(neighbours), known, position, epsilon, rise, watch)
+        while True:
+            position, belief, rise = surface.first_witness(candidates, position, epsilon, rise, watch)
             if belief is None:
                 break
             best = np.array([np.argmax(part @ belief) for part in parts])
             if tuple(best.tolist()) in agenda.known:  # rounding: take the neighbour itself
                 best = neighbours[position]
             agenda.add(best, belief[np.newaxis])
+            surface.add(agenda.sums(best[np.newaxis])[0])
     numbers = np.array(agenda.order)
     # What is better than the set in some belief differs from a plan of the set after at most Z observations.
     at = np.concatenate([every, *agenda.points])
@@ -124,7 +126,6 @@ class _Agenda:
         self.known: set[tuple[int, ...]] = set()
         self.looked_at: set[tuple[int, ...]] = set()
         self.waiting: list[IndexArray] = []
-        self.vectors: list[FloatArray] = []
         self.points: list[FloatArray] = []
 
     def add(self, numbers: IndexArray, point: FloatArray) -> None:
@@ -133,7 +134,6 @@ class _Agenda:
         self.order.append(plan)
         self.known.add(plan)
         self.waiting.append(numbers)
-        self.vectors.append(self.sums(numbers[np.newaxis])[0])
         self.points.append(point)
 
     def sums(self, numbers: IndexArray) -> FloatArray:

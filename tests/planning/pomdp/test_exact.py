@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import enumeration, incremental_pruning, reachable_beliefs, sarsop, solve, witness
+from rlsuite_envs.rock_sample import rock_sample
 
 METHODS = [incremental_pruning, witness, enumeration]
 CLASSICS = Path(__file__).parents[4] / "shared" / "pomdp"
@@ -239,8 +240,9 @@ def bracket_of_the_large_model():
 
 
 @pytest.mark.parametrize("method", METHODS[:2])
-@pytest.mark.parametrize("options", [{"horizon": 20}, {}])
-@pytest.mark.parametrize("deadline", [1e-4, 0.3])
+@pytest.mark.parametrize(
+    ("options", "deadline"), [({"horizon": 20}, 0.1), ({"horizon": 20}, 0.3), ({}, 1e-4), ({}, 0.3)]
+)
 def test_a_deadline_is_kept_and_the_bounds_are_sound(method, options, deadline):
     method(large_model(), horizon=1)  # loads what was compiled
     started = time.perf_counter()
@@ -255,6 +257,25 @@ def test_a_deadline_is_kept_and_the_bounds_are_sound(method, options, deadline):
         assert plan.lower_bound <= other.upper_bound
         assert other.lower_bound <= plan.upper_bound
     assert 0 <= plan.act(large_model().start) < 3
+
+
+@pytest.mark.parametrize("method", METHODS[:2])
+def test_a_deadline_is_kept_with_thousands_of_states(method):
+    rocks = rock_sample(n=7, k=8).model
+    method(large_model(), horizon=1)
+    started = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match=r"deadline=.* seconds passed"):
+        plan = method(rocks, deadline=0.5)
+    assert time.perf_counter() - started < 2.0  # a busy machine; .6 on an idle one
+    assert plan.lower_bound < 24.0 < plan.upper_bound  # SARSOP finds 21 to 24
+
+
+@pytest.mark.parametrize("method", METHODS[:2])
+def test_a_deadline_that_is_too_short_for_the_horizon_is_named(method):
+    with pytest.raises(
+        ParameterError, match=r"deadline=1e-06 seconds are too short for horizon=20: plans for 9 beliefs"
+    ):
+        method(large_model(), horizon=20, deadline=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS[:2])
@@ -328,6 +349,14 @@ def test_gamma_one_needs_a_horizon(tiger):
 def test_enumeration_says_what_would_be_too_much(tiger):
     with pytest.raises(ParameterError, match=r"9 \* 9 = 81 plans .* max_vectors=80; method='incremental_pruning'"):
         enumeration(tiger(0.95), horizon=4, max_vectors=80)
+
+
+def test_plans_that_would_fill_the_memory_are_refused(monkeypatch, tiger):
+    monkeypatch.setattr("rlsuite.planning.pomdp.enumeration.MOST_NUMBERS", 2 * 80)
+    with pytest.raises(
+        ParameterError, match=r"9 \* 9 = 81 plans .* over 2 states, take 0.0 GiB; method='incremental_pr"
+    ):
+        enumeration(tiger(0.95), horizon=4)
 
 
 def test_solve_finds_the_methods(tiger):

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import linprog
 
 from rlsuite.planning.pomdp.pruning import OutOfTime, sums_that_matter, that_matter
-from rlsuite.planning.pomdp.rises import first_witness, largest_rise
+from rlsuite.planning.pomdp.rises import Surface, largest_rise
 from rlsuite.planning.watch import Watch
 
 WATCH = Watch("test", tol=1e-6)
@@ -78,14 +78,31 @@ def test_the_largest_rise_is_that_of_the_linear_program():
 
 def test_a_witness_proves_what_it_says():
     rng = np.random.default_rng(3)
-    surface = rng.random((20, 4))
-    vectors = np.concatenate([surface - 0.1, surface[:1] + 0.2 * np.eye(4)[:1]])
-    position, belief, _ = first_witness(vectors, surface, 0, 1e-9, 0.0, WATCH)
-    if position < 21:
-        assert (vectors[position] @ belief) > (surface @ belief).max() + 1e-9
-    position, belief, passed_over = first_witness(surface - 0.1, surface, 0, 1e-9, 0.0, WATCH)
-    assert (position, belief) == (20, None)
+    known = rng.random((20, 4))
+    vectors = np.concatenate([known - 0.1, known[:1] + 0.2 * np.eye(4)[:1], known[1:2] + 2.0])
+    surface = Surface(known)
+    candidates = surface.candidates(vectors)
+    position, belief, _ = surface.first_witness(candidates, 0, 1e-9, 0.0, WATCH)
+    assert position == (20 if rise(vectors[20], known) > 1e-9 else 21)
+    assert (vectors[position] @ belief) > (known @ belief).max() + 1e-9
+    for new in vectors[position:]:
+        surface.add(new)
+    position, belief, passed_over = surface.first_witness(candidates, position, 1e-9, 0.0, WATCH)
+    assert (position, belief) == (22, None)
     assert passed_over <= 1e-9
+
+
+def test_a_surface_may_grow_beyond_its_room():
+    rng = np.random.default_rng(5)
+    curve = drawn(rng, 200, 5, "curved")
+    surface = Surface(curve[:1])
+    for number, new in enumerate(curve[1:], start=1):
+        candidates = surface.candidates(new[np.newaxis])
+        position, belief, _ = surface.first_witness(candidates, 0, 1e-12, 0.0, WATCH)
+        assert position == 0
+        assert new @ belief > (curve[:number] @ belief).max()
+        surface.add(new)
+        assert surface.first_witness(candidates, 0, 1e-9, 0.0, WATCH)[0] == 1
 
 
 def test_minus_infinity_restricts_a_vector_to_the_beliefs_where_it_counts():
