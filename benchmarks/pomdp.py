@@ -13,6 +13,8 @@ of it takes about a quarter of an hour on an idle machine; status 1 if a target 
 """
 
 import argparse
+import contextlib
+import inspect
 import math
 import os
 import subprocess
@@ -28,8 +30,9 @@ from typing import NamedTuple
 from measuring import Line, Target, print_heading, print_line
 from memory import peak
 
-from rlsuite.errors import ConvergenceWarning
+from rlsuite.errors import ConvergenceWarning, ParameterError
 from rlsuite.models import POMDP
+from rlsuite.planning import methods, solve
 from rlsuite.planning.pomdp.incremental_pruning import incremental_pruning
 from rlsuite.planning.pomdp.sarsop import sarsop
 from rlsuite_envs.rock_sample import rock_sample
@@ -143,6 +146,29 @@ def late(problem: Bracketed, deadline: float) -> Iterator[Line]:
         yield Line(what, took, "s", Target("<=", 1.05 * deadline + 0.2))
 
 
+def latest(problem: Bracketed, deadline: float, **horizon: int) -> Iterator[Line]:
+    """Measure the method that comes back last, of all that can solve the problem, and take a deadline (and horizon)."""
+    model = problem.build()
+    if model is None:
+        return
+    took: dict[str, float] = {}
+    for name, method in methods(model).items():
+        options = {"deadline": deadline, "seed": 1, **horizon}
+        taken = inspect.signature(method).parameters
+        if not {"deadline", *horizon} <= taken.keys():
+            continue
+        options = {option: value for option, value in options.items() if option in taken}
+        with contextlib.suppress(ParameterError):  # too large for this method, which says so at once
+            solve(tiger().replace(gamma=0.5), name, **options)  # compiles
+            started = time.perf_counter()
+            solve(model, name, **options)
+            took[name] = time.perf_counter() - started
+    last = max(took, key=took.__getitem__)
+    what = "".join(f", {name} {value}" for name, value in horizon.items())
+    title = f"{problem.name}{what}, deadline {deadline:g} s: seconds of {last}"
+    yield Line(title, took[last], "s", Target("<=", 1.05 * deadline + 0.2), f"the last of {len(took)}")
+
+
 def timed(problem: Timed) -> Iterator[Line]:
     """Measure one solution, as the best of three."""
     model = problem.build()
@@ -200,6 +226,10 @@ def lines(quick: bool) -> Iterator[Line | str]:
     yield "Deadlines near a discount factor of 1"
     for problem in BRACKETED:
         yield from late(problem, 1.0)
+    yield "Deadlines of all methods"
+    for problem in BRACKETED:
+        yield from latest(problem, 1.0)
+        yield from latest(problem, 2.0, horizon=50)
     yield "Exact solutions, beside those of pomdp-solve"
     for exact in EXACT:
         yield from timed(exact)
