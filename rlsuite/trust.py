@@ -132,6 +132,11 @@ def check_wrappers(env: gymnasium.Env[Any, Any], transparent: tuple[type, ...] =
             )
 
 
+def only_transparent(env: gymnasium.Env[Any, Any]) -> bool:
+    """Whether nothing but known wrappers, just as they are, stands between an agent and the environment's own step."""
+    return all(type(layer) in TRANSPARENT and "step" not in vars(layer) for layer in _wrappers(env))
+
+
 class _Replay:
     """An environment and its table, driven side by side from the same generator state."""
 

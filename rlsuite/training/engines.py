@@ -14,20 +14,14 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.exploration import Legality, listed_actions
 from rlsuite.training import kernels
-from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, STEPS, Books, Rule
-from rlsuite.training.sight import (
-    NONE,
-    Encoding,
-    Receive,
-    Sight,
-    next_row,
-    receive_id,
-    receive_vector,
-)
+from rlsuite.training.inbox import Inbox, first_answer, where
+from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, Books, Rule
+from rlsuite.training.sight import NONE, Encoding, Receive, Sight, receive_id, receive_vector
 from rlsuite.training.world import Plug
-from rlsuite.trust import time_limit, time_limits
+from rlsuite.trust import NO_LIMIT, only_transparent, time_limit, time_limits
 
 CHUNK = 200_000  # steps between two looks at the clock and at Ctrl-C; bounds the memory for finished episodes
+LOOKS = 10  # steps, the first ones, during which Gymnasium's wrappers check what the environment answers
 
 
 class Learner(NamedTuple):
@@ -104,18 +98,12 @@ class EnvironmentEngine:
         self.env = env
         self.learner = learner
         self.first_action = int(action_space_of(env).start)
-        self.masked = mask_info is not None
-        self.inbox = np.zeros(4)
-        self.take = self._take_id if encoding is None else self._take_vector
-        if encoding is None:
-            self.first_observation = int(id_space_of(env).start)
-            self.inbox[0] = learner.books.place[OBSERVATION]
-        else:
-            self.encode = encoding.encode
-            self.arrived = cast(Sight, learner.sight).arrived
         if mask_info is not None:
-            self.learner.legal[int(learner.books.place[OBSERVATION])] = mask_info["action_mask"]
+            learner.legal[int(learner.books.place[OBSERVATION])] = mask_info["action_mask"]
+        told = mask_info is not None
+        self.inbox = Inbox(env, learner.books, learner.sight, learner.legal, told, encoding)
         self.finished = np.empty((1, 3))
+        self.looked_at = False
         receive: Receive = receive_id if encoding is None else receive_vector
         # to look up what is legal costs nothing beside a step of the environment: one compiled form will do
         memory = learner.memory
@@ -124,7 +112,7 @@ class EnvironmentEngine:
         # the generator borrows these arrays; `self` keeps them alive
         self.session = kernels.session(
             receive,
-            learner.sight,
+            self.inbox.sight,
             learner.rule,
             memory,
             learner.legal,
@@ -132,7 +120,7 @@ class EnvironmentEngine:
             learner.gap,
             learner.rng,
             learner.books,
-            self.inbox,
+            self.inbox.numbers,
             self.finished,
         )
         self.action = NONE
@@ -140,76 +128,65 @@ class EnvironmentEngine:
     def advance(self, steps: int, episodes: int) -> NDArray[np.float64]:
         """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
         place = self.learner.books.place
-        env_step = self.env.step
-        next_action = self.session.__next__
-        post = struct.Struct("4d").pack_into
-        inbox = self.inbox.data.cast("B")
-        take, action_offset = self.take, self.first_action
+        env_step, limit, most = self.env.step, NO_LIMIT, LOOKS
+        if self.looked_at:
+            most = CHUNK
+            if only_transparent(self.env):  # they cost a tenth of a step, and all they do is to count it
+                env_step, limit = self.env.unwrapped.step, time_limit(self.env)
+        self.looked_at = True
+        remaining = min(steps, most)
+        next_action, deliver = self.session.__next__, self.inbox.deliver
+        action_offset = self.first_action
         finished: list[NDArray[np.float64]] = []
-        remaining = min(steps, CHUNK)
-        action = self.action
+        action, elapsed = self.action, int(place[ELAPSED])
         try:
             while remaining and len(finished) < episodes:
                 if action == NONE:
                     if place[OBSERVATION] == NONE:
-                        self.inbox[0] = take(*self.env.reset())
+                        observation, info = first_answer(self.env)
+                        deliver(observation, 0.0, False, False, info)
                     action = self._checked(next_action())
                 observation, reward, terminated, truncated, info = env_step(action + action_offset)
-                post(inbox, 0, take(observation, info), reward, terminated, truncated)
+                elapsed += 1
+                deliver(observation, reward, terminated, truncated or elapsed >= limit, info)
                 action = next_action()
                 remaining -= 1
                 if action < 0:
                     self._checked(action)
                     finished.append(self.finished.copy())
-        except (struct.error, TypeError) as error:
+                    elapsed = 0
+        except (struct.error, TypeError, ValueError) as error:
+            if not _of_the_answer(error):
+                raise
             raise errors.LearningError(
-                f"{_where(self.env, self.learner)} step returned what is not (observation, reward, terminated, "
+                f"{where(self.env, self.learner.books)} step returned what is not (observation, reward, terminated, "
                 f"truncated, info) with numbers in the first four places: {error}"
             ) from error
         except KeyboardInterrupt:
             self._abandon_episode()
             raise
+        finally:
+            if limit != NO_LIMIT:
+                for layer in time_limits(self.env):
+                    layer._elapsed_steps = elapsed
         self.action = action
         return np.concatenate(finished) if finished else np.empty((0, 3))
-
-    def _take_id(self, observation: Any, info: dict[str, Any]) -> int:
-        """Count an id from 0, for the inbox; take over the legal actions there."""
-        row = observation - self.first_observation
-        if self.masked:
-            self.learner.legal[row] = info["action_mask"]
-        return row
-
-    def _take_vector(self, observation: Any, info: dict[str, Any]) -> int:
-        """Let the vector of an observation arrive; take over the legal actions there. The inbox has no use for it."""
-        try:
-            vector = self.encode(observation)
-            if vector.shape != self.arrived.shape:
-                raise ValueError(f"its shape is {vector.shape}")  # one number would spread over all
-            self.arrived[:] = vector
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise errors.LearningError(
-                f"{_where(self.env, self.learner)} the environment returned observation {observation!r}, which is not "
-                f"in {self.env.observation_space}"
-            ) from error
-        if self.masked:
-            self.learner.legal[next_row(int(self.learner.books.place[OBSERVATION]))] = info["action_mask"]
-        return 0
 
     def _checked(self, action: int) -> int:
         """Turn the session's error codes into errors."""
         if action == kernels.BAD_OBSERVATION:
-            sight = self.learner.sight
+            sight = self.inbox.sight
             if isinstance(sight, Sight):
                 found = np.array2string(sight.arrived, threshold=20)
             else:
-                found = f"{self.inbox[0] + self.first_observation:g}"
+                found = f"{self.inbox.numbers[0] + int(id_space_of(self.env).start):g}"
             raise errors.LearningError(
-                f"{_where(self.env, self.learner)} the environment returned observation {found}, which is not in "
+                f"{where(self.env, self.learner.books)} the environment returned observation {found}, which is not in "
                 f"{self.env.observation_space}"
             )
         if action == kernels.BAD_REWARD:
             raise errors.LearningError(
-                f"{_where(self.env, self.learner)} the environment returned the reward {self.inbox[1]}; "
+                f"{where(self.env, self.learner.books)} the environment returned the reward {self.inbox.numbers[1]}; "
                 "rewards must be finite numbers"
             )
         if action == kernels.BAD_ACTION:
@@ -223,6 +200,14 @@ class EnvironmentEngine:
         place[ELAPSED] = 0
         self.learner.books.sums[: kernels.ALL_REWARD] = 0.0
         self.action = NONE
+
+
+def _of_the_answer(error: BaseException) -> bool:
+    """Whether an error came up while an answer was taken, and not inside the environment."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and traceback.tb_frame.f_globals.get("__name__") in (__name__, Inbox.__module__)
 
 
 Engine = CompiledEngine | EnvironmentEngine
@@ -258,7 +243,7 @@ def bad_action(env: gymnasium.Env[Any, Any], learner: Learner) -> errors.Learnin
     observation, action = (int(learner.books.place[i]) for i in (OBSERVATION, ACTION))
     if action == kernels.NO_ROOM:
         return errors.LearningError(
-            f"{_where(env, learner)} the episode is longer than the agent remembers; give the agent a larger "
+            f"{where(env, learner.books)} the episode is longer than the agent remembers; give the agent a larger "
             "longest_episode=, or the environment a limit (max_episode_steps=)"
         )
     legal = np.flatnonzero(learner.legal[observation]).tolist()
@@ -267,11 +252,6 @@ def bad_action(env: gymnasium.Env[Any, Any], learner: Learner) -> errors.Learnin
     else:
         state = str(observation)
     return errors.LearningError(
-        f"{_where(env, learner)} the agent chose action {action} in state {state}, where {legal} are legal; "
+        f"{where(env, learner.books)} the agent chose action {action} in state {state}, where {legal} are legal; "
         "a rule should choose through rlsuite.choose or rlsuite.greedy, which respect memory.legal"
     )
-
-
-def _where(env: gymnasium.Env[Any, Any], learner: Learner) -> str:
-    name = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-    return f"{name}, step {int(learner.books.place[STEPS]) + 1}:"

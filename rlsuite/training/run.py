@@ -17,6 +17,7 @@ from rlsuite.models import MDP, POMDP
 from rlsuite.training.compiled_form import compiled_form
 from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy, evaluator
+from rlsuite.training.inbox import first_answer
 from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATION, STEPS, Rule, new_books
 from rlsuite.training.optimum import NO_OPTIMUM, Optima
 from rlsuite.training.results import Record, TimeUnit
@@ -134,7 +135,7 @@ class Run:
         self.env = env
         self.gamma = gamma
         self.encode = encode
-        observation, info = env.reset(seed=int(env_seed.generate_state(1)[0]))
+        observation, info = first_answer(env, int(env_seed.generate_state(1)[0]))
 
         self.form = compiled_form(env, encode, gamma, loop)
         model = self.form.model

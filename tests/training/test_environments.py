@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
+from rlsuite.approximation import SemiGradientSarsa
 from rlsuite.errors import LearningError, ParameterError, UnsuitableEnvironment
 
 
@@ -52,6 +53,8 @@ class Answering(gymnasium.Env):
         ((1.5, 1.0, False, False), "step 3: the environment returned observation 1.5, which is not in Discrete(4)"),
         ((1, None, False, False), "step 3: step returned what is not (observation, reward, terminated, truncated"),
         ((None, 1.0, False, False), "step 3: step returned what is not (observation, reward, terminated, truncated"),
+        ((1, 1.0, False), "step 3: step returned what is not (observation, reward, terminated, truncated, info) with"),
+        ((1, 1.0, False, False, 0), "step 3: step returned what is not (observation, reward, terminated, truncated"),
     ],
 )
 def test_bad_answers_stop_the_run_and_keep_what_was_learned(answer, message, q_learning):
@@ -68,6 +71,35 @@ def test_a_bad_first_observation_is_named(q_learning):
     with pytest.raises(LearningError) as caught:
         q_learning.learn(env, steps=10, seed=0)
     assert str(caught.value) == "Answering: reset returned observation 7, which is not in Discrete(4)"
+
+
+def test_a_reset_that_returns_no_info_is_named(q_learning):
+    env = Answering(())
+    env.reset = lambda seed=None, options=None: 0
+    with pytest.raises(LearningError, match=r"^Answering: reset returned 0, which is not \(observation, info\)$"):
+        q_learning.learn(env, steps=10, seed=0)
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError])
+def test_errors_of_an_environment_are_its_own(error, q_learning):
+    class Broken(Answering):
+        def step(self, action):
+            raise error("of the environment")
+
+    with pytest.raises(error, match=r"^of the environment$"):
+        q_learning.learn(Broken(()), steps=10, seed=0)
+
+
+@pytest.mark.parametrize(("kind", "name"), [(rl.QLearning, "FrozenLake-v1"), (SemiGradientSarsa, "MountainCar-v0")])
+def test_it_makes_no_difference_that_wrappers_are_gone_round(kind, name):
+    """One more wrapper, which might do anything, keeps the loop from the environment's own step."""
+    short, long = gymnasium.make(name, max_episode_steps=37), gymnasium.make(name, max_episode_steps=37)
+    agents = [kind().learn(env, steps=500, seed=3, loop="stepwise") for env in (short, gymnasium.Wrapper(long))]
+    assert agents[0].episodes_.tolist() == agents[1].episodes_.tolist()
+    assert agents[0].episodes_["length"].max() <= 37
+    learned = [agent.q_ if isinstance(agent, rl.QLearning) else agent.weights_ for agent in agents]
+    assert learned[0].tobytes() == learned[1].tobytes()
+    assert short._elapsed_steps == long._elapsed_steps == 500 - agents[0].episodes_["length"].sum()
 
 
 @pytest.mark.parametrize("name", ["CartPole-v1", "Blackjack-v1"])

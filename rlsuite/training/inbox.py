@@ -1,0 +1,132 @@
+"""Where the answers of an environment lie for the session to read: what they cost is most of what a step costs us."""
+
+import struct
+from collections.abc import Callable
+from typing import Any, TypeAlias, cast
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.training.kernels import OBSERVATION, STEPS, Books
+from rlsuite.training.sight import Encoding, Sight, next_row
+from rlsuite.trust import name_of
+
+Deliver: TypeAlias = Callable[[Any, Any, Any, Any, dict[str, Any]], None]
+"""Takes what `step` returns: observation, reward, terminated, truncated, info."""
+
+SHORT = 16
+"""Numbers of a vector that are packed one by one; more are faster to copy as an array."""
+
+
+class Inbox:
+    """The numbers [id, reward, terminated, truncated, *vector] of an answer, and the way in for each kind of it.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        Whose answers they are.
+    books : Books
+        Of the run; they tell which row of a vector is free.
+    sight : Sight or ()
+        What the agent is shown; `sight` is the same with ``arrived`` in here.
+    legal : ndarray of bool
+        Where legal actions are written, if the environment tells them.
+    told : bool
+        Whether it does, in each ``info["action_mask"]``.
+    encoding : Encoding or None
+        How observations become vectors; none for ids.
+
+    Raises
+    ------
+    LearningError
+        By `deliver`, for an observation that is no vector of the space.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        books: Books,
+        sight: Sight | tuple[()],
+        legal: NDArray[np.bool_],
+        told: bool,
+        encoding: Encoding | None,
+    ):
+        self.env, self.books, self.legal, self.told = env, books, legal, told
+        self.numbers = np.zeros(4 + (sight.arrived.size if isinstance(sight, Sight) else 0))
+        self.sight: Sight | tuple[()] = ()
+        self.deliver: Deliver
+        if isinstance(sight, Sight) and encoding is not None:
+            self.numbers[4:] = sight.arrived  # the first observation, at the start of a run
+            self.sight = sight._replace(arrived=self.numbers[4:])
+            careful = self._vectors(self.sight, encoding)
+            short = encoding.plain and not told and sight.arrived.size <= SHORT
+            self.deliver = self._short_vectors(careful) if short else careful
+        else:
+            self.numbers[0] = books.place[OBSERVATION]
+            self.deliver = self._ids()
+
+    def _ids(self) -> Deliver:
+        post, inbox = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
+        space: Any = self.env.observation_space
+        first, told, legal = int(space.start), self.told, self.legal
+
+        def deliver(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
+            row = observation - first
+            if told:
+                legal[row] = info["action_mask"]
+            post(inbox, 0, row, reward, terminated, truncated)
+
+        return deliver
+
+    def _short_vectors(self, careful: Deliver) -> Deliver:
+        post, inbox = struct.Struct(f"{self.numbers.size}d").pack_into, self.numbers.data.cast("B")
+
+        def deliver(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
+            try:
+                post(inbox, 0, 0.0, reward, terminated, truncated, *observation.tolist())
+            except (struct.error, TypeError, AttributeError):  # no array of this shape, or something worse
+                careful(observation, reward, terminated, truncated, info)
+
+        return deliver
+
+    def _vectors(self, sight: Sight, encoding: Encoding) -> Deliver:
+        post, inbox = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
+        encode, arrived, place = encoding.encode, sight.arrived, self.books.place
+
+        def deliver(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
+            try:
+                vector = encode(observation)
+                if vector.shape != arrived.shape:
+                    raise ValueError(f"its shape is {vector.shape}")  # one number would spread over all
+                arrived[:] = vector
+            except (TypeError, ValueError, KeyError, AttributeError) as error:
+                raise errors.LearningError(
+                    f"{where(self.env, self.books)} the environment returned observation {observation!r}, which is "
+                    f"not in {self.env.observation_space}"
+                ) from error
+            if self.told:
+                self.legal[next_row(int(place[OBSERVATION]))] = info["action_mask"]
+            post(inbox, 0, 0.0, reward, terminated, truncated)
+
+        return deliver
+
+
+def first_answer(env: gymnasium.Env[Any, Any], seed: int | None = None) -> tuple[Any, dict[str, Any]]:
+    """Reset an environment; return its first observation and the info.
+
+    Raises
+    ------
+    LearningError
+        If it returns anything else.
+    """
+    answer: Any = env.reset() if seed is None else env.reset(seed=seed)
+    if isinstance(answer, tuple) and len(cast("tuple[Any, ...]", answer)) == 2 and isinstance(answer[1], dict):
+        return cast("tuple[Any, dict[str, Any]]", answer)
+    raise errors.LearningError(f"{name_of(env)}: reset returned {answer!r}, which is not (observation, info)")
+
+
+def where(env: gymnasium.Env[Any, Any], books: Books) -> str:
+    """Return how messages begin: which environment, and at which step."""
+    return f"{name_of(env)}, step {int(books.place[STEPS]) + 1}:"
