@@ -59,7 +59,8 @@ def enumeration(
     Raises
     ------
     ParameterError
-        If there are more plans than `max_vectors`, gamma is 1 without a horizon, or an argument is out of range.
+        If there are more plans than `max_vectors` or they would fill the memory, gamma is 1 without a horizon, the
+        deadline is too short for the horizon, or an argument is out of range.
     ModelError
         If values overflow; or if every plan comes to a belief in which no action is legal in all the states that it
         holds possible.

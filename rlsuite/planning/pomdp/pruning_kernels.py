@@ -182,12 +182,11 @@ def sift(
             begins = not _feasible(basis, zero)
         if begins:
             begin(basis, kept, n_kept)
-            locate(basis, kept)
             work += 2 * n_states * n_kept
             fresh = True
 
         # ----------------------------------------------------------------------------------- the simplex method
-        outcome, worst, optimal, pivoted = UNDECIDED, np.inf, False, False
+        outcome, worst, optimal, pivoted, singular = UNDECIDED, np.inf, False, False, False
         while True:
             refresh = not fresh and size[1] % REFRESH == REFRESH - 1
             if optimal or basis.x[0] <= limit or size[1] > most_pivots:
@@ -206,9 +205,10 @@ def sift(
                 fresh, optimal = True, False
                 size[1] += 1
                 work += 2.0 * size[0] ** 3
-                if not invert(basis, kept):
-                    break
-                locate(basis, kept)
+                if invert(basis, kept):
+                    locate(basis, kept)
+                else:
+                    optimal = singular = True
                 continue
             # The multipliers are a belief, unless one is negative: what is best there, and how high is the surface?
             entering, least = n_kept, -TOLERANCE
@@ -242,10 +242,7 @@ def sift(
             falling = leaving(basis, kept, entering)
             work += (n_states + size[0]) * size[0]
             if falling == 0 or (entering >= 0 and falling < 0 and size[0] + 1 == basis.weight.size):
-                # nothing falls, or a vector is to enter a second time: rounding
-                if fresh:
-                    break
-                optimal = True
+                optimal = True  # nothing falls, or a vector is to enter a second time: rounding
                 continue
             exchange(basis, kept, entering, falling)
             size[1] += 1
@@ -259,9 +256,9 @@ def sift(
         if task == PURGE and outcome == UNDECIDED:  # always right, if not always needed
             _write_belief(basis)
             n_kept = _keep(position, left, right, taken, kept, origin, points, n_kept, basis.belief)
-        if task != PURGE or outcome == DOMINATED:
-            largest = max(largest, min(worst, rise(basis, kept)))
-        if outcome == UNDECIDED:
+        if outcome == DOMINATED or (outcome == UNDECIDED and task != PURGE):
+            largest = max(largest, worst)
+        if outcome == UNDECIDED or singular:
             size[0] = 0
         position += 1
         size[1] = 0

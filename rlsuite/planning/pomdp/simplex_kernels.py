@@ -82,9 +82,12 @@ def begin(basis: Basis, kept: FloatArray, n_kept: int) -> None:
         if values[k] < values[cover]:
             cover = k
     for s in range(target.size):
-        basis.place[s] = -1
         if target[s] - kept[s, cover] > target[top] - kept[top, cover]:
             top = s
+    basis.x[0], basis.x[1] = target[top] - kept[top, cover], 1.0
+    for s in range(target.size):
+        basis.place[s] = -1
+        basis.sigma[s] = basis.x[0] - (target[s] - kept[s, cover])
     basis.size[0] = 1
     basis.weight[1], basis.state[1], basis.place[top] = cover, top, 1
     basis.inverse[0, 0], basis.inverse[0, 1] = -kept[top, cover], 1.0
@@ -197,60 +200,51 @@ def leaving(basis: Basis, kept: FloatArray, entering: int) -> int:
 
 
 @compiled(in_place=True)
-def _row_of(basis: Basis, kept: FloatArray, state: int) -> None:
-    """Write the equation of a state, times the inverse, to `row`."""
-    a = basis.size[0]
-    for c in range(a + 1):
-        basis.row[c] = basis.inverse[0, c]
-    for p in range(1, a + 1):
-        for c in range(a + 1):
-            basis.row[c] += kept[state, basis.weight[p]] * basis.inverse[p, c]
-
-
-@compiled(in_place=True)
 def exchange(basis: Basis, kept: FloatArray, entering: int, first: int) -> None:
-    """Let one enter the basis in place of the other; both as for `leaving`, which has been called just before."""
+    """Let one enter the basis in place of the other; both as for `leaving`, which has been called just before.
+
+    A pivot subtracts the product of what falls and the equation of what leaves, in multiples of its own fall.
+    """
     a, inverse, falls, row = basis.size[0], basis.inverse, basis.x_falls, basis.row
+    state, other = -1 - first, -1 - entering
     if first > 0:
-        step = max(basis.x[first], 0.0) / falls[first]
-    else:
-        step = max(basis.sigma[-1 - first], 0.0) / basis.sigma_falls[-1 - first]
+        pivot = falls[first]
+        step = max(basis.x[first], 0.0) / pivot
+        for c in range(a + 1):
+            row[c] = inverse[first, c] / pivot
+    else:  # theta and the weights make up sigma
+        pivot = basis.sigma_falls[state]
+        step = max(basis.sigma[state], 0.0) / pivot
+        for c in range(a + 1):
+            row[c] = inverse[0, c] / pivot
+        for p in range(1, a + 1):
+            value = kept[state, basis.weight[p]] / pivot
+            for c in range(a + 1):
+                row[c] += value * inverse[p, c]
+        if entering < 0:
+            row[basis.place[other]] -= 1.0 / pivot
     for p in range(a + 1):
         basis.x[p] -= step * falls[p]
+        for c in range(a + 1):
+            inverse[p, c] -= falls[p] * row[c]
     for s in range(basis.sigma.size):
         if basis.place[s] < 0:
             basis.sigma[s] -= step * basis.sigma_falls[s]
-    if entering >= 0 and first > 0:  # a column of the core is replaced
+
+    if entering >= 0 and first > 0:  # one weight comes for another
         for c in range(a + 1):
-            inverse[first, c] /= falls[first]
-        for p in range(a + 1):
-            if p != first:
-                for c in range(a + 1):
-                    inverse[p, c] -= falls[p] * inverse[first, c]
+            inverse[first, c] = row[c]
         basis.weight[first], basis.x[first] = entering, step
     elif entering >= 0:  # the core grows by the state whose sigma leaves
-        state = -1 - first
-        pivot = basis.sigma_falls[state]
-        _row_of(basis, kept, state)
         for c in range(a + 1):
-            row[c] /= pivot
             inverse[a + 1, c] = row[c]
-        for p in range(a + 1):
-            for c in range(a + 1):
-                inverse[p, c] -= falls[p] * row[c]
-            inverse[p, a + 1] = falls[p] / pivot
+            inverse[c, a + 1] = falls[c] / pivot
         inverse[a + 1, a + 1] = -1.0 / pivot
         basis.size[0] = a + 1
         basis.weight[a + 1], basis.x[a + 1] = entering, step
         basis.state[a + 1], basis.place[state] = state, a + 1
-    elif first > 0:  # it loses the state whose sigma enters
-        state = -1 - entering
-        r = basis.place[state]
-        for p in range(a + 1):
-            if p != first:
-                factor = inverse[p, r] / inverse[first, r]
-                for c in range(a + 1):
-                    inverse[p, c] -= factor * inverse[first, c]
+    elif first > 0:  # it loses the state whose sigma enters; the last weight and the last state close the gaps
+        r = basis.place[other]
         for c in range(a + 1):
             inverse[first, c] = inverse[a, c]
         for p in range(a):
@@ -259,16 +253,8 @@ def exchange(basis: Basis, kept: FloatArray, entering: int, first: int) -> None:
         basis.weight[first], basis.x[first] = basis.weight[a], basis.x[a]
         basis.state[r] = basis.state[a]
         basis.place[basis.state[r]] = r
-        basis.place[state], basis.sigma[state] = -1, step
+        basis.place[other], basis.sigma[other] = -1, step
     else:  # one state takes the place of another
-        state, other = -1 - first, -1 - entering
         r = basis.place[other]
-        _row_of(basis, kept, state)
-        pivot = row[r]
-        row[r] -= 1.0
-        for p in range(a + 1):
-            factor = inverse[p, r] / pivot
-            for c in range(a + 1):
-                inverse[p, c] -= factor * row[c]
         basis.state[r], basis.place[state] = state, r
         basis.place[other], basis.sigma[other] = -1, step
