@@ -33,6 +33,8 @@ else:
     def __getattr__(name: str) -> Any:
         if name in _ROOMS:
             return import_module(f"{__name__}.{name}")
+        if name == "__all__":
+            return _names()
         if not name.startswith("_"):
             for room in _ROOMS:
                 module = import_module(f"{__name__}.{room}")
@@ -40,3 +42,9 @@ else:
                     globals()[name] = getattr(module, name)
                     return globals()[name]
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_ROOMS, *_names()})
+
+    def _names() -> list[str]:
+        return [name for room in _ROOMS for name in import_module(f"{__name__}.{room}").__all__]

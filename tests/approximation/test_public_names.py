@@ -20,6 +20,14 @@ def test_names_are_found_and_documented(room, name):
     assert inspect.getdoc(value)
 
 
+def test_all_names_are_listed():
+    listed = {name for _, name in NAMES}
+    assert listed | set(ROOMS) <= set(dir(approximation))
+    taken = {}
+    exec("from rlsuite.approximation import *", taken)
+    assert listed == set(taken) - {"__builtins__"}
+
+
 def test_no_name_is_taken_twice():
     names = [name for _, name in NAMES]
     assert len(set(names)) == len(names)

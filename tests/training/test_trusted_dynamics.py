@@ -121,3 +121,49 @@ def test_loops_may_change_in_the_middle_of_an_episode():
     parts = agent().learn(env, steps=70, seed=5, loop="stepwise")
     parts.learn(env, steps=90, loop="compiled").learn(env, steps=140, loop="stepwise")
     assert parts.weights_.tobytes() == whole.weights_.tobytes()
+
+
+def plain_step(constants, state, action, rng):
+    return state, -1.0, False
+
+
+@rl.compiled(in_place=True)
+def no_end(constants, state, action, rng):
+    return state, -1.0
+
+
+@rl.compiled(in_place=True)
+def one_number(constants, rng):
+    return rng.random()
+
+
+@rl.compiled(in_place=True)
+def longer(constants, state, action, rng):
+    return (state[0], state[1], 0.0), -1.0, False
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"step": plain_step},
+            r"step of its compiled dynamics is <function plain_step .*, which is not compiled; decorate",
+        ),
+        (
+            {"step": no_end},
+            r"step of its compiled dynamics returned \(.*\); it has to return \(next state, reward, term",
+        ),
+        ({"begin": one_number}, r"begin of its compiled dynamics returned 0\..*; a state is a tuple of floats"),
+        ({"step": longer}, r"made the state \(.*, 0\.0\) of \(.*\); it has to be a tuple of as many floats"),
+    ],
+)
+def test_functions_that_the_loop_could_not_run_are_named(changes, message):
+    """Also those of a `CompiledEnv`, which has no other step to be compared with."""
+    known = dynamics_of(gymnasium.make("MountainCar-v0"))
+    functions = {name: getattr(known, name) for name in ("begin", "step", "observe", "constants")}
+    made = rl.CompiledEnv(
+        rl.CompiledDynamics(**functions | changes), gymnasium.spaces.Box(-2.0, 2.0, (2,)), gymnasium.spaces.Discrete(3)
+    )
+    for env in (made, car(**changes)):
+        with pytest.raises(UnsuitableEnvironment, match=message):
+            trusted_dynamics(env, dynamics_of(env))

@@ -242,10 +242,10 @@ class Batch(WaysIn):
         return self.action.size
 
     def __repr__(self) -> str:
-        width = self.observation.shape[1]
+        width, episodes = self.observation.shape[1], int(self.first.sum())
         return (
-            f"Batch({len(self)} transitions, {int(self.first.sum())} episodes, observations of {width} "
-            f"number{'s'[: width != 1]}, {self.n_actions} actions)"
+            f"Batch({len(self)} transition{'s'[: len(self) != 1]}, {episodes} episode{'s'[: episodes != 1]}, "
+            f"observations of {width} number{'s'[: width != 1]}, {self.n_actions} action{'s'[: self.n_actions != 1]})"
         )
 
 
@@ -259,7 +259,7 @@ def check_batch(batch: object, owner: str) -> Batch:
     """
     if not isinstance(batch, Batch):
         raise ParameterError(
-            f"{owner}.learn takes a Batch, not a {type(batch).__name__}; Batch.collect(env, ...) makes one of an "
+            f"{owner} takes a Batch, not a {type(batch).__name__}; Batch.collect(env, ...) makes one of an "
             "environment, Batch.from_arrays of arrays, Batch.from_model of a model"
         )
     return batch

@@ -35,7 +35,7 @@ class BatchAgent:
         ParameterError
             If it is not a batch, or of an environment with other actions than the one before.
         """
-        check_batch(batch, type(self).__name__)
+        check_batch(batch, f"{type(self).__name__}.learn")
         if "n_actions_" in vars(self) and batch.n_actions > self.n_actions_:
             raise errors.ParameterError(
                 f"this {type(self).__name__} has learned {self.n_actions_} actions, and the batch has "

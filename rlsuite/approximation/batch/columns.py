@@ -86,6 +86,8 @@ def whole(name: str, given: NDArray[Any]) -> NDArray[np.int64]:
 
 def _floats(name: str, given: ArrayLike) -> NDArray[np.float64]:
     try:
+        if np.iscomplexobj(given):
+            raise TypeError("they are complex")  # NumPy would leave half of each out
         found = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(f"{name} is not an array of numbers: {error}") from error

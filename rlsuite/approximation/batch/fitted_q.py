@@ -98,7 +98,7 @@ class FittedQ(FittedIteration, BatchAgent):
             If `batch` is not one, differs from that before, has no transition with some action, or has weights that
             the regressor cannot use.
         LearningError
-            If the first round already gives values that are not finite.
+            If the regressor cannot be fitted, or the first round already gives values that are not finite.
 
         Warns
         -----
@@ -118,7 +118,8 @@ class FittedQ(FittedIteration, BatchAgent):
         copies = regressors.Copies(self.regressor)
 
         def fit_one(inputs: Matrix, target: NDArray[np.float64], weight: NDArray[np.float64]) -> Any:
-            return copies.fresh(rng).fit(inputs, target, **({keyword: weight} if keyword else {}))
+            weights = {keyword: weight} if keyword else {}
+            return regressors.fitted(copies.fresh(rng), "FittedQ", inputs, target, **weights)
 
         def ahead(fitted: list[Any]) -> NDArray[np.float64]:
             if questions is None:

@@ -85,14 +85,14 @@ class FittedValueIteration(FittedIteration):
         ParameterError
             If `batch` is not one, or some action was not tried at some observation.
         LearningError
-            If the first round already gives values that are not finite.
+            If the regressor cannot be fitted, or the first round already gives values that are not finite.
 
         Warns
         -----
         DivergenceWarning
             If the values leave all bounds. Learning stops, and the regressor of the round before is kept.
         """
-        check_batch(batch, "FittedValueIteration")
+        check_batch(batch, "FittedValueIteration.learn")
         rng = np.random.default_rng(None if seed is None else whole_number("seed", seed, at_least=0))
         features = self._features or ObservedFeatures(self.features, batch, "FittedValueIteration")
         observations, place = np.unique(batch.observation, axis=0, return_inverse=True)
@@ -116,7 +116,7 @@ class FittedValueIteration(FittedIteration):
 
         self.iterate(
             features,
-            fit=lambda target: [copies.fresh(rng).fit(inputs, target)],
+            fit=lambda target: [regressors.fitted(copies.fresh(rng), "FittedValueIteration", inputs, target)],
             ahead=ahead,
             targets=targets,
             limit=value_limit(batch.reward, self.gamma),

@@ -93,7 +93,7 @@ class LSTD:
         LearningError
             If the equations have no solution; what was learned before is kept.
         """
-        check_batch(batch, "LSTD")
+        check_batch(batch, "LSTD.learn")
         features = self._features or ObservedFeatures(self.features, batch, "LSTD")
         before = features(batch.observation)
         step = before - self.gamma * scaled(features(batch.next_observation), ~batch.terminated)

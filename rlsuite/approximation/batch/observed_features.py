@@ -1,9 +1,12 @@
 """The features of a batch: any transformer of scikit-learn, or none."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import sklearn.base
+import sklearn.frozen
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
@@ -12,6 +15,7 @@ from rlsuite.approximation.features.feature_map import check_observations
 
 # scikit-learn carries no types that strict checking could use
 _base: Any = sklearn.base
+_frozen: Any = sklearn.frozen
 
 
 class ObservedFeatures:
@@ -29,7 +33,7 @@ class ObservedFeatures:
     Raises
     ------
     ParameterError
-        If it is no transformer.
+        If it is no transformer, or cannot be fitted to the batch.
     """
 
     def __init__(self, features: Any, batch: Batch, owner: str):
@@ -42,7 +46,10 @@ class ObservedFeatures:
                     f"{owner}: features={features!r} is no transformer; give an instance with fit and transform, such "
                     "as TileCoding(), or a Pipeline of scikit-learn"
                 )
-            self.map = _base.clone(features).fit(np.concatenate([batch.observation, batch.next_observation]))
+            self.map = _base.clone(features)
+            if not isinstance(features, _frozen.FrozenEstimator):  # whose fit does nothing, and wants targets for it
+                with self._naming("be fitted to"):
+                    self.map.fit(np.concatenate([batch.observation, batch.next_observation]))
 
     def __call__(self, observations: ArrayLike) -> Any:
         """Return the features (n, k) of observations (n, d): an array, or a sparse matrix in row form.
@@ -50,10 +57,23 @@ class ObservedFeatures:
         Raises
         ------
         ParameterError
-            If the observations are not finite or of another width.
+            If the observations are not finite or of another width, or the transformer refuses them.
         """
         seen: NDArray[np.float64] = check_observations(observations, self.width, self.owner)
         if self.map is None:
             return seen
-        found: Any = self.map.transform(seen)
+        with self._naming("transform"):
+            found: Any = self.map.transform(seen)
         return found.tocsr() if hasattr(found, "tocsr") else np.asarray(found, dtype=np.float64)
+
+    @contextmanager
+    def _naming(self, what: str) -> Generator[None]:
+        """Say whose complaint it is, if the transformer is somebody else's."""
+        try:
+            yield
+        except errors.RlsuiteError:
+            raise
+        except ValueError as error:
+            raise errors.ParameterError(
+                f"{self.owner}: features={self.map!r} cannot {what} observations of {self.width} numbers: {error}"
+            ) from error

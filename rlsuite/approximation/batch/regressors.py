@@ -69,6 +69,24 @@ def fresh(estimator: Any, rng: np.random.Generator) -> Any:
     return Copies(estimator).fresh(rng)
 
 
+def fitted(regressor: Any, owner: str, inputs: Any, targets: NDArray[np.float64], **weights: Any) -> Any:
+    """Return a regressor fitted to inputs (n, k) and targets (n,).
+
+    Raises
+    ------
+    LearningError
+        If it refuses them.
+    """
+    try:
+        return regressor.fit(inputs, targets, **weights)
+    except errors.RlsuiteError:
+        raise
+    except ValueError as error:
+        raise errors.LearningError(
+            f"{owner}: {regressor!r} cannot learn from these {len(targets)} samples: {error}"
+        ) from error
+
+
 def weight_keyword(regressor: Any, owner: str) -> str:
     """Return the keyword under which `fit` takes the weights of samples.
 
@@ -88,13 +106,22 @@ def weight_keyword(regressor: Any, owner: str) -> str:
     )
 
 
-def predictions(fitted: Any, inputs: Any) -> NDArray[np.float64]:
-    """Return what a fitted regressor predicts for inputs (n, k), shape (n,) float64."""
-    found = np.asarray(fitted.predict(inputs), dtype=np.float64)
+def predictions(regressor: Any, inputs: Any) -> NDArray[np.float64]:
+    """Return what a fitted regressor predicts for inputs (n, k), shape (n,) float64.
+
+    Raises
+    ------
+    LearningError
+        If it is not one number for each sample.
+    """
     n = int(inputs.shape[0])
+    try:
+        found = np.asarray(regressor.predict(inputs), dtype=np.float64)
+    except ValueError as error:
+        raise errors.LearningError(f"{regressor!r} cannot predict the values of {n} samples: {error}") from error
     if found.size != n:
         raise errors.LearningError(
-            f"{type(fitted).__name__}.predict returned an array of shape {found.shape} for {n} samples; one number "
+            f"{type(regressor).__name__}.predict returned an array of shape {found.shape} for {n} samples; one number "
             "for each sample is needed"
         )
     return found.reshape(n)

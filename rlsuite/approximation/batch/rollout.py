@@ -57,7 +57,8 @@ def episode_of(
     ParameterError
         If an argument is outside its allowed values.
     LearningError
-        If the environment pays a reward that is not a finite number.
+        If the policy takes an action that a Discrete space does not have, or the environment pays a reward that is not
+        a finite number.
 
     Examples
     --------
@@ -66,10 +67,12 @@ def episode_of(
     Rollout(total=-5.0, length=5, terminated=False)
     """
     discount_per_step, most = fraction("gamma", gamma), whole_number("max_steps", max_steps)
+    check_callable("act", act)
     observation, _ = env.reset(seed=seed)
     total, discount = 0.0, 1.0
     for length in range(1, most + 1):
-        answer = cast("tuple[Any, float, bool, bool, object]", env.step(act(observation)))
+        action = chosen_of("act", act, observation, env.action_space)
+        answer = cast("tuple[Any, float, bool, bool, object]", env.step(action))
         observation, reward, terminated, truncated, _ = answer
         total += discount * float(reward)
         discount *= discount_per_step
@@ -112,7 +115,8 @@ def returns_of(
     EnvironmentNotFound
         If `env` leads to none.
     LearningError
-        If the environment pays a reward that is not a finite number.
+        If the policy takes an action that a Discrete space does not have, or the environment pays a reward that is not
+        a finite number.
 
     Examples
     --------
@@ -143,3 +147,34 @@ def episode_seeds(episodes: int, seed: int | None) -> list[int]:
     """
     entropy = None if seed is None else whole_number("seed", seed, at_least=0)
     return np.random.SeedSequence(entropy).generate_state(whole_number("episodes", episodes)).tolist()
+
+
+def check_callable(name: str, policy: object) -> None:
+    """Raise unless a policy is a function.
+
+    Raises
+    ------
+    ParameterError
+        If it is none.
+    """
+    if not callable(policy):
+        hint = f"; an agent's is its method: {name}=agent.act" if hasattr(policy, "act") else ""
+        raise errors.ParameterError(f"{name}={policy!r} is no function from observations to actions{hint}")
+
+
+def chosen_of(name: str, policy: Act, observation: Any, space: gymnasium.Space[Any]) -> Any:
+    """Return what a policy does; environments say little about an action that is none of theirs.
+
+    Raises
+    ------
+    LearningError
+        If the space is Discrete, and the action is not in it.
+    """
+    action = policy(observation)
+    if isinstance(space, gymnasium.spaces.Discrete) and not space.contains(action):
+        last = int(space.start) + int(space.n) - 1
+        raise errors.LearningError(
+            f"{name}(observation) returned {action!r} for observation {observation!r}; the actions are the whole "
+            f"numbers {int(space.start)}..{last}"
+        )
+    return action

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.approximation.batch.columns import observations
 from rlsuite.approximation.batch.observations import check_discrete_actions
+from rlsuite.approximation.batch.rollout import check_callable, chosen_of
 from rlsuite.checks import whole_number
 from rlsuite.errors import LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
 from rlsuite.finding import find_env
@@ -52,6 +53,8 @@ def collected(
     most_steps = None if steps is None else whole_number("steps", steps)
     most_episodes = None if episodes is None else whole_number("episodes", episodes)
     entropy = None if seed is None else whole_number("seed", seed, at_least=0)
+    if policy is not None:
+        check_callable("policy", policy)
     made = find_env(env)
     space = check_discrete_actions(made.action_space, "this environment")
     as_vector = encoding(made.observation_space).encode
@@ -69,7 +72,10 @@ def collected(
     # copies: an environment may write into the same array again
     vector, begins, finished = np.array(as_vector(observation)), True, 0
     while len(taken) != most_steps and finished != most_episodes:
-        action = lowest + int(rng.integers(many)) if policy is None else int(policy(observation))
+        if policy is None:
+            action = lowest + int(rng.integers(many))
+        else:
+            action = int(chosen_of("policy", policy, observation, space))
         answer = cast("tuple[Any, float, bool, bool, Mapping[str, Any]]", made.step(action))
         observation, reward, terminated, truncated, info = answer
         seen.append(vector)
@@ -152,6 +158,9 @@ def simulated(env: str | Env[Any, Any], states: ArrayLike, samples: int, seed: i
     given = observations("states", states)
     constants, times = dynamics.constants, whole_number("samples", samples)
     rng = np.random.default_rng(None if seed is None else whole_number("seed", seed, at_least=0))
+    width = len(dynamics.begin(constants, np.random.default_rng(0)))
+    if given.shape[1] != width:
+        raise ParameterError(f"states have {given.shape[1]} numbers each; a state of {made} has {width}")
     n, many = len(given), int(space.n)
     places = np.repeat(np.arange(n), many * times)
     actions = np.tile(np.repeat(np.arange(many), times), n)
@@ -180,6 +189,10 @@ def from_dataset(dataset: Any) -> Transitions:
     """Take over a data set of Minari; see `Batch.from_minari`."""
     if isinstance(dataset, str):
         dataset = _loaded(dataset)
+    if not hasattr(dataset, "iterate_episodes"):
+        raise ParameterError(
+            f"{dataset!r} is no data set of Minari; give its id, or what minari.load_dataset(id) has returned"
+        )
     space = check_discrete_actions(dataset.action_space, "this data set")
     as_vector = encoding(dataset.observation_space).encode
     episodes: list[tuple[NDArray[np.float64], Any]] = []

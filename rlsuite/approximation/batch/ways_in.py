@@ -51,7 +51,8 @@ class WaysIn:
         UnsuitableEnvironment
             If its actions are not Discrete, its observations no vectors, or some actions illegal.
         LearningError
-            If the environment answers with a number that is not finite.
+            If the policy takes an action that does not exist, or the environment answers with a number that is not
+            finite.
         """
         from rlsuite.approximation.batch.batch import Batch
         from rlsuite.approximation.batch.sources import collected

@@ -216,6 +216,8 @@ def check_observations(X: ArrayLike, width: int | None, asker: str) -> NDArray[n
         width, but wants at least one observation.
     """
     try:
+        if np.iscomplexobj(X):
+            raise TypeError("they are complex")  # NumPy would leave half of each out
         found = np.ascontiguousarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise errors.ParameterError(f"{asker}: observations must be an array (n, d) of numbers ({error})") from error

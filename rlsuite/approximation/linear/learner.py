@@ -13,7 +13,7 @@ from rlsuite import errors
 from rlsuite.agents.agent import Agent
 from rlsuite.approximation.features.feature_map import FeatureMap
 from rlsuite.approximation.features.identity import Identity, OneHot
-from rlsuite.approximation.linear.meeting import check_width, legal_ids, meet_environment
+from rlsuite.approximation.linear.meeting import check_features, check_width, legal_ids, meet_environment
 from rlsuite.approximation.linear.memory import Scene
 from rlsuite.exploration import Legality
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
@@ -71,11 +71,7 @@ class LinearLearner(Agent):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_unit("learning_rate", as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate)
-        if self.features is not None and not hasattr(self.features, "transform"):
-            raise errors.ParameterError(
-                f"features={self.features!r} must be a feature map such as TileCoding(), or have scikit-learn's fit "
-                "and transform"
-            )
+        check_features(self.features)
 
     def learn(self, env: str | gymnasium.Env[Any, Any], **options: Any) -> Self:
         """Learn as every agent does (see `Agent.learn`), and watch the weights.
@@ -161,12 +157,12 @@ class LinearLearner(Agent):
         Raises
         ------
         FileError
-            If the features are not rlsuite's: they could be kept as a pickle only, and none is ever loaded.
+            If the features are no `FeatureMap`: they could be kept as a pickle only, and none is ever loaded.
         """
         if self.encoding_.transform is not None:
             raise errors.FileError(
-                f"features of the class {type(self.features).__name__} cannot be saved without a pickle; use one of "
-                "rlsuite's feature maps"
+                f"features of the class {type(self.features).__name__} cannot be saved without a pickle; use a "
+                "FeatureMap, such as TileCoding or PrincipalComponents"
             )
         fitted = {f"features.{name}": value for name, value in self.features_.fitted_.items()}
         met = {"low": self.encoding_.low, "high": self.encoding_.high, "legal_ids": self._legal}

@@ -51,6 +51,24 @@ def meet_environment(features: Any, env: gymnasium.Env[Any, Any]) -> tuple[Featu
     return fitted, found
 
 
+def check_features(features: Any) -> None:
+    """Raise unless features are None, or an instance that can transform.
+
+    Raises
+    ------
+    ParameterError
+        If they are a class, or have no `transform`.
+    """
+    if isinstance(features, type):
+        name = features.__name__
+        raise errors.ParameterError(f"features= is the class {name}; give an instance, {name}()")
+    if features is not None and not hasattr(features, "transform"):
+        raise errors.ParameterError(
+            f"features={features!r} must be a feature map such as TileCoding(), or have scikit-learn's fit and "
+            "transform"
+        )
+
+
 def check_width(features: FeatureMap, found: Encoding) -> None:
     """Raise UnsuitableEnvironment if features were fitted to observations of another width."""
     if found.transform is None and features.n_features_in_ != found.low.size:

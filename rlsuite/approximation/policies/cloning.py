@@ -13,10 +13,11 @@ import sklearn.base
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.batch.batch import Batch
+from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.regressors import fresh
 from rlsuite.approximation.features.feature_map import check_observations
+from rlsuite.checks import whole_number
 from rlsuite.planning.solution import Solution
 
 # scikit-learn carries no types that strict checking could use
@@ -46,7 +47,7 @@ class ClassifierPolicy:
     Raises
     ------
     ParameterError
-        If `classifier` is none.
+        If `classifier` is none, or `seed` is no whole number from 0 on.
 
     Examples
     --------
@@ -66,7 +67,7 @@ class ClassifierPolicy:
                 f"classifier={classifier!r} predicts numbers, and actions are classes; FittedQ takes regressors"
             )
         self.classifier = classifier
-        self.seed = seed
+        self.seed = None if seed is None else whole_number("seed", seed, at_least=0)
 
     observation_space_: gymnasium.Space[Any] | None = None
 
@@ -95,6 +96,7 @@ class ClassifierPolicy:
 
     def learn(self, batch: Batch) -> Self:
         """Clone the policy that a batch was collected with, and return self; see `fit`."""
+        check_batch(batch, "ClassifierPolicy.learn")
         self.observation_space_ = batch.observation_space
         return self.fit(batch.observation, batch.action + batch.first_action)
 
@@ -137,7 +139,8 @@ class ClassifierPolicy:
 
     def score(self, observations: ArrayLike, actions: ArrayLike) -> float:
         """Share of the observations (n, d) in which the policy does what is given, the actions (n,)."""
-        return float((self.predict(observations) == np.asarray(actions)).mean())
+        predicted = self.predict(observations)
+        return float((predicted == checked_actions(actions, len(predicted))).mean())
 
 
 def checked_actions(actions: ArrayLike, n: int) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule
-from rlsuite.approximation.linear.meeting import meet_environment
+from rlsuite.approximation.linear.meeting import check_features, meet_environment
 from rlsuite.compilation import compiled
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.sight import Encoding
@@ -107,11 +107,7 @@ class LinearPolicy:
     first_action: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.features is not None and not hasattr(self.features, "transform"):
-            raise errors.ParameterError(
-                f"features={self.features!r} must be a feature map such as TileCoding(), or have scikit-learn's fit "
-                "and transform"
-            )
+        check_features(self.features)
         self._ready: Any = None
 
     def for_env(self, env: gymnasium.Env[Any, Any]) -> Self:

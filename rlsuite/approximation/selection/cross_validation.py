@@ -17,7 +17,7 @@ import sklearn.base
 import sklearn.model_selection
 from numpy.typing import NDArray
 
-from rlsuite.approximation.batch.batch import Batch
+from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.selection import held_out
 from rlsuite.checks import one_of, whole_number
 from rlsuite.errors import LearningError, ParameterError
@@ -134,6 +134,7 @@ def cross_validate(
     >>> found.errors.shape, round(found.test_to_train, 1)
     ((4,), 0.3)
     """
+    check_batch(batch, "cross_validate")
     measure = _measure(unlearned(learner), score)
     n_units, unit_of = _units(batch, unit)
     split_seed, *seeds = np.random.SeedSequence(

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.approximation.batch.batch import Batch
+from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.checks import fraction
 from rlsuite.errors import ParameterError
 
@@ -55,6 +55,7 @@ def control_errors(q: Values, batch: Batch, gamma: float) -> NDArray[np.float64]
     >>> control_errors(lambda x: np.tile([1.0, 3.0], (len(x), 1)), batch, gamma=0.5)
     array([-0.5,  2. ])
     """
+    check_batch(batch, "control_errors")
     now = _action_values(q(batch.observation), batch)[np.arange(len(batch)), batch.action]
     later = _action_values(q(batch.next_observation), batch).max(axis=1)
     return batch.reward + fraction("gamma", gamma) * np.where(batch.terminated, 0.0, later) - now
@@ -88,6 +89,7 @@ def evaluation_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.f
     >>> evaluation_errors(lambda x: 2.0 * x[:, 0], batch, gamma=0.5)
     array([0., 3.])
     """
+    check_batch(batch, "evaluation_errors")
     now = _checked("value", value(batch.observation), (len(batch),))
     later = _checked("value", value(batch.next_observation), (len(batch),))
     return batch.reward + fraction("gamma", gamma) * np.where(batch.terminated, 0.0, later) - now
@@ -126,6 +128,7 @@ def return_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.float
     >>> return_errors(lambda x: x[:, 0], batch, gamma=0.5)
     array([3., 3.])
     """
+    check_batch(batch, "return_errors")
     discount = fraction("gamma", gamma)
     last = np.append(batch.first[1:], True)
     ended = np.zeros(len(batch), dtype=np.bool_)
@@ -181,6 +184,7 @@ def double_sampled_error(errors: ArrayLike, batch: Batch) -> DoubleSampled:
     >>> double_sampled_error(errors, batch)
     DoubleSampled(error=-0.3333333333333333, noise=1.3333333333333333, share=1.0)
     """
+    check_batch(batch, "double_sampled_error")
     delta = _checked("errors", errors, (len(batch),))
     if batch.weighted:
         raise ParameterError("a weighted batch is no sample; compute the Bellman error from the model it comes from")

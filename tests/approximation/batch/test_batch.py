@@ -134,6 +134,7 @@ def arrays(**changes):
         ({"reward": [1.0, np.nan, 3.0]}, r"reward\[1\] is nan"),
         ({"observation": [[0.0, 1.0], [2.0, np.inf], [4.0, 5.0]]}, r"observation\[1, 1\] is inf"),
         ({"observation": [["a", "b"]] * 3}, "observation is not an array of numbers"),
+        ({"observation": 1j * np.ones((3, 2))}, "observation is not an array of numbers: they are complex"),
         ({"observation": np.zeros((0, 2))}, r"observation has shape \(0, 2\)"),
         ({"next_observation": [[2.0], [4.0], [6.0]]}, r"next_observation has shape \(3, 1\), and observation \(3, 2\)"),
         ({"action": [0, 0.37, 1]}, r"action\[1\] is 0.37, not a whole number; .* discrete actions"),
@@ -270,6 +271,8 @@ def test_a_data_set_of_minari():
 
 
 def test_data_sets_that_will_not_do(monkeypatch):
+    with pytest.raises(ParameterError, match="3 is no data set of Minari; give its id"):
+        Batch.from_minari(3)
     with pytest.raises(UnsuitableEnvironment, match="this data set has actions of Box"):
         Batch.from_minari(dataset(spaces.Box(-1.0, 1.0, (1,))))
     monkeypatch.setitem(sys.modules, "minari", None)
@@ -306,9 +309,12 @@ def test_every_action_in_every_state():
     assert batch.terminated.any()
     with pytest.raises(UnsuitableEnvironment, match="no compiled dynamics"):
         Batch.from_dynamics("Taxi-v4", states)
+    with pytest.raises(ParameterError, match=r"states have 1 numbers each; a state of .* has 2"):
+        Batch.from_dynamics("MountainCar-v0", states[:, :1])
 
 
 def test_a_batch_says_what_it_is(cart):
     assert repr(cart) == f"Batch({len(cart)} transitions, 5 episodes, observations of 4 numbers, 2 actions)"
+    assert repr(cart.take([0])) == "Batch(1 transition, 1 episode, observations of 4 numbers, 2 actions)"
     assert not cart.weighted
     assert Batch.from_model(MDP.from_env("FrozenLake-v1", gamma=0.9)).weighted

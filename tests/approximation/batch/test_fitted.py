@@ -6,8 +6,10 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -234,6 +236,10 @@ def test_wrong_batches_are_named(walk):
         FittedValueIteration(TABLE).learn(walk)
     with pytest.raises(ParameterError, match="is no transformer"):
         FittedQ(TABLE, features=OneHot).learn(walk)
+    with pytest.raises(
+        ParameterError, match=r"FittedQ: features=PCA\(.*cannot be fitted to observations of 1 numbers: "
+    ):
+        FittedQ(TABLE, features=PCA(7)).learn(walk)
     agent = FittedQ(TABLE, gamma=0.5).learn(walk)
     with pytest.raises(ParameterError, match="observations of 1 numbers, and these have 2"):
         agent.q([[1.0, 2.0]])
@@ -244,6 +250,36 @@ def test_wrong_batches_are_named(walk):
     for early in (lambda: FittedQ(TABLE).act(0), lambda: FittedQ(TABLE).q([[0]])):
         with pytest.raises(NotLearned, match=r"this FittedQ has not learned yet; call learn\(batch\) first"):
             early()
+
+
+def test_regressors_that_refuse_are_named_and_the_last_fit_is_kept(walk):
+    agent = FittedQ(KNeighborsRegressor(3), gamma=0.5, iterations=2).learn(walk)
+    before = agent.q(walk.observation)
+    agent.regressor = KNeighborsRegressor(500)
+    with pytest.raises(LearningError, match=r"KNeighborsRegressor\(n_neighbors=500\) cannot predict .*n_neighbors"):
+        agent.learn(walk)
+    np.testing.assert_array_equal(agent.q(walk.observation), before)
+    with pytest.raises(LearningError, match=r"FittedQ: Ridge\(alpha='much'.* cannot learn from these \d+ samples: "):
+        FittedQ(Ridge(alpha="much")).learn(walk)
+    one = walk.take([0])
+    full = Batch.from_arrays(np.tile(one.observation, (2, 1)), [0, 1], [0.0, 1.0], [[0.1], [0.2]], [False, False])
+    with pytest.raises(LearningError, match=r"FittedValueIteration: Ridge\(alpha='much'.* cannot learn from these 1 "):
+        FittedValueIteration(Ridge(alpha="much")).learn(full)
+    with pytest.raises(ParameterError, match="n_neighbors=0"):  # our own sentences are good enough
+        FittedQ(LocallyWeightedRegression(0)).learn(walk)
+
+
+def test_frozen_features_are_left_as_they_are(walk):
+    scaler = StandardScaler().fit([[0.0], [10.0]])
+    agent = FittedQ(KNeighborsRegressor(1), gamma=0.5, iterations=1, features=FrozenEstimator(scaler)).learn(walk)
+    np.testing.assert_array_equal(
+        agent.regressors_[0]._fit_X[0], scaler.transform(walk.observation)[walk.action == 0][0]
+    )
+    with pytest.raises(ParameterError, match=r"features=FrozenEstimator.* cannot transform observations .* not fitted"):
+        FittedQ(TABLE, features=FrozenEstimator(StandardScaler())).learn(walk)
+    wide = FrozenEstimator(StandardScaler().fit(np.eye(3)))
+    with pytest.raises(ParameterError, match="cannot transform observations of 1 numbers: X has 1 features"):
+        FittedQ(TABLE, features=wide).learn(walk)
 
 
 def test_act_speaks_the_language_of_the_environment():

@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rlsuite.approximation.batch import episode_of, returns_of
+from rlsuite.approximation.batch import LSPI, Batch, episode_of, returns_of
 from rlsuite.errors import EnvironmentNotFound, LearningError, ParameterError
 
 
@@ -54,3 +54,20 @@ def test_what_is_wrong_is_named():
         returns_of(Countdown(), lambda seen: seen, episodes=1, gamma=1.5)
     with pytest.raises(EnvironmentNotFound, match="Did you mean 'CartPole-v"):
         returns_of("CartPol-v1", lambda seen: 0, episodes=1)
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "message"),
+    [
+        (lambda seen: 9, LearningError, r"act\(observation\) returned 9 for observation 0; .* numbers 0\.\.8"),
+        (lambda seen: "left", LearningError, "returned 'left'"),
+        (lambda seen: None, LearningError, "returned None"),
+        (3, ParameterError, "act=3 is no function"),
+        (LSPI(), ParameterError, "is its method: .*=agent.act"),
+    ],
+)
+def test_policies_that_make_no_sense_are_named(act, error, message):
+    with pytest.raises(error, match=message):
+        returns_of(Countdown(), act, episodes=1)
+    with pytest.raises(error, match=message.replace("act", "policy", 1) if "act" in message[:4] else message):
+        Batch.collect(Countdown(), steps=2, policy=act)

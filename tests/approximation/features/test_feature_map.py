@@ -123,8 +123,9 @@ def test_bad_observations_are_named(feature_map, seen):
             ask(bad)
         with pytest.raises(ParameterError, match=r"shape \(2,\); give \(n, d\)"):
             ask([1.0, 2.0])
-        with pytest.raises(ParameterError, match=r"an array \(n, d\) of numbers"):
-            ask([["a"]])
+        for strange in ([["a"]], [[1j]]):
+            with pytest.raises(ParameterError, match=r"an array \(n, d\) of numbers"):
+                ask(strange)
     with pytest.raises(ParameterError, match=f"fitted to observations of {width} numbers, and these have 5"):
         fitted.transform(np.zeros((1, 5)))
     with pytest.raises(ParameterError, match=r"cannot be fitted to observations of shape \(0, 2\)"):

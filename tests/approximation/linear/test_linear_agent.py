@@ -151,7 +151,7 @@ def test_transformers_of_others_plug_in():
     assert agent.weights_.shape == (6, 3)
     seen = np.array([[-0.5, 0.01], [0.1, 0.0]])
     np.testing.assert_allclose(agent.q(seen), outside.transform(seen) @ agent.weights_, rtol=1e-13)
-    with pytest.raises(FileError, match=r"features of the class Pipeline cannot be saved without a pickle"):
+    with pytest.raises(FileError, match=r"features of the class Pipeline cannot be saved without a pickle; use a F"):
         agent.save("nowhere.npz")
     with pytest.raises(UnsuitableEnvironment, match="but these features can be computed by Python only"):
         sarsa(outside).learn("MountainCar-v0", steps=300, loop="compiled")
@@ -191,6 +191,8 @@ def test_features_that_do_not_fit_are_named(features, env, error, message):
     ("options", "message"),
     [
         ({"features": 3}, r"features=3 must be a feature map such as TileCoding\(\)"),
+        ({"features": TileCoding}, r"features= is the class TileCoding; give an instance, TileCoding\(\)"),
+        ({"features": StandardScaler}, r"features= is the class StandardScaler; give an instance"),
         ({"exploration": 0.1}, r"exploration=0\.1 must be an exploration"),
         ({"learning_rate": 2.0}, "learning_rate"),
         ({"learning_rate": rl.Inverse(1.0, per="visits")}, "learning_rate: visits cannot be counted"),

@@ -1,8 +1,9 @@
-"""Semi-gradient Sarsa, of one step and of n, on the mountain car with eight tilings (S&B2 Figures 10.2 to 10.4)."""
+"""Semi-gradient Sarsa, of one step and of n, on the mountain car with eight tilings (S&B2 Figures 10.1 to 10.4)."""
 
 import gymnasium
 import numpy as np
 import pytest
+from scipy.interpolate import RegularGridInterpolator
 
 import rlsuite as rl
 from rlsuite.approximation import SemiGradientNStepSarsa, SemiGradientSarsa, TileCoding
@@ -30,6 +31,54 @@ def test_learning_curves_are_those_of_the_book(alpha):
     for found, published in zip(means, PUBLISHED[alpha], strict=True):
         error = found.std(ddof=1) / np.sqrt(RUNS)
         assert abs(found.mean() - published) < 4.5 * error + 0.04 * published, (found.mean(), error, published)
+
+
+@pytest.fixture(scope="module")
+def best_steps():
+    """``best_steps(observations)``: fewest steps to the goal, by value iteration on a grid with interpolation."""
+    grid = np.linspace(-1.2, 0.6, 181), np.linspace(-0.07, 0.07, 141)
+    x, v = np.meshgrid(*grid, indexing="ij")
+    moves = []
+    for push in (-0.001, 0.0, 0.001):
+        ahead = np.clip(v + push - 0.0025 * np.cos(3 * x), -0.07, 0.07)
+        place = np.clip(x + ahead, -1.2, 0.6)
+        moves.append((place, np.where((place == -1.2) & (ahead < 0), 0.0, ahead)))
+    steps = np.zeros(x.shape)
+    for _ in range(300):
+        know = RegularGridInterpolator(grid, steps)
+        later = [np.where(place >= 0.5, 0.0, know((place, ahead))) for place, ahead in moves]
+        steps = np.where(x >= 0.5, 0.0, 1.0 + np.min(later, axis=0))
+    return RegularGridInterpolator(grid, steps)
+
+
+def test_what_is_left_to_pay_is_learned(best_steps):
+    """S&B2 Figure 10.1: the cost to go, flat in the middle of the first episode, rises to near 120 over the valley.
+
+    Means of six runs. Where episodes begin it is what episodes cost, within 5 %: the values are those of the policy,
+    which is no more than a fifth worse than the best.
+    """
+    seen = np.stack(np.meshgrid(np.linspace(-1.2, 0.49, 60), np.linspace(-0.07, 0.07, 61)), axis=-1).reshape(-1, 2)
+    starts = np.column_stack([np.linspace(-0.6, -0.4, 41), np.zeros(41)])
+    env = gymnasium.make("MountainCar-v0", max_episode_steps=20_000)
+    early, late, promised, paid = [], [], [], []
+    for seed in range(6):
+        tiles = TileCoding(n_tilings=8, bins=8)
+        rule = {"gamma": 1.0, "learning_rate": 0.5 / 8, "exploration": rl.EpsilonGreedy(0.0)}
+        agent = SemiGradientSarsa(features=tiles, **rule).learn(env, steps=428, seed=seed)
+        early.append(-agent.q(seen).max(axis=1))
+        agent.learn(env, episodes=1_000)
+        late.append(-agent.q(seen).max(axis=1))
+        promised.append(-agent.q(starts).max(axis=1).mean())
+        paid.append(agent.episodes_["length"][-200:].mean())
+    assert np.max(early) < 20
+    surface = np.mean(late, axis=0)
+    assert surface.max() == pytest.approx(118, abs=8)
+    position, velocity = seen[surface.argmax()]
+    assert -0.65 < position < -0.45
+    assert abs(velocity) < 0.01
+    assert np.mean(promised) == pytest.approx(np.mean(paid), rel=0.05)
+    fewest = best_steps(starts).mean()
+    assert fewest < np.mean(paid) < 1.2 * fewest
 
 
 # (n, alpha): steps of an episode, mean of the first 50, and its standard error (simulation as above, 40 runs)

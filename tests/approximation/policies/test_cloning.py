@@ -123,6 +123,12 @@ def test_a_refused_lesson_leaves_the_last_one():
         (lambda: ClassifierPolicy(GaussianNB()).fit([[0.0], [1.0]], [0.2, 1.7]), "replace continuous actions"),
         (lambda: ClassifierPolicy(GaussianNB()).fit([[0.0], [1.0]], [0]), "one for each of the 2 observations"),
         (lambda: ClassifierPolicy(GaussianNB()).fit([[0.0], [1.0]], [0, 1]).act([1.0, 2.0]), "1 numbers"),
+        (lambda: ClassifierPolicy(GaussianNB()).fit([[0.0], [1.0]], [0, 1]).score([[1.0]], [0, 1]), "of the 1 obs"),
+        (
+            lambda: ClassifierPolicy(GaussianNB()).learn("CartPole-v1"),
+            "ClassifierPolicy.learn takes a Batch, not a str",
+        ),
+        (lambda: ClassifierPolicy(GaussianNB(), seed=-1), "seed=-1 is less than 0"),
     ],
 )
 def test_bad_input_is_named(make, message):

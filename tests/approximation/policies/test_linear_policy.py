@@ -62,6 +62,8 @@ def test_what_is_wrong_is_named(cart):
         cart.with_parameters([np.nan] * 8)
     with pytest.raises(errors.ParameterError, match="features='tiles' must be a feature map"):
         LinearPolicy(features="tiles")
+    with pytest.raises(errors.ParameterError, match=r"features= is the class Identity; give an instance, Identity\(\)"):
+        LinearPolicy(features=Identity)
     with pytest.raises(errors.UnsuitableEnvironment, match="Discrete action"):
         LinearPolicy().for_env(gymnasium.make("Pendulum-v1"))
     with pytest.raises(errors.UnsuitableEnvironment, match="fitted to observations of 2 numbers"):

@@ -195,3 +195,8 @@ def test_a_tree_knows_what_a_stump_does_not():
 def test_wrong_arguments_are_refused(single, learner, arguments, complaint):
     with pytest.raises(ParameterError, match=complaint):
         cross_validate(learner, single, **arguments)
+
+
+def test_what_is_no_batch_is_named():
+    with pytest.raises(ParameterError, match="cross_validate takes a Batch, not a str"):
+        cross_validate(MeanReward(), "CartPole-v1")

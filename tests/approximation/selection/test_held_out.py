@@ -155,3 +155,11 @@ def test_a_model_is_no_sample(machine, q):
     batch = Batch.from_model(machine)
     with pytest.raises(ParameterError, match="a weighted batch is no sample"):
         double_sampled_error(control_errors(values_of(q), batch, GAMMA), batch)
+
+
+@pytest.mark.parametrize("measure", [control_errors, evaluation_errors, return_errors])
+def test_what_is_no_batch_is_named(measure):
+    with pytest.raises(ParameterError, match=f"{measure.__name__} takes a Batch, not a str"):
+        measure(lambda seen: seen, "CartPole-v1", 0.9)
+    with pytest.raises(ParameterError, match="double_sampled_error takes a Batch, not a NoneType"):
+        double_sampled_error([1.0], None)
