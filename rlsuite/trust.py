@@ -6,6 +6,7 @@ the environment may do more than the table says. So both are replayed side by si
 """
 
 import copy
+from collections.abc import Mapping
 from typing import Any, cast
 
 import gymnasium
@@ -39,6 +40,19 @@ EXPECTED_CHANGES = {"s", "lastaction", "lastreward", "_np_random", "_np_random_s
 def has_table(env: gymnasium.Env[Any, Any]) -> bool:
     """Whether the environment comes with a model of ours or with Gymnasium's ``P``."""
     return getattr(env.unwrapped, "model", None) is not None or getattr(env.unwrapped, "P", None) is not None
+
+
+def actions_are_told(env: gymnasium.Env[Any, Any], info: Mapping[str, Any]) -> bool:
+    """Whether ``info["action_mask"]`` says which actions exist.
+
+    It does not where a table knows all of them in every state: Taxi's masks only leave out what would do nothing.
+    """
+    if "action_mask" not in info:
+        return False
+    model = getattr(env.unwrapped, "model", None)
+    if isinstance(model, MDP | POMDP):
+        return not (model.mdp if isinstance(model, POMDP) else model).legal.all()
+    return getattr(env.unwrapped, "P", None) is None
 
 
 def time_limit(env: gymnasium.Env[Any, Any]) -> int:

@@ -27,7 +27,9 @@ class CompiledForm(NamedTuple):
 UNKNOWN = CompiledForm(None, None)
 
 
-def compiled_form(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: float, loop: str) -> CompiledForm:
+def compiled_form(
+    env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: float, loop: str, told: bool
+) -> CompiledForm:
     """Find the compiled form of an environment for an agent that is shown ids or vectors.
 
     Parameters
@@ -41,6 +43,8 @@ def compiled_form(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: 
     loop : {"auto", "compiled", "stepwise"}
         With "compiled", what stands in the way is an error; with "auto", it is a warning if there is a compiled form
         that cannot be used.
+    told : bool
+        Whether the environment tells in each info which actions exist.
 
     Raises
     ------
@@ -52,6 +56,10 @@ def compiled_form(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: 
             return _of_table(env, encode, gamma)
         dynamics = dynamics_of(env) if encode is not None else None
         if dynamics is not None and encode is not None:
+            if told:
+                raise errors.UnsuitableEnvironment(
+                    f"{name_of(env)}: its info has an action_mask, of which compiled dynamics know nothing"
+                )
             trusted_dynamics(env, dynamics)
             if encode.transform is not None:
                 raise errors.UnsuitableEnvironment(

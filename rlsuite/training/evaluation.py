@@ -16,8 +16,9 @@ from rlsuite import errors
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.training.engines import action_space_of, id_space_of
+from rlsuite.training.inbox import first_answer
 from rlsuite.training.sight import Encoding
-from rlsuite.trust import NO_LIMIT, time_limit
+from rlsuite.trust import NO_LIMIT, actions_are_told, time_limit
 
 Policy = NDArray[np.float64] | Callable[[NDArray[np.float64], Any], NDArray[np.float64]]
 """Probabilities (n_observations, n_actions), or a function from a vector (d,) and a mask of the legal actions, None for
@@ -82,13 +83,14 @@ class _Episodes:
         self.rng = np.random.default_rng(choice_seed)
         self.first_observation = int(id_space_of(env).start) if encode is None else 0
         self.first_action = int(action_space_of(env).start)
-        env.reset(seed=int(env_seed.generate_state(1)[0]))
+        _, info = first_answer(env, int(env_seed.generate_state(1)[0]))
+        self.told = actions_are_told(env, info)
 
     def __call__(self, policy: Policy) -> float:
         return float(np.mean([self._episode(policy) for _ in range(EPISODES)]))
 
     def _episode(self, policy: Policy) -> float:
-        observation, info = self.env.reset()
+        observation, info = first_answer(self.env)
         total, discount = 0.0, 1.0
         for _ in range(MAX_STEPS):
             probabilities = np.cumsum(self._probabilities(policy, observation, info))
@@ -105,5 +107,5 @@ class _Episodes:
     def _probabilities(self, policy: Policy, observation: Any, info: dict[str, Any]) -> NDArray[np.float64]:
         if self.encode is not None:
             assert callable(policy)
-            return policy(self.encode.encode(observation), info.get("action_mask"))
+            return policy(self.encode.encode(observation), info.get("action_mask") if self.told else None)
         return cast("NDArray[np.float64]", policy)[observation - self.first_observation]

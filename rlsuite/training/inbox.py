@@ -41,7 +41,7 @@ class Inbox:
     Raises
     ------
     LearningError
-        By `deliver`, for an observation that is no vector of the space.
+        By `deliver`, for an observation that is no vector of the space, or an info that lacks its mask.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class Inbox:
     def _ids(self) -> Deliver:
         post, inbox = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
         space: Any = self.env.observation_space
-        first, told, legal = int(space.start), self.told, self.legal
+        first, told = int(space.start), self.told
 
         def deliver(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
             row = observation - first
             if told:
-                legal[row] = info["action_mask"]
+                self._note_actions(row, info, terminated or truncated)
             post(inbox, 0, row, reward, terminated, truncated)
 
         return deliver
@@ -107,10 +107,20 @@ class Inbox:
                     f"not in {self.env.observation_space}"
                 ) from error
             if self.told:
-                self.legal[next_row(int(place[OBSERVATION]))] = info["action_mask"]
+                self._note_actions(next_row(int(place[OBSERVATION])), info, terminated or truncated)
             post(inbox, 0, 0.0, reward, terminated, truncated)
 
         return deliver
+
+    def _note_actions(self, row: int, info: dict[str, Any], over: Any) -> None:
+        """Note which actions exist; once an episode is over, nobody asks."""
+        if "action_mask" in info:
+            self.legal[row] = info["action_mask"]
+        elif not over:
+            raise errors.LearningError(
+                f"{where(self.env, self.books)} info has no action_mask, but that of the first reset had one; every "
+                "info has to tell which actions exist"
+            )
 
 
 def first_answer(env: gymnasium.Env[Any, Any], seed: int | None = None) -> tuple[Any, dict[str, Any]]:

@@ -22,7 +22,7 @@ from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATI
 from rlsuite.training.optimum import NO_OPTIMUM, Optima
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.sight import Encoding, Sight
-from rlsuite.trust import NO_LIMIT, has_table, name_of, time_limit
+from rlsuite.trust import NO_LIMIT, actions_are_told, has_table, name_of, time_limit
 
 LoopChoice = Literal["auto", "compiled", "stepwise"]
 LOOPS: tuple[LoopChoice, ...] = ("auto", "compiled", "stepwise")
@@ -137,10 +137,10 @@ class Run:
         self.encode = encode
         observation, info = first_answer(env, int(env_seed.generate_state(1)[0]))
 
-        self.form = compiled_form(env, encode, gamma, loop)
+        # a table says which actions exist, by id; otherwise the environment's word is taken at every step
+        told = actions_are_told(env, info) and (encode is not None or not has_table(env))
+        self.form = compiled_form(env, encode, gamma, loop, told)
         model = self.form.model
-        # a table says which actions exist; without one, the environment's word is taken at every step
-        told = "action_mask" in info and (encode is not None or not has_table(env))
         self.mask_info = info if told else None
         legal = np.ones((2 if observations is None else int(observations.n), n_actions), dtype=np.bool_)
         sight: Sight | tuple[()] = ()
@@ -167,7 +167,7 @@ class Run:
     def use(self, loop: LoopChoice) -> None:
         """Go on with a loop, at the beginning or in the middle of the run."""
         if loop == "compiled" and self.form.plug is None:
-            compiled_form(self.env, self.encode, self.gamma, loop)
+            compiled_form(self.env, self.encode, self.gamma, loop, self.mask_info is not None)
         self.loop: LoopChoice = loop
         self.engine: Engine
         if self.form.plug is not None and loop != "stepwise":

@@ -73,6 +73,25 @@ def test_a_bad_first_observation_is_named(q_learning):
     assert str(caught.value) == "Answering: reset returned observation 7, which is not in Discrete(4)"
 
 
+@pytest.mark.parametrize("kind", [rl.QLearning, SemiGradientSarsa])
+def test_masks_come_with_every_info_but_the_last(kind, environments):
+    class Forgetful(environments["MaskedCorridor"]):
+        forgets_at = 0
+
+        def step(self, action):
+            *answer, info = super().step(action)
+            if answer[2] or self.forgets_at == 1:
+                info = {}
+            self.forgets_at -= 1
+            return *answer, info
+
+    agent, env = kind(exploration=rl.EpsilonGreedy(1.0)), Forgetful()
+    agent.learn(env, episodes=3, seed=0)
+    env.forgets_at = 2
+    with pytest.raises(LearningError, match=r"info has no action_mask, but that of the first reset had one"):
+        agent.learn(env, episodes=30)
+
+
 def test_a_reset_that_returns_no_info_is_named(q_learning):
     env = Answering(())
     env.reset = lambda seed=None, options=None: 0

@@ -167,3 +167,26 @@ def test_functions_that_the_loop_could_not_run_are_named(changes, message):
     for env in (made, car(**changes)):
         with pytest.raises(UnsuitableEnvironment, match=message):
             trusted_dynamics(env, dynamics_of(env))
+
+
+class Sticky(MountainCarEnv):
+    """Forbids the last action."""
+
+    def reset(self, **options):
+        observation, info = super().reset(**options)
+        return observation, {**info, "action_mask": np.array([1, 1, 0], dtype=np.int8)}
+
+    def step(self, action):
+        assert action != 2
+        *answer, info = super().step(action)
+        return *answer, {**info, "action_mask": np.array([1, 1, 0], dtype=np.int8)}
+
+
+def test_dynamics_that_know_nothing_of_masks_are_not_used():
+    env = Sticky()
+    env.dynamics = car().unwrapped.dynamics
+    with pytest.warns(StepwiseWarning, match=r"^Sticky: its info has an action_mask, of which compiled dynamics know"):
+        learned = agent().learn(env, steps=300, seed=1)
+    assert learned.q([[-0.5, 0.0]]).any()
+    with pytest.raises(UnsuitableEnvironment, match=r"its info has an action_mask, of which compiled dynamics know"):
+        agent().learn(env, steps=10, loop="compiled")

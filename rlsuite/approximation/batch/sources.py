@@ -19,6 +19,7 @@ from rlsuite.checks import whole_number
 from rlsuite.errors import LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
 from rlsuite.finding import find_env
 from rlsuite.training.sight import encoding
+from rlsuite.trust import actions_are_told
 from rlsuite.trusted_dynamics import dynamics_of
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def collected(
     ended: list[bool] = []
     first: list[bool] = []
     observation, info = made.reset(seed=int(env_seed.generate_state(1)[0]))
-    _every_action_is_legal(info)
+    _every_action_is_legal(made, info)
     # copies: an environment may write into the same array again
     vector, begins, finished = np.array(as_vector(observation)), True, 0
     while len(taken) != most_steps and finished != most_episodes:
@@ -95,7 +96,7 @@ def collected(
             finished += 1
             observation, info = made.reset()
             vector = np.array(as_vector(observation))
-        _every_action_is_legal(info)
+        _every_action_is_legal(made, info)
     if isinstance(env, str):
         made.close()
     return Transitions(
@@ -112,9 +113,8 @@ def collected(
     )
 
 
-def _every_action_is_legal(info: Mapping[str, Any]) -> None:
-    mask = info.get("action_mask")
-    if mask is not None and not np.all(mask):
+def _every_action_is_legal(env: Env[Any, Any], info: Mapping[str, Any]) -> None:
+    if actions_are_told(env, info) and not np.all(info["action_mask"]):
         raise UnsuitableEnvironment(
             "some actions of this environment are illegal, which a function of the observation does not know; make "
             "them legal first: MDP.from_env(env, gamma=...).with_all_legal().to_env()"

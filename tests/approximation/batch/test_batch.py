@@ -318,3 +318,8 @@ def test_a_batch_says_what_it_is(cart):
     assert repr(cart.take([0])) == "Batch(1 transition, 1 episode, observations of 4 numbers, 2 actions)"
     assert not cart.weighted
     assert Batch.from_model(MDP.from_env("FrozenLake-v1", gamma=0.9)).weighted
+
+
+def test_hints_about_actions_forbid_none():
+    batch = Batch.collect("Taxi-v4", steps=50, seed=1)
+    assert batch.n_actions == 6

@@ -90,3 +90,13 @@ def test_ids_are_one_hot_vectors():
     agent = SemiGradientTD(**COMMON, policy_to_follow=policy, initial_weight=0.5)
     assert same(agent.learn("FrozenLake-v1", steps=1_000, seed=7), table, table.value_)
     assert agent.value().tolist() == table.value_.tolist()
+
+
+def test_hints_about_actions_are_no_law():
+    """Taxi's table knows every action everywhere; the masks in its info leave out those that do nothing."""
+    learn = {"steps": 1_500, "seed": 7, "evaluate_every": 750}
+    table = rl.ExpectedSarsa(**COMMON, **GREEDY).learn("Taxi-v4", **learn, loop="stepwise")
+    for loop in ("compiled", "stepwise"):
+        env = rl.VectorObservation.one_hot(gymnasium.make("Taxi-v4"))
+        agent = SemiGradientExpectedSarsa(**COMMON, **GREEDY)
+        assert same(agent.learn(env, **learn, loop=loop), table, table.q_)
