@@ -13,12 +13,13 @@ compiled functions it can be learned on at compiled speed. The state is a tuple 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.compilation import Compiled
+from rlsuite.errors import UnsuitableEnvironment
 
 State = tuple[float, ...]
 
@@ -53,3 +54,42 @@ class CompiledDynamics:
     constants: Any = ()
     read: Callable[[Any], State] = _read
     write: Callable[[Any, State], None] = _write
+
+
+def check_dynamics(dynamics: CompiledDynamics, name: str) -> None:
+    """Make sure that the functions are compiled, and return what the compiled loop takes apart.
+
+    Raises
+    ------
+    UnsuitableEnvironment
+        If one is not compiled, or returns something else than it should; `name` is that of the environment.
+    """
+    functions = {"begin": dynamics.begin, "step": dynamics.step, "observe": dynamics.observe}
+    for part, function in functions.items():
+        if not isinstance(cast(object, function), Compiled):
+            raise UnsuitableEnvironment(
+                f"{name}: {part} of its compiled dynamics is {function!r}, which is not compiled; decorate it "
+                "with @rlsuite.compiled(in_place=True)"
+            )
+    rng = np.random.default_rng(0)
+    begun: Any = dynamics.begin(dynamics.constants, rng)
+    if not _is_state(begun):
+        raise UnsuitableEnvironment(
+            f"{name}: begin of its compiled dynamics returned {begun!r}; a state is a tuple of floats"
+        )
+    answer: Any = dynamics.step(dynamics.constants, begun, 0, rng)
+    if not (isinstance(answer, tuple) and len(cast("tuple[Any, ...]", answer)) == 3):
+        raise UnsuitableEnvironment(
+            f"{name}: step of its compiled dynamics returned {answer!r}; it has to return (next state, "
+            "reward, terminated)"
+        )
+    ahead = cast("tuple[Any, ...]", answer)[0]
+    if not (_is_state(ahead) and len(ahead) == len(begun)):
+        raise UnsuitableEnvironment(
+            f"{name}: step of its compiled dynamics made the state {ahead!r} of {begun!r}; it has to be a tuple of as "
+            "many floats"
+        )
+
+
+def _is_state(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(one, float) for one in cast("tuple[Any, ...]", value))

@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.compiled_dynamics import CompiledDynamics, State
+from rlsuite.compiled_dynamics import CompiledDynamics, State, check_dynamics
 from rlsuite.errors import ParameterError
 
 
@@ -89,11 +89,21 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
         self._shape, self._dtype = observation_space.shape, cast("np.dtype[Any]", observation_space.dtype)
         self.render_mode = render_mode
         self.state: State = ()
+        self._checked = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.floating[Any]], dict[str, Any]]:
-        """Draw a beginning."""
+        """Draw a beginning.
+
+        Raises
+        ------
+        UnsuitableEnvironment
+            The first time, if the dynamics are not compiled, or return something else than they should.
+        """
+        if not self._checked:
+            check_dynamics(self.dynamics, type(self).__name__)
+            self._checked = True
         super().reset(seed=seed)
         self.state = self.dynamics.begin(self.dynamics.constants, self.np_random)
         return self._observation(), {}

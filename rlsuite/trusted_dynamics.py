@@ -13,8 +13,7 @@ import gymnasium
 import numpy as np
 
 from rlsuite import errors
-from rlsuite.compilation import Compiled
-from rlsuite.compiled_dynamics import CompiledDynamics
+from rlsuite.compiled_dynamics import CompiledDynamics, check_dynamics
 from rlsuite.compiled_env import CompiledEnv
 from rlsuite.trust import check_wrappers, double_of, name_of, time_limit
 
@@ -67,7 +66,7 @@ def trusted_dynamics(env: gymnasium.Env[Any, Any], dynamics: CompiledDynamics) -
         If the functions are not compiled, or return something else than they should.
     """
     check_wrappers(env)
-    check_shapes(env, dynamics)
+    check_dynamics(dynamics, name_of(env))
     kind: Any = type(env.unwrapped)
     if kind.step is CompiledEnv.step and kind.reset is CompiledEnv.reset:
         return
@@ -97,45 +96,6 @@ def trusted_dynamics(env: gymnasium.Env[Any, Any], dynamics: CompiledDynamics) -
         _compare(double, dynamics, expected, observation, rng, where)
         elapsed += 1
         state = None if terminated else expected
-
-
-def check_shapes(env: gymnasium.Env[Any, Any], dynamics: CompiledDynamics) -> None:
-    """Make sure that the functions are compiled, and return what the compiled loop takes apart.
-
-    Raises
-    ------
-    UnsuitableEnvironment
-        If one is not compiled, or returns something else than it should.
-    """
-    functions = {"begin": dynamics.begin, "step": dynamics.step, "observe": dynamics.observe}
-    for name, function in functions.items():
-        if not isinstance(cast(object, function), Compiled):
-            raise errors.UnsuitableEnvironment(
-                f"{name_of(env)}: {name} of its compiled dynamics is {function!r}, which is not compiled; decorate it "
-                "with @rlsuite.compiled(in_place=True)"
-            )
-    rng = np.random.default_rng(0)
-    begun: Any = dynamics.begin(dynamics.constants, rng)
-    if not _is_state(begun):
-        raise errors.UnsuitableEnvironment(
-            f"{name_of(env)}: begin of its compiled dynamics returned {begun!r}; a state is a tuple of floats"
-        )
-    answer: Any = dynamics.step(dynamics.constants, begun, 0, rng)
-    if not (isinstance(answer, tuple) and len(cast("tuple[Any, ...]", answer)) == 3):
-        raise errors.UnsuitableEnvironment(
-            f"{name_of(env)}: step of its compiled dynamics returned {answer!r}; it has to return (next state, reward, "
-            "terminated)"
-        )
-    ahead = cast("tuple[Any, ...]", answer)[0]
-    if not (_is_state(ahead) and len(ahead) == len(begun)):
-        raise errors.UnsuitableEnvironment(
-            f"{name_of(env)}: step of its compiled dynamics made the state {ahead!r} of {begun!r}; it has to be a "
-            "tuple of as many floats"
-        )
-
-
-def _is_state(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(one, float) for one in cast("tuple[Any, ...]", value))
 
 
 def _compare(

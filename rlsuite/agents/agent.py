@@ -1,6 +1,6 @@
 """What all agents have in common: parameters, memory, learning, acting, saving."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -244,6 +244,15 @@ class Agent(Described):
                 if name[:-1] in getattr(known, "_fields", ()):
                     return getattr(known, name[:-1])
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to change a parameter once there is a memory that was made with it."""
+        if self.__dict__.get("_memory") is not None and any(name == each.name for each in fields(self)):
+            raise errors.ParameterError(
+                f"{name}= cannot be changed once this {type(self).__name__} has begun to learn; make a new agent, or "
+                "give a schedule (rlsuite.Linear, for instance) where a number is to change while it learns"
+            )
+        super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy and pickle what was learned, not the run: a copy's next run begins with a new episode."""

@@ -70,6 +70,11 @@ class CompiledEngine:
         self._settle()
         if code == kernels.BAD_ACTION:
             raise bad_action(self.env, self.learner)
+        if not np.isfinite(books.sums[kernels.ALL_REWARD]):  # of a table all rewards are finite, of dynamics maybe not
+            raise errors.LearningError(
+                f"{where(self.env, books)} the environment returned a reward that is no finite number, now or before; "
+                "rewards must be finite numbers"
+            )
         return finished[: int(books.place[kernels.EPISODES]) - first]
 
     def _settle(self) -> None:

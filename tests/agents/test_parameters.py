@@ -33,3 +33,14 @@ def test_rates_and_probabilities_are_finite(name, parameter):
     else:
         with pytest.raises(ParameterError, match=parameter):
             agent_classes()[name](**{parameter: math.inf})
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "gamma", "exploration"])
+def test_a_change_that_would_have_no_effect_is_refused(name):
+    agent = rl.QLearning()
+    setattr(agent, name, getattr(rl.QLearning(), name))  # before there is a memory
+    agent.learn("FrozenLake-v1", steps=10, seed=1)
+    with pytest.raises(
+        ParameterError, match=rf"^{name}= cannot be changed once this QLearning has begun to learn; make"
+    ):
+        setattr(agent, name, getattr(rl.QLearning(), name))

@@ -9,7 +9,7 @@ from gymnasium.envs.classic_control import MountainCarEnv
 
 import rlsuite as rl
 from rlsuite.approximation import SemiGradientSarsa, TileCoding
-from rlsuite.errors import StepwiseWarning, UnsuitableEnvironment, UntrustedTable
+from rlsuite.errors import LearningError, StepwiseWarning, UnsuitableEnvironment, UntrustedTable
 from rlsuite.trusted_dynamics import dynamics_of, trusted_dynamics
 
 
@@ -167,6 +167,28 @@ def test_functions_that_the_loop_could_not_run_are_named(changes, message):
     for env in (made, car(**changes)):
         with pytest.raises(UnsuitableEnvironment, match=message):
             trusted_dynamics(env, dynamics_of(env))
+    with pytest.raises(UnsuitableEnvironment, match=message):
+        made.reset(seed=1)
+
+
+@rl.compiled(in_place=True)
+def unpaid(constants, state, action, rng):
+    speed = state[1] + 0.001 * (action - 1) - 0.0025 * np.cos(3 * state[0])
+    return (state[0] + speed, speed), -1.0 if state[0] > -0.55 else np.nan, False
+
+
+@pytest.mark.parametrize("loop", ["compiled", "stepwise"])
+def test_rewards_of_dynamics_that_are_no_numbers_are_named_and_nothing_is_lost(loop):
+    known = dynamics_of(gymnasium.make("MountainCar-v0"))
+    dynamics = rl.CompiledDynamics(begin=begin_elsewhere, step=unpaid, observe=known.observe, constants=known.constants)
+    env = rl.CompiledEnv(dynamics, gymnasium.spaces.Box(-2.0, 2.0, (2,)), gymnasium.spaces.Discrete(3))
+    learned = agent().learn(env, steps=2, seed=1, loop=loop)
+    before = learned.weights_.copy()
+    assert before.any()
+    with pytest.raises(LearningError, match=r"the environment returned .*reward.*; rewards must be finite numbers\)?$"):
+        learned.learn(env, steps=500, loop=loop)
+    assert np.isfinite(learned.weights_).all()
+    assert learned.weights_.any()
 
 
 class Sticky(MountainCarEnv):

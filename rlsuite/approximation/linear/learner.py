@@ -21,9 +21,10 @@ from rlsuite.training.sight import Encoding
 
 _base: Any = sklearn.base  # scikit-learn carries no types
 
-REMEDY = (
-    "A smaller learning_rate often helps (with n features active at a time, 1 / n is the largest that makes sense); "
-    "off-policy with bootstrapping, only gradient-TD methods are safe"
+INFINITE = "what it has learned is no finite number any more"
+PUT_BACK = (
+    "It knows again what it knew before this call. A smaller learning_rate often helps (with n features active at a "
+    "time, 1 / n is the largest that makes sense); off-policy with bootstrapping, only gradient-TD methods are safe"
 )
 ENORMOUS = 1e12
 """Weights beyond this are on their way to infinity, whatever the rewards are."""
@@ -79,32 +80,39 @@ class LinearLearner(Agent):
         Raises
         ------
         LearningError
-            If a weight has become infinite or NaN; the weights are put back to what they were before this call.
+            If a weight has become infinite or NaN; what was learned is put back to what it was before this call.
 
         Warns
         -----
         DivergenceWarning
-            If a weight is larger than anything that a return could ask for.
+            If a weight is larger than anything that a return could ask for; it is put back, too.
         """
-        before = None if self._memory is None else [weights.copy() for weights in _weights_of(self._memory)]
-        super().learn(env, **options)
-        known = self.memory_
-        if not np.isfinite(known.weights).all():
-            before = before or _weights_of(self.remember(known.legal, known.legality))
-            for weights, good in zip(_weights_of(known), before, strict=True):
-                weights[...] = good
-            raise errors.LearningError(
-                f"{type(self).__name__} has diverged: a weight is no finite number any more. The weights are those "
-                f"from before this call. {REMEDY}"
-            )
-        largest = float(np.abs(known.weights).max(initial=0.0))
-        if largest > ENORMOUS:
-            warnings.warn(
-                f"{type(self).__name__} seems to diverge: its largest weight is {largest:.3g}. {REMEDY}",
-                errors.DivergenceWarning,
-                stacklevel=2,
-            )
+        before = None if self._memory is None else [array.copy() for array in _learned_by(self._memory)]
+        try:
+            super().learn(env, **options)
+        except errors.LearningError as error:
+            why = "" if self._memory is None else self._put_back(before)
+            if not why:
+                raise
+            raise errors.LearningError(f"{type(self).__name__} has diverged: {why} ({error})") from error
+        why = self._put_back(before)
+        if why.startswith(INFINITE):
+            raise errors.LearningError(f"{type(self).__name__} has diverged: {why}")
+        if why:
+            warnings.warn(f"{type(self).__name__} diverges: {why}", errors.DivergenceWarning, stacklevel=2)
         return self
+
+    def _put_back(self, before: list[NDArray[Any]] | None) -> str:
+        """Put back what was known before, if what was learned is no use; say why."""
+        known = self.memory_
+        largest = float(np.abs(known.weights).max(initial=0.0))
+        finite = all(np.isfinite(array).all() for array in _learned_by(known))
+        if finite and largest <= ENORMOUS:
+            return ""
+        before = before or _learned_by(self.remember(known.legal, known.legality))
+        for array, good in zip(_learned_by(known), before, strict=True):
+            array[...] = good
+        return f"{f'its largest weight has become {largest:.3g}' if finite else INFINITE}. {PUT_BACK}"
 
     def meet(self, env: gymnasium.Env[Any, Any]) -> Encoding | None:
         """Fit the features to the bounds of an environment, if that is all they need.
@@ -181,6 +189,6 @@ class LinearLearner(Agent):
         super().restore(header, {name: value for name, value in arrays.items() if "features." not in name}, episodes)
 
 
-def _weights_of(memory: Any) -> list[NDArray[Any]]:
+def _learned_by(memory: Any) -> list[NDArray[Any]]:
     """All that a rule learns: the weights, and what it keeps beside them."""
     return [memory.weights, *(value for value in memory.learned if isinstance(value, np.ndarray))]

@@ -13,14 +13,12 @@ agents.
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.agents.storage import learned_arrays
 from rlsuite.approximation.features.feature_map import check_observations
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.approximation.linear.memory import LinearMemory, Scene, evaluate, evaluate_rows
@@ -133,33 +131,6 @@ class SoftmaxPolicyAgent(LinearAgent):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_rate("actor_rate", self.actor_rate, math.inf)
-
-    def learn(self, env: str | gymnasium.Env[Any, Any], **options: Any) -> Self:
-        """Learn as every agent does (see `Agent.learn`), and watch what is learned.
-
-        Raises
-        ------
-        LearningError
-            If what is learned is no finite number any more; it is put back to what it was before this call.
-        """
-        known = {} if self._memory is None else {name: array.copy() for name, array in self._learned().items()}
-        try:
-            return super().learn(env, **options)
-        except errors.LearningError as error:
-            learned = {} if self._memory is None else self._learned()
-            if all(np.isfinite(array).all() for array in learned.values()):
-                raise
-            for name, array in learned.items():
-                array[...] = known.get(name, self.initial_weight if name == "weights" else 0.0)
-            raise errors.LearningError(
-                f"{type(self).__name__} has diverged: what it has learned is no finite number any more. It is put back "
-                f"to what it was before this call; smaller rates, or smaller features, often help ({error})"
-            ) from error
-
-    def _learned(self) -> dict[str, NDArray[Any]]:
-        """The weights, and what is learned beside them."""
-        arrays = learned_arrays(self._memory)
-        return {name: array for name, array in arrays.items() if name == "weights" or name.startswith("learned.")}
 
     def remember(self, legal: NDArray[np.bool_], legality: Legality) -> LinearMemory:
         """Make equal preferences."""
