@@ -68,3 +68,15 @@ def test_the_bar_goes_to_stderr(capsys):
         clock.tick("one")
         assert not clock.shows
     assert capsys.readouterr().err == ""
+
+
+def test_a_reserve_is_kept_before_the_deadline():
+    clock = Clock("m", deadline=1000.0)
+    assert not clock.late
+    clock.reserve = 1000.0
+    assert clock.late
+    assert clock.hurries
+    assert clock.reason == "deadline=1000 seconds passed"
+    clock = Clock("m")
+    clock.reserve = 1000.0
+    assert not clock.hurries
