@@ -2,7 +2,8 @@
 
 import copy
 import dataclasses
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def train(
 
     Parameters
     ----------
-    agent : Agent
+    agent : Agent or DQN
         Its parameters are used; it does not learn itself.
     env : str or gymnasium.Env
         As for `Agent.learn`; an instance is copied for each seed.
@@ -48,9 +49,9 @@ def train(
     workers : int
         Threads. The compiled loop runs in parallel on them; the results do not depend on their number.
     loop, evaluate_every, checkpoint_every
-        As for `Agent.learn`.
+        As for `Agent.learn`. A network has no compiled loop.
     regret : bool
-        Solve the model, if there is one, and note regret and optimal value.
+        Solve the model, if there is one, and note regret and optimal value; networks note none.
     progress : bool
         Show a progress bar over the seeds.
 
@@ -62,7 +63,7 @@ def train(
     Raises
     ------
     ParameterError
-        If an argument is outside its allowed values.
+        If an argument is outside its allowed values, or the agent does not learn step by step from an environment.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def train(
     Budget.of(steps, episodes, evaluate_every, checkpoint_every)
     chosen = seed_list(seeds)
     whole_number("workers", workers, at_least=1)
-    optima = Optima() if regret else None
+    own_options = _own_options(agent, loop, Optima() if regret else None)
 
     def run(seed: int) -> Record:
         pupil = dataclasses.replace(agent)
@@ -84,10 +85,9 @@ def train(
             steps=steps,
             episodes=episodes,
             seed=seed,
-            loop=loop,
             evaluate_every=evaluate_every,
             checkpoint_every=checkpoint_every,
-            optima=optima,
+            **own_options,
         )
         return pupil.record_
 
@@ -95,6 +95,22 @@ def train(
     with ThreadPoolExecutor(workers) as pool:
         bar = tqdm(pool.map(run, chosen), total=len(chosen), unit="seed", disable=not progress, desc=label)
         return Results(type(agent).__name__, label, list(bar))
+
+
+def _own_options(agent: object, loop: LoopChoice, optima: Optima | None) -> dict[str, Any]:
+    """Return what `learn` takes beside the options of every agent."""
+    learn = getattr(agent, "learn", None)
+    taken: Mapping[str, inspect.Parameter] = inspect.signature(learn).parameters if callable(learn) else {}
+    options: dict[str, Any] = {"loop": loop, "optima": optima}
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values()):
+        return options
+    if not {"env", "steps", "episodes", "seed"} <= taken.keys() or isinstance(agent, type):
+        raise errors.ParameterError(
+            f"{agent!r} is no agent that learns step by step from an environment; give one such as rlsuite.QLearning()"
+        )
+    if loop == "compiled" and "loop" not in taken:
+        raise errors.ParameterError(f"loop='compiled': {type(agent).__name__} has no compiled loop; leave it at 'auto'")
+    return {name: value for name, value in options.items() if name in taken}
 
 
 def seed_list(seeds: int | Sequence[int]) -> list[int]:

@@ -3,6 +3,7 @@
 import pytest
 
 import rlsuite as rl
+from rlsuite.approximation import LSPI
 from rlsuite.errors import ParameterError
 from rlsuite.training.train import seed_list
 
@@ -50,3 +51,9 @@ def test_the_agent_itself_does_not_learn():
     rl.train(agent, "FrozenLake-v1", steps=100, seeds=2)
     with pytest.raises(rl.errors.NotLearned):
         _ = agent.q_
+
+
+@pytest.mark.parametrize("nobody", [rl.QLearning, LSPI(), "QLearning", None])
+def test_what_does_not_learn_step_by_step_is_refused(nobody):
+    with pytest.raises(ParameterError, match=r"is no agent that learns step by step from an environment; give one"):
+        rl.train(nobody, "FrozenLake-v1", steps=10)

@@ -266,3 +266,12 @@ def test_without_pytorch_the_extra_is_named(monkeypatch):
 def test_importing_the_package_does_not_load_pytorch():
     code = "import rlsuite.approximation.deep, sys; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.split() == [b"False"]
+
+
+def test_many_seeds_at_once():
+    results = rl.train(DQN(**SMALL), "CartPole-v1", steps=120, seeds=[4, 2], workers=2)
+    for record, seed in zip(results.records, (4, 2), strict=True):
+        alone = DQN(**SMALL).learn("CartPole-v1", steps=120, seed=seed)
+        assert record.episode_return.tolist() == alone.record_.episode_return.tolist()
+    with pytest.raises(errors.ParameterError, match="DQN has no compiled loop"):
+        rl.train(DQN(**SMALL), "CartPole-v1", steps=10, loop="compiled")
