@@ -33,7 +33,7 @@ class DQN(NetworkAgent):
     its target network jumps now and then where ours creeps (Lillicrap et al. 2016).
 
     Its greedy policy is not sure to get better with every lesson: a good one may come early and be lost again. Look now
-    and then (``evaluate_every=``), keep the best (`save`), and report on episodes with other seeds.
+    and then (``evaluate_every=``), go back to the best (`restore_best`), and report on episodes with other seeds.
 
     All randomness is NumPy's and belongs to the agent: PyTorch's generators are neither used nor seeded. On a CPU the
     same seed gives the same bytes.
@@ -156,7 +156,8 @@ class DQN(NetworkAgent):
         seed : int, optional
             Source of all randomness of the agent and the environment; drawn and kept in ``seed_`` if not given.
         evaluate_every : int, optional
-            Play 20 episodes of the greedy policy, frozen, after each so many steps (episodes).
+            Play 20 episodes of the greedy policy, frozen, after each so many steps (episodes), always the same;
+            `restore_best` goes back to the weights that did best in them.
         checkpoint_every : int, optional
             Note the cumulative reward after each so many steps (episodes); about 200 times by default.
         progress : bool
@@ -186,6 +187,29 @@ class DQN(NetworkAgent):
                 finished = np.zeros(self.record_.episode_return.size, dtype=EPISODE)
                 finished["return"], finished["length"] = self.record_.episode_return, self.record_.episode_length
                 self._episodes.append(finished)
+        return self
+
+    def restore_best(self) -> Self:
+        """Go back to the weights that did best in an evaluation of the present run (the last of equals); return self.
+
+        What is left of their luck in those episodes is not known: report on episodes with other seeds.
+
+        Raises
+        ------
+        NotLearned
+            If the present run has had no evaluation: ``learn(..., evaluate_every=)``.
+
+        Examples
+        --------
+        >>> agent = DQN(hidden=(32,), learning_starts=50).learn("CartPole-v1", steps=200, seed=7, evaluate_every=50)
+        >>> agent.restore_best().q([[0.0, 0.0, 0.0, 0.0]]).shape
+        (1, 2)
+        """
+        if self._run is None or self._run.best is None:
+            raise errors.NotLearned(
+                "there is no best to go back to: nothing was evaluated in this run. Give learn an evaluate_every="
+            )
+        self.learner_.put_back(self._run.best)
         return self
 
     def _start(self, env: str | gymnasium.Env[Any, Any], seed: int | None) -> DeepRun:

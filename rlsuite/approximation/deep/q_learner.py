@@ -151,6 +151,17 @@ class QLearner:
         self.optimizer.step()
         return size
 
+    def copy(self) -> list[Any]:
+        """The weights of the network that learns, as they are now."""
+        return [weight.detach().clone() for weight in self.weights]
+
+    def put_back(self, weights: list[Any]) -> None:
+        """Give both networks the weights that `copy` has returned."""
+        with pytorch().no_grad():
+            for known in (self.weights, self.copied_weights):
+                for own, kept in zip(known, weights, strict=True):
+                    own.copy_(kept)
+
     def follow(self, rate: float) -> None:
         """Move the target network towards the one that learns by a share `rate` of the way (Lillicrap et al. 2016)."""
         torch = pytorch()

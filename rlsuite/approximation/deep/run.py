@@ -74,6 +74,9 @@ class DeepRun:
         self.all_reward, self.steps = 0.0, 0
         self.books = _Books("steps")
         self.present: NDArray[Any] | None = None
+        self.best: list[Any] | None = None
+        """the weights that did best in an evaluation of this run"""
+        self.best_value = -math.inf
         self._begin_episode(int(env_seed.generate_state(1)[0]))
 
     def learn(self, budget: Budget, progress: bool) -> None:
@@ -95,7 +98,7 @@ class DeepRun:
                     if mark in checkpoints:
                         books.checkpoints.append((int(clock[which]), self.all_reward))
                     if evaluate is not None and mark in evaluations:
-                        books.evaluations.append((int(clock[which]), evaluate()))
+                        self._note_evaluation(int(clock[which]), evaluate())
         except BaseException:
             # the environment may be a step ahead of the books: a new episode begins next time
             self.present = None
@@ -166,6 +169,11 @@ class DeepRun:
         batch = self.replay.sample(pace.batch_size, self.replay_rng)
         self.learner.improve(batch, pace.gamma, learning_rate)
         self.learner.follow(pace.target_rate)
+
+    def _note_evaluation(self, time: int, value: float) -> None:
+        self.books.evaluations.append((time, value))
+        if value >= self.best_value:  # of equals the later has seen more
+            self.best, self.best_value = self.learner.copy(), value
 
     def _stored(self, observation: Any) -> NDArray[Any]:
         try:

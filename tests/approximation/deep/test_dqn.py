@@ -89,6 +89,21 @@ def test_a_copy_knows_the_same_and_learns_by_itself(learned):
         assert weights(learned) == before
 
 
+def test_the_best_is_restored():
+    """Evaluations of a run play the same episodes, so the best is worth again what it was."""
+    agent = DQN(**SMALL, learning_rate=0.02)
+    with pytest.raises(errors.NotLearned, match=r"nothing was evaluated in this run\. Give learn an evaluate_every="):
+        agent.learn("CartPole-v1", steps=60, seed=3).restore_best()
+    agent = DQN(**SMALL, learning_rate=0.02).learn("CartPole-v1", steps=400, seed=3, evaluate_every=40)
+    known = agent.record_.evaluation
+    assert known[-1] < known.max()  # or there would be nothing to restore
+    now = weights(agent)
+    assert weights(agent.restore_best()) != now
+    online, target = (list(network.state_dict().values()) for network in agent.learner_.networks.values())
+    assert all(torch.equal(one, other) for one, other in zip(online, target, strict=True))
+    assert agent._run._evaluator()() == known.max()
+
+
 def test_foreign_files_are_refused(learned, tmp_path):
     with pytest.raises(errors.FileError, match="there is no file"):
         DQN.load(tmp_path / "none.npz")

@@ -27,9 +27,9 @@ def learner(double=False, dueling=False, hidden=(), seed=1):
         rng=np.random.default_rng(seed),
         device="cpu",
     )
-    with torch.no_grad():  # a target network of its own
+    with torch.no_grad():  # a target network of its own, which prefers other actions
         for tensor in made.target.parameters():
-            tensor += 0.5
+            tensor.mul_(-1.0).add_(0.5)
     return made
 
 
@@ -64,7 +64,9 @@ def test_one_lesson_by_hand(double):
     def q(arrays, x):
         return x.astype(np.float64) @ arrays["1.weight"].T.astype(np.float64) + arrays["1.bias"]
 
-    choice = q(online if double else target, some.next_observation).argmax(axis=1)
+    choices = [q(network, some.next_observation).argmax(axis=1) for network in (target, online)]
+    assert (choices[0] != choices[1])[~some.terminated].any()
+    choice = choices[double]
     future = q(target, some.next_observation)[np.arange(4), choice]
     error = q(online, some.observation)[np.arange(4), some.action] - (
         some.reward + gamma * np.where(some.terminated, 0.0, future)
