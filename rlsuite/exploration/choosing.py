@@ -15,6 +15,7 @@ exploration `ExplorationRule`         how actions are chosen; only `choose` and 
 Ties are broken at random, always, and illegal actions are never chosen.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -192,6 +193,18 @@ def choose(memory: Any, state: int, rng: np.random.Generator) -> int:
     first = _parameter_now(rule.first, memory.clock, memory.visits, state)
     second = _parameter_now(rule.second, memory.clock, memory.visits, state)
     return rule.select(memory, state, first, second, rng)
+
+
+@compiled(in_place=True)
+def choices(memory: Any, state: int, rng: np.random.Generator) -> Iterator[int]:
+    """Yield a choice, as `choose` makes it, whenever one is asked for.
+
+    A generator takes its arguments once. What takes them at each call takes some hundred bytes for a random generator,
+    too, and without reference counting nobody gives them back: a million of them, spread over the heap, leave no room
+    between them that could be used for anything larger.
+    """
+    while True:
+        yield choose(memory, state, rng)
 
 
 @compiled(in_place=True)

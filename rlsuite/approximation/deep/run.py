@@ -15,7 +15,7 @@ from rlsuite.agents.memory import ActionValues
 from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.replay import Replay
-from rlsuite.exploration import choose
+from rlsuite.exploration import choices
 from rlsuite.schedules import EPISODES, STEPS, Rate
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run import Budget
@@ -67,7 +67,7 @@ class DeepRun:
         self.env, self.learner, self.memory, self.pace, self.seed = env, learner, memory, pace, seed
         choice_seed, env_seed, replay_seed = seeds
         self.choice_rng, self.replay_rng = np.random.default_rng(choice_seed), np.random.default_rng(replay_seed)
-        self.choose = choose.for_types_of(memory, 0, self.choice_rng)
+        self.next_choice = choices(memory, 0, self.choice_rng).__next__  # it borrows the arrays that `self` keeps
         self.first_action = int(cast(Any, env.action_space).start)
         inputs = learner.inputs
         self.replay = Replay(pace.replay_size, inputs.shape, inputs.dtype, learner.n_actions)
@@ -138,7 +138,7 @@ class DeepRun:
             self._begin_episode()
         present, memory = cast("NDArray[Any]", self.present), self.memory
         memory.q[0] = self.learner.q(present)[0]
-        action = self.choose(memory, 0, self.choice_rng)
+        action = self.next_choice()
         if action < 0:
             raise errors.LearningError(f"{self._where} info['action_mask'] leaves no action, and the episode goes on")
         answer = cast("tuple[Any, object, bool, bool, dict[str, Any]]", self.env.step(action + self.first_action))

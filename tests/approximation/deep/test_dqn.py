@@ -3,6 +3,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tracemalloc
 
 import gymnasium
 import numpy as np
@@ -87,6 +88,23 @@ def test_a_copy_knows_the_same_and_learns_by_itself(learned):
         twin.learn("CartPole-v1", steps=60, seed=1)
         assert weights(twin) != before
         assert weights(learned) == before
+
+
+def test_steps_leave_nothing_behind_in_memory():
+    """A block kept at each step, however small, also keeps the heap between two of them from being used again."""
+    agent = DQN(**SMALL).learn("CartPole-v1", steps=100, seed=5)
+    tracemalloc.start()
+    try:
+        agent.learn("CartPole-v1", steps=100)
+        before = tracemalloc.take_snapshot()
+        agent.learn("CartPole-v1", steps=2_000)
+        after = tracemalloc.take_snapshot()
+    finally:
+        tracemalloc.stop()
+    # what the record keeps: a few numbers for each episode, and 200 checkpoints
+    own = [tracemalloc.Filter(True, "*rlsuite*")]
+    grown = after.filter_traces(own).compare_to(before.filter_traces(own), "lineno")
+    assert sum(each.count_diff for each in grown) < 1_000
 
 
 def test_the_best_is_restored():
