@@ -118,4 +118,8 @@ def choices(key: str) -> tuple[str, dict[str, type]]:
     """
     families = {family.described_as: family for family in Described.__subclasses__()}
     what = key if key in families else "schedule"
+    if what == "features":
+        from rlsuite.approximation import deep
+
+        assert deep.__all__  # to define its feature map was all that was wanted; PyTorch is not loaded
     return what, kinds(families[what])

@@ -7,6 +7,7 @@ from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
 from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
 from rlsuite.approximation.linear.n_step_sarsa import SemiGradientNStepSarsa
+from rlsuite.approximation.linear.n_step_td import SemiGradientNStepTD
 from rlsuite.approximation.linear.predictor import LinearPredictor
 from rlsuite.approximation.linear.q_lambda import SemiGradientQLambda
 from rlsuite.approximation.linear.q_learning import SemiGradientQLearning
@@ -33,6 +34,7 @@ __all__ = [
     "ReinforceWithBaseline",
     "SemiGradientExpectedSarsa",
     "SemiGradientNStepSarsa",
+    "SemiGradientNStepTD",
     "SemiGradientQLambda",
     "SemiGradientQLearning",
     "SemiGradientSarsa",

@@ -1,7 +1,8 @@
 """Neural networks, with PyTorch: an extra, ``pip install 'rlsuite[torch]'``.
 
 `DQN` learns by a network what the tabular agents learn by a table; `AutoencoderFeatures` learns features. PyTorch is
-loaded when one of them is made: importing this package costs nothing.
+loaded when a `DQN` is made or features are fitted: importing this package costs nothing, and fitted features do
+without it.
 """
 
 from rlsuite.approximation.deep.autoencoder import AutoencoderFeatures

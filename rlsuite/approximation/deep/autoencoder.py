@@ -1,30 +1,26 @@
 """Features by an autoencoder: a network that has to say again what it was told, through a narrow waist."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
-import sklearn.base
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
+from rlsuite.approximation.deep.layers import flat_weights, layers_rule, n_weights, room_for, send_through
 from rlsuite.approximation.deep.network import build_network, check_layers
 from rlsuite.approximation.deep.pytorch import device_of, one_thread, pytorch
-from rlsuite.approximation.deep.storage import put_weights, reading, write_file
-from rlsuite.approximation.features.feature_map import check_observations
+from rlsuite.approximation.deep.storage import reading, write_file
+from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_observations
 from rlsuite.checks import positive_number, whole_number
 
-# scikit-learn carries no types that strict checking could use
-_BaseEstimator: Any = sklearn.base.BaseEstimator
-_TransformerMixin: Any = sklearn.base.TransformerMixin
-
-FORMAT = "rlsuite AutoencoderFeatures 1"
+FORMAT = "rlsuite AutoencoderFeatures 2"
 
 
-@dataclass(eq=False)
-class AutoencoderFeatures(_BaseEstimator, _TransformerMixin):
+@dataclass(eq=False, repr=False)
+class AutoencoderFeatures(FeatureMap):
     """Features that an autoencoder has learned (Rumelhart, Hinton & Williams 1986); needs PyTorch: ``rlsuite[torch]``.
 
     Two networks: one turns an observation into a few numbers, its code, the other turns the code into an observation
@@ -32,7 +28,9 @@ class AutoencoderFeatures(_BaseEstimator, _TransformerMixin):
     are the features. With ``hidden=()`` they span what the first principal components span (Baldi & Hornik 1989);
     hidden layers let them follow what is curved.
 
-    It is a scikit-learn transformer for regressors that are fitted to a batch; as a network it has no compiled form.
+    PyTorch fits the networks; what it has found is kept as plain arrays. So the features are compiled as those of all
+    feature maps, and saved with an agent; only `fit` needs PyTorch. A linear agent is given a fitted one: call `fit`
+    with observations that a few random episodes meet.
     Each column is first moved to mean 0 and divided by its standard deviation, where that is not 0.
 
     Parameters
@@ -50,19 +48,24 @@ class AutoencoderFeatures(_BaseEstimator, _TransformerMixin):
     seed : int or None
         Source of the first weights and of the order of the observations; None draws one.
     device : str
-        Where the networks live: "cpu", "cuda", ...
+        Where the networks are fitted: "cpu", "cuda", ...
 
     Attributes
     ----------
-    n_features_in_, n_features_out_ : int
-        Length of an observation and of a code.
+    mean_, scale_ : ndarray of float64, shape (d,)
+        Mean and standard deviation of the observations; where these are all the same, the latter is 1.
+    widths_ : ndarray of int64, shape (len(hidden) + 2,)
+        How many numbers go into each layer of the first network, and how many come out in the end.
+    encoder_, decoder_ : ndarray of float64, shape (n_weights,)
+        Both networks, layer after layer: weights (inputs, outputs) row by row, then biases (outputs,).
     losses_ : ndarray of float64, shape (epochs,)
         Mean squared difference in standardised units, epoch by epoch: the mean over the lessons of the epoch.
 
     Raises
     ------
     ParameterError
-        From `fit`, if a parameter is outside its allowed values or the observations are no finite (n, d).
+        If a parameter is outside its allowed values; from `fit`, if the observations are no finite (n, d), or there is
+        no such device.
     MissingPackage
         From `fit`, if PyTorch is not installed.
 
@@ -80,12 +83,23 @@ class AutoencoderFeatures(_BaseEstimator, _TransformerMixin):
     """
 
     n_features: int = 8
-    hidden: Iterable[int] = (32,)
+    hidden: Sequence[int] = (32,)
     learning_rate: float = 1e-3
     epochs: int = 200
     batch_size: int = 64
     seed: int | None = None
     device: str = "cpu"
+
+    def check_parameters(self) -> None:
+        """Raise unless the numbers are above 0, and the hidden layers a sequence of such numbers."""
+        if not hasattr(self.hidden, "__len__"):  # what can be gone through only once would be empty the second time
+            raise errors.ParameterError(f"hidden={self.hidden!r} must be a sequence of sizes of layers such as (32,)")
+        check_layers(self.hidden, ())
+        for name in ("n_features", "epochs", "batch_size"):
+            whole_number(name, getattr(self, name))
+        positive_number("learning_rate", self.learning_rate)
+        if self.seed is not None:
+            whole_number("seed", self.seed, at_least=0)
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn to reconstruct observations (n, d); `y` is ignored.
@@ -97,38 +111,70 @@ class AutoencoderFeatures(_BaseEstimator, _TransformerMixin):
         LearningError
             If learning diverges; what an earlier fit has learned is kept.
         """
-        observations = check_observations(X, None, type(self).__name__)
-        if not observations.size:
-            raise errors.ParameterError(f"AutoencoderFeatures: there is nothing to learn from in {observations.shape}")
-        epochs, batch_size = whole_number("epochs", self.epochs), whole_number("batch_size", self.batch_size)
-        learning_rate = positive_number("learning_rate", self.learning_rate)
-        seed = None if self.seed is None else whole_number("seed", self.seed, at_least=0)
-        rng = np.random.default_rng(seed)
+        self.check_parameters()
+        observations = check_observations(X, None, "AutoencoderFeatures")
         mean, scale = observations.mean(axis=0), observations.std(axis=0)
         scale[scale == 0.0] = 1.0
-        with one_thread():
-            encoder, decoder = self._networks(observations.shape[1], rng)
-            standardised = ((observations - mean) / scale).astype(np.float32)
-            losses = _fit(encoder, decoder, standardised, learning_rate, epochs, batch_size, rng)
-        self.encoder_, self.decoder_ = encoder, decoder
-        self.mean_, self.scale_, self.losses_ = mean, scale, losses
-        self.n_features_in_, self.n_features_out_ = observations.shape[1], int(self.n_features)
-        return self
+        widths = np.array([observations.shape[1], *self.hidden, self.n_features], dtype=np.int64)
+        encoder, decoder, losses = self._learn(((observations - mean) / scale).astype(np.float32), widths.tolist())
+        return self.restore(
+            {
+                "mean_": mean,
+                "scale_": scale,
+                "widths_": widths,
+                "encoder_": encoder,
+                "decoder_": decoder,
+                "losses_": losses,
+            }
+        )
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the codes (n, n_features) of observations (n, d).
+    def _learn(self, rows: NDArray[np.float32], widths: list[int]) -> tuple[NDArray[np.float64], ...]:
+        """Fit both networks to standardised rows; return their weights, and the mean loss of each epoch."""
+        rng = np.random.default_rng(self.seed)
+        with one_thread():
+            device = device_of(self.device)
+            first, *hidden, last = widths
+            encoder = build_network((first,), last, hidden, (), rng, device)
+            decoder = build_network((last,), first, hidden[::-1], (), rng, device)
+            losses = _fit(encoder, decoder, rows, self.learning_rate, self.epochs, self.batch_size, rng)
+            found = flat_weights(encoder), flat_weights(decoder)
+        if not (np.isfinite(found[0]).all() and np.isfinite(found[1]).all()):
+            raise _divergence("a weight is not finite in the end", self.learning_rate)
+        return *found, losses
+
+    def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
+        """Take back what `fitted_` gave.
 
         Raises
         ------
-        NotLearned
-            Before `fit`.
-        ParameterError
-            If the observations are no finite (n, d), d that of `fit`.
+        KeyError
+            If an array is missing.
+        ValueError
+            If the arrays do not fit together: the compiled form would read beyond their ends.
         """
-        self._fitted()
-        observations = check_observations(X, self.n_features_in_, type(self).__name__)
-        standardised = ((observations - self.mean_) / self.scale_).astype(np.float32)
-        return _outputs(self.encoder_, standardised)
+        mean, scale, widths, encoder, decoder, losses = (
+            fitted[f"{name}_"] for name in ("mean", "scale", "widths", "encoder", "decoder", "losses")
+        )
+        if widths.dtype != np.int64 or widths.ndim != 1 or widths.size < 2 or widths.min() < 1:
+            raise ValueError(f"the widths of the layers are {widths}")
+        shapes = [(int(widths[0]),), (int(widths[0]),), (n_weights(widths),), (n_weights(widths[::-1]),)]
+        for array, shape in zip((mean, scale, encoder, decoder), shapes, strict=True):
+            if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"an array is {array.dtype} {array.shape}, or not finite; it must be float64 {shape}")
+        self.mean_: NDArray[np.float64] = mean
+        self.scale_: NDArray[np.float64] = scale
+        self.widths_: NDArray[np.int64] = widths
+        self.encoder_: NDArray[np.float64] = encoder
+        self.decoder_: NDArray[np.float64] = decoder
+        self.losses_: NDArray[np.float64] = losses
+        self.n_features_in_, self.n_features_out_ = int(widths[0]), int(widths[-1])
+        self.most_active_ = room_for(widths)
+        return self
+
+    @property
+    def rule(self) -> FeatureRule:
+        """The first network in compiled form."""
+        return layers_rule(self.mean_, self.scale_, self.widths_, self.encoder_)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the observations (n, d) that the second network makes of codes (n, n_features).
@@ -140,9 +186,9 @@ class AutoencoderFeatures(_BaseEstimator, _TransformerMixin):
         ParameterError
             If the codes are no finite (n, n_features).
         """
-        self._fitted()
-        codes = check_observations(X, self.n_features_out_, type(self).__name__)
-        return _outputs(self.decoder_, codes.astype(np.float32)) * self.scale_ + self.mean_
+        self._check_fitted()
+        codes = check_observations(X, self.n_features_out_, "AutoencoderFeatures")
+        return send_through(self.widths_[::-1].copy(), self.decoder_, codes) * self.scale_ + self.mean_
 
     def novelty(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return how badly each of n observations is reconstructed, shape (n,): the mean squared difference.
@@ -150,24 +196,16 @@ class AutoencoderFeatures(_BaseEstimator, _TransformerMixin):
         In standardised units, as ``losses_``. What is unlike everything in `fit` is reconstructed badly, so a bound on
         this number tells the known from the new.
         """
-        known = check_observations(X, None, type(self).__name__)
+        known = check_observations(X, None, "AutoencoderFeatures")
         again = self.inverse_transform(self.transform(known))
         return np.square((again - known) / self.scale_).mean(axis=1)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Names of the features, as scikit-learn's pipelines ask for them."""
-        self._fitted()
         return np.array([f"code{i}" for i in range(self.n_features_out_)], dtype=object)
 
-    def _networks(self, width: int, rng: np.random.Generator) -> tuple[Any, Any]:
-        """The two networks, with new weights."""
-        n_features, device = whole_number("n_features", self.n_features), device_of(self.device)
-        hidden, _ = check_layers(self.hidden, ())
-        encoder = build_network((width,), n_features, hidden, (), rng, device)
-        return encoder, build_network((n_features,), width, hidden[::-1], (), rng, device)
-
-    def _fitted(self) -> None:
-        if not hasattr(self, "encoder_"):
+    def _check_fitted(self) -> None:
+        if not self.is_fitted:
             raise errors.NotLearned("this AutoencoderFeatures is not fitted yet; call fit(observations) first")
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -180,33 +218,22 @@ class AutoencoderFeatures(_BaseEstimator, _TransformerMixin):
         FileError
             If the file cannot be written.
         """
-        self._fitted()
-        parameters = {each.name: getattr(self, each.name) for each in fields(self)} | {"hidden": list(self.hidden)}
-        arrays = {"mean": self.mean_, "scale": self.scale_, "losses": self.losses_}
-        networks = {"encoder": self.encoder_, "decoder": self.decoder_}
-        write_file(path, FORMAT, {"parameters": parameters}, arrays, networks)
+        self._check_fitted()
+        parameters = {each.name: getattr(self, each.name) for each in fields(self)}
+        write_file(path, FORMAT, {"parameters": parameters | {"hidden": list(self.hidden)}}, self.fitted_, {})
 
     @classmethod
-    def load(cls, path: str | PathLike[str], device: str = "cpu") -> "AutoencoderFeatures":
+    def load(cls, path: str | PathLike[str]) -> "AutoencoderFeatures":
         """Read features that were written by `save`.
 
         Raises
         ------
         FileError
             If the file is missing, damaged, or written by something else.
-        ParameterError
-            If there is no such device here.
         """
-        device_of(device)
         with reading(path, FORMAT) as (header, arrays):
             parameters = header["parameters"]
-            found = cls(**(parameters | {"hidden": tuple(parameters["hidden"]), "device": device}))
-            found.mean_, found.scale_, found.losses_ = (arrays[name] for name in ("mean", "scale", "losses"))
-            found.n_features_in_, found.n_features_out_ = int(found.mean_.size), int(found.n_features)
-            encoder, decoder = found._networks(found.n_features_in_, np.random.default_rng(0))
-            put_weights({"encoder": encoder, "decoder": decoder}, arrays)
-            found.encoder_, found.decoder_ = encoder, decoder
-        return found
+            return cls(**(parameters | {"hidden": tuple(parameters["hidden"])})).restore(arrays)
 
 
 def _fit(
@@ -233,15 +260,9 @@ def _fit(
             optimizer.step()
             losses[epoch] += loss.item() * len(some) / len(rows)
         if not np.isfinite(losses[epoch]):
-            raise errors.LearningError(
-                f"learning diverges: the loss of epoch {epoch + 1} is {losses[epoch]}; give a smaller learning_rate= "
-                f"than {learning_rate:g}"
-            )
+            raise _divergence(f"the loss of epoch {epoch + 1} is {losses[epoch]}", learning_rate)
     return losses
 
 
-def _outputs(network: Any, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-    torch = pytorch()
-    with torch.inference_mode(), one_thread():
-        device = next(network.parameters()).device
-        return cast("NDArray[np.float64]", network(torch.from_numpy(rows).to(device)).cpu().numpy().astype(np.float64))
+def _divergence(what: str, learning_rate: float) -> errors.LearningError:
+    return errors.LearningError(f"learning diverges: {what}; give a smaller learning_rate= than {learning_rate:g}")

@@ -124,7 +124,9 @@ class LinearLearner(Agent):
         UnsuitableEnvironment
             If the observations are no numbers, or of another width than what the features were fitted to.
         """
-        features, self.encoding_ = meet_environment(self.features, env)
+        # what a file has brought back is `features_`: there, `features` are as they were before they were fitted
+        fitted = self._memory is not None and isinstance(self.features, FeatureMap)
+        features, self.encoding_ = meet_environment(self.features_ if fitted else self.features, env)
         if self._memory is not None:
             features = self.features_  # the weights are those of these
             check_width(features, self.encoding_)

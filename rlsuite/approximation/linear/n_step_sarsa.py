@@ -1,12 +1,13 @@
 """Semi-gradient n-step Sarsa: n rewards, then the value of what was reached, with values linear in features."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.control.window import first_to_learn, last_to_learn
+from rlsuite.approximation.linear.feature_window import Recent, learn_features, new_feature_window, note_features
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.approximation.linear.memory import (
     LinearMemory,
@@ -17,63 +18,20 @@ from rlsuite.approximation.linear.memory import (
     perceive,
     value_of,
 )
-from rlsuite.checks import fits_in_memory, whole_number
+from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Begin, Step
 
 
-class FeatureWindow(NamedTuple):
-    """A ring of n steps, as `rlsuite.agents.control.window` has one: time t of the episode is at entry t % n."""
-
-    indices: NDArray[np.int64]  # (n, most_active)
-    values: NDArray[np.float64]  # (n, most_active)
-    n_active: NDArray[np.int64]  # (n,)
-    action: NDArray[np.int64]  # (n,)
-    reward: NDArray[np.float64]  # (n,), the reward that followed
-    step_size: NDArray[np.float64]  # (n,)
-    length: NDArray[np.int64]  # (1,), steps of the episode so far
-    n: int
-
-
-class Recent(NamedTuple):
-    """What is kept during an episode."""
-
-    window: FeatureWindow
-
-
-@compiled(in_place=True)
-def _note_step(memory: LinearMemory, row: int, action: int, reward: float) -> int:
-    """Write down a step, with the features and the step size of its time; return this time t."""
-    scene, window = memory.scene, memory.scratch.window
-    t = window.length[0]
-    entry = t % window.n
-    for k in range(scene.n_active[row]):
-        window.indices[entry, k] = scene.indices[row, k]
-        window.values[entry, k] = scene.values[row, k]
-    window.n_active[entry] = scene.n_active[row]
-    window.action[entry] = action
-    window.reward[entry] = reward
-    window.step_size[entry] = linear_step_size(memory)
-    window.length[0] = t + 1
-    return t
-
-
 @compiled(in_place=True)
 def _learn(memory: LinearMemory, tau: int, t: int, future: float) -> None:
-    """Let w <- w + alpha [G - Q(s_tau, a_tau)] x(s_tau, a_tau), with G = r_tau+1 + ... + gamma^(t+1-tau) future."""
+    """Let the pair of time tau learn G = r_tau+1 + ... + gamma^(t+1-tau) future, with its own step size."""
     window = memory.scratch.window
     target = future
     for k in range(t, tau - 1, -1):
         target = window.reward[k % window.n] + memory.gamma * target
-    entry = tau % window.n
-    action, n_active = window.action[entry], window.n_active[entry]
-    value = 0.0
-    for k in range(n_active):
-        value += memory.weights[window.indices[entry, k], action] * window.values[entry, k]
-    amount = window.step_size[entry] * (target - value)
-    for k in range(n_active):
-        memory.weights[window.indices[entry, k], action] += amount * window.values[entry, k]
+    learn_features(memory, tau, target, window.note[tau % window.n])
 
 
 @compiled(in_place=True)
@@ -106,7 +64,7 @@ def _step(
         perceive(memory, next_observation, 1 - row)
         evaluate(memory, 1 - row)
         next_action = choose(memory, 1 - row, rng)
-    t = _note_step(memory, row, action, reward)
+    t = note_features(memory, row, action, reward, linear_step_size(memory))
     for tau in range(first_to_learn(window, t), last_to_learn(window, t, over) + 1):
         _learn(memory, tau, t, 0.0 if terminated else value_of(memory, 1 - row, next_action))
     move_on(memory, over)
@@ -170,17 +128,4 @@ class SemiGradientNStepSarsa(LinearAgent):
 
     def scratch(self, n_features: int, n_actions: int) -> Any:
         """Make an empty window."""
-        rows = (self.n, self.features_.most_active_)
-        fits_in_memory(f"n={self.n} with {rows[1]} active features a step", 16 * rows[0] * (rows[1] + 2))
-        n_active, actions = (np.zeros(self.n, dtype=np.int64) for _ in range(2))
-        window = FeatureWindow(
-            indices=np.zeros(rows, dtype=np.int64),
-            values=np.zeros(rows),
-            n_active=n_active,
-            action=actions,
-            reward=np.zeros(self.n),
-            step_size=np.zeros(self.n),
-            length=np.zeros(1, dtype=np.int64),
-            n=self.n,
-        )
-        return Recent(window)
+        return Recent(new_feature_window(self.n, self.features_.most_active_))

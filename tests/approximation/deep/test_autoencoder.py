@@ -1,11 +1,20 @@
+"""Features by an autoencoder: what it learns, and that nobody but `fit` needs PyTorch."""
+
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import sklearn.base
 import sklearn.linear_model
 import sklearn.pipeline
 
+import rlsuite as rl
 from rlsuite import errors
+from rlsuite.approximation import Chain, Polynomial, Scaling, SemiGradientSarsa
 from rlsuite.approximation.deep import AutoencoderFeatures
+from rlsuite.approximation.deep.network import build_network
+from rlsuite.approximation.deep.pytorch import put_arrays
 
 torch = pytest.importorskip("torch")
 
@@ -75,6 +84,113 @@ def test_saved_and_loaded_it_says_the_same(cloud, tmp_path):
     assert again.get_params() == features.get_params()
 
 
+@pytest.mark.parametrize("hidden", [(), (7,), (6, 9)])
+def test_the_compiled_form_is_the_network_of_pytorch(cloud, hidden):
+    """PyTorch counts in float32, hence the tolerance."""
+    features = AutoencoderFeatures(n_features=3, hidden=hidden, epochs=2, seed=1).fit(cloud)
+    codes = features.transform(cloud)
+    sides = [
+        (features.encoder_, [5, *hidden, 3], (cloud - features.mean_) / features.scale_, codes),
+        (features.decoder_, [3, *hidden[::-1], 5], codes, (features.inverse_transform(codes) - features.mean_)),
+    ]
+    for weights, (first, *between, last), rows, found in sides:
+        network = build_network((first,), last, between, (), np.random.default_rng(0))
+        arrays, rest = {}, weights.astype(np.float32)
+        for name, tensor in network.state_dict().items():
+            part, rest = rest[: tensor.numel()], rest[tensor.numel() :]
+            arrays[name] = part.reshape(tuple(tensor.shape)[::-1]).T.copy()
+        assert not rest.size
+        put_arrays(network, arrays)
+        with torch.inference_mode():
+            theirs = network(torch.from_numpy(rows.astype(np.float32))).numpy()
+        np.testing.assert_allclose(found if last == 3 else found / features.scale_, theirs, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """What a car on the mountain meets: positions and speeds."""
+    return np.random.default_rng(3).uniform([-1.2, -0.07], [0.6, 0.07], size=(200, 2))
+
+
+@pytest.fixture(scope="module")
+def driver(seen):
+    """An agent that has learned with codes of four numbers, in the compiled loop."""
+    features = AutoencoderFeatures(n_features=4, hidden=(8,), epochs=5, seed=1).fit(seen)
+    rule = {"learning_rate": 0.01, "exploration": rl.EpsilonGreedy(0.1)}
+    return SemiGradientSarsa(features=features, **rule).learn("MountainCar-v0", steps=1_000, seed=7, loop="compiled")
+
+
+def test_a_linear_agent_has_both_loops(driver, seen):
+    assert driver.weights_.any()
+    again = sklearn.base.clone(driver.features).fit(seen)  # the same seed finds the same networks
+    rule = {"learning_rate": 0.01, "exploration": rl.EpsilonGreedy(0.1)}
+    other = SemiGradientSarsa(features=again, **rule).learn("MountainCar-v0", steps=1_000, seed=7, loop="stepwise")
+    assert other.weights_.tobytes() == driver.weights_.tobytes()
+    assert other.episodes_.tobytes() == driver.episodes_.tobytes()
+
+
+def test_it_is_a_link_of_a_chain(seen):
+    """Squares of codes: what lies between two maps, and what a map needs to compute, do not meet."""
+    chain = Chain([Scaling(), AutoencoderFeatures(n_features=3, hidden=(8,), epochs=2, seed=1), Polynomial(2)])
+    features = chain.fit(seen)
+    codes = features.maps_[1].transform(features.maps_[0].transform(seen))
+    np.testing.assert_allclose(features.transform(seen)[:, 1:4].sum(axis=1), codes.sum(axis=1), atol=1e-12)
+    first = SemiGradientSarsa(features=features, learning_rate=0.01)
+    second = SemiGradientSarsa(features=features, learning_rate=0.01)
+    first.learn("MountainCar-v0", steps=300, seed=7, loop="compiled")
+    second.learn("MountainCar-v0", steps=300, seed=7, loop="stepwise")
+    assert first.weights_.tobytes() == second.weights_.tobytes()
+
+
+def test_an_agent_has_to_be_given_a_fitted_one():
+    with pytest.raises(errors.NotLearned, match=r"AutoencoderFeatures learns .*; call its fit\(observations\) first"):
+        SemiGradientSarsa(features=AutoencoderFeatures(**QUICK)).learn("MountainCar-v0", steps=1)
+
+
+WITHOUT_PYTORCH = """
+import sys
+import numpy as np
+import rlsuite as rl
+agent = rl.load(sys.argv[1])
+from rlsuite.approximation import AutoencoderFeatures
+seen = np.load(sys.argv[3])
+codes = AutoencoderFeatures.load(sys.argv[2]).transform(seen)
+agent.learn("MountainCar-v0", steps=200, seed=8)
+np.savez(sys.argv[4], codes=codes, weights=agent.weights_)
+assert "torch" not in sys.modules
+"""
+
+
+def test_an_agent_is_saved_with_it_and_loaded_without_pytorch(driver, seen, tmp_path):
+    driver.save(tmp_path / "driver.npz")
+    driver.features_.save(tmp_path / "features.npz")
+    np.save(tmp_path / "seen.npy", seen)
+    names = [str(tmp_path / name) for name in ("driver.npz", "features.npz", "seen.npy", "found.npz")]
+    subprocess.run([sys.executable, "-c", WITHOUT_PYTORCH, *names], check=True)
+    loaded = rl.load(names[0])
+    assert loaded.q(seen).tobytes() == driver.q(seen).tobytes()
+    with np.load(names[3]) as found:
+        assert found["codes"].tobytes() == driver.features_.transform(seen).tobytes()
+        assert found["weights"].tobytes() == loaded.learn("MountainCar-v0", steps=200, seed=8).weights_.tobytes()
+
+
+def test_arrays_that_do_not_fit_together_are_no_features(driver, tmp_path):
+    """The compiled form trusts them: it would read what is not its own."""
+    driver.save(tmp_path / "driver.npz")
+    with np.load(tmp_path / "driver.npz") as file:
+        arrays = dict(file)
+    for name, damaged in [
+        ("encoder_", arrays["features.encoder_"][:-1]),
+        ("decoder_", arrays["features.decoder_"].astype(np.float32)),
+        ("widths_", np.array([2, 80, 4])),
+        ("widths_", np.array([-2, 8, 4])),
+        ("mean_", np.array([0.0, np.nan])),
+    ]:
+        np.savez(tmp_path / "damaged.npz", **{**arrays, f"features.{name}": damaged})
+        with pytest.raises(errors.FileError, match=r"no agent written by rlsuite"):
+            rl.load(tmp_path / "damaged.npz")
+
+
 def test_bad_input_is_named(cloud, tmp_path):
     with pytest.raises(errors.NotLearned, match="not fitted yet"):
         AutoencoderFeatures().transform(cloud)
@@ -84,6 +200,8 @@ def test_bad_input_is_named(cloud, tmp_path):
     for name, value in [("epochs", 0), ("batch_size", 0), ("n_features", 0), ("learning_rate", 0.0), ("device", "x")]:
         with pytest.raises(errors.ParameterError, match=name):
             AutoencoderFeatures(**(QUICK | {name: value})).fit(cloud)
+    with pytest.raises(errors.ParameterError, match=r"hidden=<generator .* must be a sequence of sizes"):
+        AutoencoderFeatures(hidden=(units for units in (4, 4)))
     with pytest.raises(errors.ParameterError, match=r"observation\[3, 1\]=nan"):
         fitted.fit(np.where(np.arange(640).reshape(128, 5) == 16, np.nan, cloud))
 

@@ -1,6 +1,7 @@
 """What all feature maps promise: scikit-learn's ways, named errors, and places within the vector, whatever is seen."""
 
 import dataclasses
+import importlib.util
 import io
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import rlsuite.approximation.features as package
 from rlsuite.agents.description import describe
+from rlsuite.approximation.deep import AutoencoderFeatures
 from rlsuite.approximation.features import (
     Chain,
     Clusters,
@@ -51,6 +53,8 @@ MAPS = [
     RandomFourier(7, seed=0),
     Chain([Scaling(), StateAggregation((3, 2)), Polynomial(1)]),
 ]
+if importlib.util.find_spec("torch"):
+    MAPS.append(AutoencoderFeatures(3, hidden=(4,), epochs=2, seed=0))
 every_map = pytest.mark.parametrize("feature_map", MAPS, ids=[type(each).__name__ for each in MAPS])
 
 
@@ -72,7 +76,8 @@ def dense(features):
 
 def test_all_maps_are_tested_here():
     public = {name for name in package.__all__ if isinstance(getattr(package, name), type)}
-    assert {type(each).__name__ for each in MAPS} == public - {"BoundedMap", "FeatureMap", "FeatureRule"}
+    bases = {"BoundedMap", "FeatureMap", "FeatureRule"}
+    assert {type(each).__name__ for each in MAPS} - {"AutoencoderFeatures"} == public - bases
 
 
 @every_map

@@ -13,6 +13,7 @@ from rlsuite.approximation.linear.expected_sarsa import SemiGradientExpectedSars
 from rlsuite.approximation.linear.gradient_td import GTD2, TDC
 from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
 from rlsuite.approximation.linear.n_step_sarsa import SemiGradientNStepSarsa
+from rlsuite.approximation.linear.n_step_td import SemiGradientNStepTD
 from rlsuite.approximation.linear.q_lambda import SemiGradientQLambda
 from rlsuite.approximation.linear.q_learning import SemiGradientQLearning
 from rlsuite.approximation.linear.sarsa_lambda import SemiGradientSarsaLambda
@@ -93,6 +94,22 @@ def td(seen, rho):
     return td_lambda(seen, rho, 0.0)
 
 
+def n_step_td(seen, rho):
+    """The box on p. 209, with n = 3; cut off, an episode ends with the value of what was reached."""
+    w = np.zeros(N)
+    starts = [t for t, step in enumerate(seen) if step.first]
+    for start, end in zip(starts, [*starts[1:], len(seen)], strict=True):
+        cut = w
+        for tau in range(start, end):  # after step tau + 2, or at the end; in order all the same
+            last = min(tau + 3, end)
+            if tau + 3 <= end:  # the last three learn at once, from what was known before
+                cut = w
+            target = sum(GAMMA ** (t - tau) * seen[t].reward for t in range(tau, last))
+            target += GAMMA ** (last - tau) * seen[last - 1].ahead @ cut
+            w = w + ALPHA * (target - w @ seen[tau].x) * seen[tau].x
+    return w
+
+
 def true_online(seen, rho):
     """The box on p. 300."""
     w = np.zeros(N)
@@ -140,6 +157,7 @@ TRACED = {"lambda_": LAMBDA}
 PREDICTION = [
     (GradientMonteCarlo, {}, monte_carlo, 1.0),
     (SemiGradientTD, {"policy_to_evaluate": EVALUATED}, td, EVALUATED / FOLLOWED),
+    (SemiGradientNStepTD, {"n": 3}, n_step_td, 1.0),
     (SemiGradientTDLambda, {"policy_to_evaluate": EVALUATED, **TRACED}, td_lambda, EVALUATED / FOLLOWED),
     (TrueOnlineLinearTDLambda, TRACED, true_online, 1.0),
     (GTD2, {"policy_to_evaluate": EVALUATED, "error_rate": BETA}, gtd2, EVALUATED / FOLLOWED),

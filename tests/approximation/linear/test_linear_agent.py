@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import rlsuite as rl
-from rlsuite.approximation import FourierBasis, OneHot, SemiGradientSarsa, TileCoding
+from rlsuite.approximation import Clusters, FourierBasis, OneHot, SemiGradientSarsa, TileCoding
 from rlsuite.errors import (
     DivergenceWarning,
     FileError,
@@ -116,6 +116,18 @@ def test_a_file_keeps_weights_and_features(tmp_path):
     ids = SemiGradientSarsa().learn("FrozenLake-v1", steps=500, seed=1)
     ids.save(tmp_path / "ids.npz")
     assert rl.load(tmp_path / "ids.npz").policy().tolist() == ids.policy().tolist()
+
+
+def test_what_features_have_seen_comes_back_from_a_file(tmp_path):
+    """Bounds alone do not bring it back, so the loaded agent learns on with what the file kept."""
+    seen = np.random.default_rng(0).uniform([-1.2, -0.07], [0.6, 0.07], (50, 2))
+    agent = SemiGradientSarsa(features=Clusters(8, seed=0).fit(seen)).learn("MountainCar-v0", steps=500, seed=1)
+    agent.save(tmp_path / "agent.npz")
+    twin = rl.load(tmp_path / "agent.npz")
+    ways = [each.learn("MountainCar-v0", steps=500, seed=2).weights_.tobytes() for each in (agent, twin)]
+    assert ways[0] == ways[1]
+    with pytest.raises(UnsuitableEnvironment, match="observations of 2 numbers"):
+        twin.learn("CartPole-v1", steps=1)
 
 
 def test_values_and_policies_of_many_observations():

@@ -8,28 +8,30 @@ from scipy.interpolate import RegularGridInterpolator
 import rlsuite as rl
 from rlsuite.approximation import SemiGradientNStepSarsa, SemiGradientSarsa, TileCoding
 
-# steps of the hundredth episode, mean of episodes 401 to 500 (simulation with the book's own tile coding)
-PUBLISHED = {0.1: (207, 137.4), 0.2: (168, 127.3), 0.5: (142, 118.1)}
-RUNS = 12
+# steps of the tenth and the hundredth episode, mean of episodes 401 to 500 (simulation with the book's tile coding)
+PUBLISHED = {0.1: (657, 207, 137.4), 0.2: (473, 168, 127.3), 0.5: (303, 142, 118.1)}
+RUNS, BEGINNINGS = 12, 36
 
 
 @pytest.mark.parametrize("alpha", PUBLISHED)
 def test_learning_curves_are_those_of_the_book(alpha):
     """Means of twelve runs; the book's begin anew with the same distribution, and end at the goal only.
 
-    Each of the six means is within 4.5 of its standard errors, and 4 % for another choice of tiles: theirs have hashed
-    coordinates without bounds, ours cover the bounds.
+    Each of the nine means is within 4.5 of its standard errors, and 4 % for another choice of tiles: theirs have hashed
+    coordinates without bounds, ours cover the bounds. Early episodes differ most from run to run, so of these 36 runs
+    are seen, and the ninth to the eleventh of each: then a standard error is about 2 %, and an error of a tenth or two
+    of the tenth episode would be seen.
     """
     lengths = []
     env = gymnasium.make("MountainCar-v0", max_episode_steps=20_000)
-    for seed in range(RUNS):
+    for seed in range(BEGINNINGS):
         tiles = TileCoding(n_tilings=8, bins=8)
         agent = SemiGradientSarsa(features=tiles, gamma=1.0, learning_rate=alpha / 8, exploration=rl.EpsilonGreedy(0.0))
-        lengths.append(agent.learn(env, episodes=500, seed=seed).episodes_["length"])
-    lengths = np.array(lengths)
-    means = lengths[:, 95:104].mean(axis=1), lengths[:, 400:].mean(axis=1)
+        lengths.append(agent.learn(env, episodes=500 if seed < RUNS else 11, seed=seed).episodes_["length"])
+    beginnings, lengths = np.array([each[:11] for each in lengths]), np.array(lengths[:RUNS])
+    means = beginnings[:, 8:].mean(axis=1), lengths[:, 95:104].mean(axis=1), lengths[:, 400:].mean(axis=1)
     for found, published in zip(means, PUBLISHED[alpha], strict=True):
-        error = found.std(ddof=1) / np.sqrt(RUNS)
+        error = found.std(ddof=1) / np.sqrt(len(found))
         assert abs(found.mean() - published) < 4.5 * error + 0.04 * published, (found.mean(), error, published)
 
 

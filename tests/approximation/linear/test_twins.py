@@ -14,6 +14,7 @@ from rlsuite.approximation.linear.expected_sarsa import SemiGradientExpectedSars
 from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
 from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
 from rlsuite.approximation.linear.n_step_sarsa import SemiGradientNStepSarsa
+from rlsuite.approximation.linear.n_step_td import SemiGradientNStepTD
 from rlsuite.approximation.linear.q_lambda import SemiGradientQLambda
 from rlsuite.approximation.linear.q_learning import SemiGradientQLearning
 from rlsuite.approximation.linear.sarsa_lambda import SemiGradientSarsaLambda
@@ -33,6 +34,7 @@ CONTROL = {
 PREDICTION = {
     GradientMonteCarlo: rl.EveryVisitMonteCarlo,
     SemiGradientTD: rl.TD,
+    SemiGradientNStepTD: rl.NStepTD,
     SemiGradientTDLambda: rl.TDLambda,
     TrueOnlineLinearTDLambda: rl.TrueOnlineTDLambda,
 }
@@ -73,6 +75,26 @@ def test_prediction(kind):
         env = rl.VectorObservation.one_hot(walk(kind))
         agent = kind(**COMMON).learn(env, steps=700, seed=7, loop=loop)
         assert same(agent.learn(env, steps=300, loop=loop), table, table.value_)
+
+
+@pytest.mark.parametrize("n", [1, 3, 9])
+def test_n_steps_of_prediction(n):
+    """Episodes are shorter and longer than n, and some are cut off; the step size is that of the time of learning."""
+    options = {"gamma": 0.95, "n": n, "learning_rate": rl.Inverse(0.5, 100, per="steps")}
+    table = rl.NStepTD(**options).learn(walk(SemiGradientNStepTD), steps=1_000, seed=7)
+    for loop in ("compiled", "stepwise"):
+        env = rl.VectorObservation.one_hot(walk(SemiGradientNStepTD))
+        agent = SemiGradientNStepTD(**options).learn(env, steps=1_000, seed=7, loop=loop)
+        assert same(agent, table, table.value_)
+
+
+def test_the_ends_of_n_steps():
+    """One step is TD(0); as many as an episode has are Monte Carlo."""
+    table = rl.EveryVisitMonteCarlo(**COMMON).learn(walk(SemiGradientNStepTD), steps=1_000, seed=7)
+    env = rl.VectorObservation.one_hot(walk(SemiGradientNStepTD))
+    assert same(SemiGradientNStepTD(**COMMON, n=6).learn(env, steps=1_000, seed=7), table, table.value_)
+    table = rl.TD(**COMMON).learn(walk(SemiGradientNStepTD), steps=1_000, seed=7)
+    assert same(SemiGradientNStepTD(**COMMON, n=1).learn(env, steps=1_000, seed=7), table, table.value_)
 
 
 @pytest.mark.parametrize("traces", ["replacing", "dutch"])

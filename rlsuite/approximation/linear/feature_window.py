@@ -1,0 +1,85 @@
+"""The features of the last n steps of an episode; `rlsuite.agents.control.window` with vectors.
+
+What was seen at time tau learns at time tau + n, from the n rewards that followed and from what the weights say then;
+when an episode is over, all that still waits learns from what there is.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.checks import fits_in_memory
+from rlsuite.compilation import compiled
+
+
+class FeatureWindow(NamedTuple):
+    """A ring of n steps: time t of the episode is at entry t % n."""
+
+    indices: NDArray[np.int64]  # (n, most_active)
+    values: NDArray[np.float64]  # (n, most_active)
+    n_active: NDArray[np.int64]  # (n,)
+    action: NDArray[np.int64]  # (n,), whose weights learn
+    reward: NDArray[np.float64]  # (n,), the reward that followed
+    note: NDArray[np.float64]  # (n,), what a rule wants to know when the entry learns
+    length: NDArray[np.int64]  # (1,), steps of the episode so far
+    n: int
+
+
+class Recent(NamedTuple):
+    """What is kept during an episode."""
+
+    window: FeatureWindow
+
+
+def new_feature_window(n: int, most_active: int) -> FeatureWindow:
+    """Make an empty window for so many steps with so many features each.
+
+    Raises
+    ------
+    ParameterError
+        If it needs more memory than there is.
+    """
+    fits_in_memory(f"n={n} with {most_active} active features a step", 16 * n * (most_active + 2))
+    n_active, actions = (np.zeros(n, dtype=np.int64) for _ in range(2))
+    return FeatureWindow(
+        indices=np.zeros((n, most_active), dtype=np.int64),
+        values=np.zeros((n, most_active)),
+        n_active=n_active,
+        action=actions,
+        reward=np.zeros(n),
+        note=np.zeros(n),
+        length=np.zeros(1, dtype=np.int64),
+        n=n,
+    )
+
+
+@compiled(in_place=True)
+def note_features(memory: Any, row: int, action: int, reward: float, note: float) -> int:
+    """Write down a step, with the features in a row; return its time t."""
+    scene, window = memory.scene, memory.scratch.window
+    t = window.length[0]
+    entry = t % window.n
+    for k in range(scene.n_active[row]):
+        window.indices[entry, k] = scene.indices[row, k]
+        window.values[entry, k] = scene.values[row, k]
+    window.n_active[entry] = scene.n_active[row]
+    window.action[entry] = action
+    window.reward[entry] = reward
+    window.note[entry] = note
+    window.length[0] = t + 1
+    return t
+
+
+@compiled(in_place=True)
+def learn_features(memory: Any, tau: int, target: float, step_size: float) -> None:
+    """Let w <- w + alpha [G - w . x_tau] x_tau, with the weights of the action at time tau."""
+    window = memory.scratch.window
+    entry = tau % window.n
+    action, n_active = window.action[entry], window.n_active[entry]
+    value = 0.0
+    for k in range(n_active):
+        value += memory.weights[window.indices[entry, k], action] * window.values[entry, k]
+    amount = step_size * (target - value)
+    for k in range(n_active):
+        memory.weights[window.indices[entry, k], action] += amount * window.values[entry, k]

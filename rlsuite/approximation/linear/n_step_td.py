@@ -1,0 +1,118 @@
+"""Semi-gradient n-step TD: n rewards, then the value of what was reached, with values linear in features."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.control.window import first_to_learn, last_to_learn
+from rlsuite.approximation.linear.feature_window import Recent, learn_features, new_feature_window, note_features
+from rlsuite.approximation.linear.following import follow_linear
+from rlsuite.approximation.linear.memory import linear_step_size, move_on, perceive, value_of
+from rlsuite.approximation.linear.predictor import STATE, LinearPredictor, begin_predicting
+from rlsuite.checks import whole_number
+from rlsuite.compilation import compiled
+from rlsuite.exploration import NO_ACTION
+from rlsuite.training.kernels import Begin, Step
+
+
+@compiled(in_place=True)
+def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
+    """Forget the last episode, and draw the first action of this one."""
+    memory.scratch.window.length[0] = 0
+    return begin_predicting(memory, observation, rng)
+
+
+@compiled(in_place=True)
+def _step(
+    memory: Any,
+    observation: NDArray[np.float64],
+    action: int,
+    reward: float,
+    next_observation: NDArray[np.float64],
+    terminated: bool,
+    truncated: bool,
+    rng: np.random.Generator,
+) -> int:
+    """Let the features of n steps ago learn, or all that still wait if the episode is over, in the order of time.
+
+    The returns are known before any of them learns: they are noted from the last step back to the first that needs one.
+    """
+    window, row = memory.scratch.window, memory.scene.now[0]
+    over = terminated or truncated
+    total = 0.0
+    if not terminated:
+        perceive(memory, next_observation, 1 - row)
+        total = value_of(memory, 1 - row, STATE)
+    t = note_features(memory, row, STATE, reward, 0.0)
+    first, last = first_to_learn(window, t), last_to_learn(window, t, over)
+    if first <= last:
+        for k in range(t, first - 1, -1):
+            total = window.reward[k % window.n] + memory.gamma * total
+            window.note[k % window.n] = total
+    for tau in range(first, last + 1):
+        learn_features(memory, tau, window.note[tau % window.n], linear_step_size(memory))
+    move_on(memory, over)
+    return NO_ACTION if over else follow_linear(memory, next_observation, 1 - row, rng)
+
+
+@dataclass(eq=False, kw_only=True)
+class SemiGradientNStepTD(LinearPredictor):
+    """Semi-gradient n-step TD prediction (S&B2 section 9.4, the box on p. 209), with values linear in features.
+
+    With n = 1 it is `SemiGradientTD`; with an n that no episode reaches, `GradientMonteCarlo`. With one-hot features it
+    is `NStepTD`, to the last bit. Each step costs time in proportion to n. An episode that is cut off counts what the
+    observation it stopped in is thought to be worth.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer
+        What the values are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    policy_to_follow : array_like (n_actions,) or (n_ids, n_actions), optional
+        Probabilities of the actions; by default all legal actions are equally likely.
+    learning_rate : float or Schedule
+        Step size alpha, in [0, 1]. The larger n, the smaller a step size does best: returns vary more.
+    initial_weight : float or array_like (n_features,)
+        What the weights are before anything is learned.
+    n : int
+        Steps until an observation learns, at least 1.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features,)
+        Learned weights.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range; from `learn`, if the features of n steps do not fit in memory.
+
+    Examples
+    --------
+    One weight for the position in the walk, and one for a constant; the truth is position / 6:
+
+    >>> import gymnasium, numpy as np, rlsuite as rl, rlsuite_envs
+    >>> from rlsuite.approximation import SemiGradientNStepTD
+    >>> positions = np.linspace(0.0, 1.0, 7)
+    >>> env = rl.VectorObservation(gymnasium.make("rlsuite/RandomWalk-v0"), np.c_[positions, np.ones(7)])
+    >>> agent = SemiGradientNStepTD(n=4, gamma=1.0, learning_rate=0.01)
+    >>> agent = agent.learn(env, episodes=2_000, seed=7)
+    >>> bool(abs(agent.value(env.vectors) - positions).max() < 0.1)
+    True
+    """
+
+    begin: ClassVar[Begin] = _begin
+    step: ClassVar[Step] = _step
+
+    n: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.n = whole_number("n", self.n)
+
+    def scratch(self, n_features: int) -> Any:
+        """Make an empty window."""
+        return Recent(new_feature_window(self.n, self.features_.most_active_))
