@@ -1,7 +1,7 @@
 """DQN on CartPole: what the greedy policy is worth while a network learns (Mnih et al. 2015); three seeds.
 
 A pole that stands for all 500 steps of an episode is worth (1 - 0.99**500) / (1 - 0.99) = 99.3. Who learns on
-may lose such a policy again: look now and then, and keep the best. Needs PyTorch
+may lose such a policy again: look now and then, and go back to the best (`restore_best`). Needs PyTorch
 (``pip install 'rlsuite[torch]'``). Run as ``python examples/77_dqn.py [figure.png]``.
 """
 
