@@ -237,7 +237,8 @@ def gathered(request: Request, parts: list[Part], kept: FloatArray | None) -> Co
         if not isinstance(request.model.transition, np.ndarray):
             from scipy.sparse import csr_array
 
-            transition = csr_array(transition)
+            csr = request.model.sparse_transition  # with its entries, also where no transition is expected
+            transition = csr_array((transition[prepared.rows, csr.indices], csr.indices, csr.indptr), shape=csr.shape)
     weight = prepared.narrow(total.weight if kept is None else kept)
     log_likelihood = total.log_likelihood + float(request.data.shifts.sum())
     return Counts(total.start[0, :states].copy(), transition, weight, log_likelihood)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -108,7 +108,9 @@ def path_log_probability(
     emitted = request.log_table[request.row, path]
     each = emitted.copy()
     before = path[:-1], path[1:]
-    each[1:] += logarithms(np.asarray(model.transition[before]).reshape(-1))
+    moves: Any = cast("Any", model.transition)[before]
+    dense: Any = moves.toarray() if hasattr(moves, "toarray") else moves
+    each[1:] += logarithms(np.asarray(dense, dtype=np.float64).reshape(-1))
     first = data.pieces[:, 0]
     inner = first[1:]
     each[inner] = emitted[inner]

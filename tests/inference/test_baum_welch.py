@@ -308,6 +308,19 @@ def test_sparse_transitions_are_learned_alike():
         again.fit(z, prior=Prior(transition=np.ones((K, K))))
 
 
+def test_a_small_sparse_matrix_keeps_its_entries_where_no_transition_is_expected():
+    """Few states are swept as a dense table, and what the data exclude has an expected count of 0 there."""
+    sparse = pytest.importorskip("scipy.sparse")
+    moves = [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.25, 0.25, 0.5]]
+    dense = HMM([1.0, 0.0, 0.0], moves, np.eye(3))
+    other = dense.replace(transition=sparse.csr_array(moves))
+    for options in ({}, {"prior": 0.5}):
+        one = dense.fit([0, 1], max_iterations=1, tol=0, **options)
+        alike = other.fit([0, 1], max_iterations=1, tol=0, **options)
+        np.testing.assert_allclose(alike.dense_transition, one.dense_transition, atol=1e-15)
+        assert sparse.issparse(alike.transition)
+
+
 def test_restarts_find_the_better_hill_and_repeat_themselves():
     truth = HMM(
         [0.4, 0.3, 0.3], np.full((3, 3), 0.1) + 0.7 * np.eye(3), [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]

@@ -146,3 +146,11 @@ def test_a_sparse_matrix_gives_sparse_counts(new_hmm: Callable[..., HMM], by_enu
     assert sparse.score(z) == pytest.approx(dense.score(z), abs=1e-12)
     assert sparse.n_transitions == np.count_nonzero(dense.transition)
     assert sparse.n_parameters == dense.n_parameters
+
+
+def test_a_path_through_a_sparse_matrix(new_hmm: Callable[..., HMM]) -> None:
+    hmm = new_hmm(3, 4, seed=5)
+    thin = hmm.replace(transition=csr_array(hmm.dense_transition))
+    for z in ([2], [0, 3, 1, -1]):
+        expected = path_log_probability(hmm, z, hmm.decode(z))
+        np.testing.assert_allclose(path_log_probability(thin, z, thin.decode(z)), expected, rtol=1e-14)

@@ -12,9 +12,6 @@ from rlsuite.approximation.deep.network import Convolution, action_values, build
 from rlsuite.approximation.deep.pytorch import device_of, pytorch
 from rlsuite.approximation.deep.replay import Transitions
 
-LARGEST_GRADIENT = 10.0
-"""Longer gradients are shortened to this length (Wang et al. 2016): one surprise must not spoil what was learned."""
-
 
 def targets(reward: Any, terminated: Any, legal: Any, q_target: Any, q_choice: Any, gamma: float) -> Any:
     """Compute r + gamma Q_target(x', argmax_a' Q_choice(x', a')), and r where the episode ended.
@@ -119,7 +116,8 @@ class QLearner:
         """Take one step of Adam (Kingma & Ba 2015) down the mean squared temporal-difference error; return that.
 
         The absolute error that is often used where the difference is large would learn medians: it hardly hears the
-        rare transition that ends an episode, which has to say most.
+        rare transition that ends an episode, which has to say most. Long gradients are not shortened for the same
+        reason.
 
         Raises
         ------
@@ -139,7 +137,7 @@ class QLearner:
         loss = torch.nn.functional.mse_loss(present, wanted)
         self.optimizer.zero_grad()
         loss.backward()
-        length = torch.nn.utils.clip_grad_norm_(self.weights, LARGEST_GRADIENT)
+        length = torch.nn.utils.clip_grad_norm_(self.weights, math.inf)  # measures only
         size = loss.item()
         if not (math.isfinite(size) and math.isfinite(length.item())):
             raise errors.LearningError(

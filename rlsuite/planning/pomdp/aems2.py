@@ -144,7 +144,9 @@ class BoundPlanner:
         bounds = endless_bounds(model, watch)
         self.bounds = Bounds(np.concatenate([bounds.lower, *promises]), bounds.upper)
         self.model = _tables(model, self.bounds)
-        largest = max(float(np.abs(one[np.isfinite(one)]).max()) for one in (self.model.lower, self.model.upper))
+        # where every plan comes to an illegal action, no bound is finite, and the search will say so
+        tables = self.model.lower, self.model.upper
+        largest = max(float(np.abs(one[np.isfinite(one)]).max(initial=0.0)) for one in tables)
         # Each backup rounds as often as a belief has entries and a row has observations.
         roundings = 2 * pomdp.n_states + 2 * pomdp.n_observations + 8
         self.rounding = roundings * EPS * largest / (1.0 - model.modulus)

@@ -7,6 +7,7 @@ import numpy as np
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.pomdp.point_tables import PreparedModel
+from rlsuite.planning.pomdp.stages import no_plan
 from rlsuite.planning.pomdp.start_bounds import Blind
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, worth
 from rlsuite.planning.watch import Watch
@@ -20,9 +21,17 @@ def at_start(model: PreparedModel, vectors: FloatArray) -> float:
 
 
 def both_bounds(model: PreparedModel, blind: Blind, q: FloatArray) -> tuple[float, float]:
-    """Return the bounds at the start belief by blind plans and by upper bounds (S, A) on the actions."""
+    """Return the bounds at the start belief by blind plans and by upper bounds (S, A) on the actions.
+
+    Raises
+    ------
+    ModelError
+        If not even the upper bound is finite.
+    """
     lower, upper = at_start(model, blind.vectors), at_start(model, q.T)
-    rounding = model.rounding(max(abs(lower), abs(upper)))
+    if upper == -np.inf:
+        raise no_plan(model.pomdp.start)
+    rounding = model.rounding(max(abs(upper), abs(lower) if lower > -np.inf else 0.0))
     return lower - rounding, max(upper, lower) + rounding
 
 

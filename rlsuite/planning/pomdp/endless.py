@@ -115,8 +115,6 @@ def _beginning(pomdp: POMDP, everywhere: bool, watch: Watch) -> _Found:
     model = PreparedModel(pomdp, f"{watch.method} without a horizon")
     bounds = endless_bounds(model, watch)
     lower, upper = bounds.at(pomdp.start)
-    if upper == -np.inf:
-        raise no_plan(pomdp.start)
     vectors = bounds.lower
     vectors[:, ~pomdp.mdp.legal.any(axis=1)] = 0.0
     if not everywhere:  # below all plans that are legal to their end, if it is not one itself

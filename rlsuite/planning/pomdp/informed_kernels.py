@@ -51,7 +51,7 @@ def informed_sweep(
                         best = max(best, into[b])
                         into[b] = 0.0
                     total += best
-            value = reward[s * n_actions + a] + gamma * total
+            value = reward[s * n_actions + a] + (gamma * total if gamma > 0.0 else 0.0)  # total may be -inf
             fall = max(fall, q[s * n_actions + a] - value)
             out[s * n_actions + a] = value
     return fall

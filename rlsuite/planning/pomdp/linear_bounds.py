@@ -14,6 +14,7 @@ from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.pomdp.point_tables import PreparedModel
+from rlsuite.planning.pomdp.stages import no_plan
 from rlsuite.planning.pomdp.start_bounds import blind_plans, informed_values, seen_values
 from rlsuite.planning.pomdp.vectors import worth
 from rlsuite.planning.watch import Watch
@@ -47,6 +48,11 @@ class Bounds(NamedTuple):
 def endless_bounds(model: PreparedModel, watch: Watch) -> Bounds:
     """Return bounds on the values of a model without horizon, rounding included.
 
+    Raises
+    ------
+    ModelError
+        If not even the upper bound at the start is finite: every plan comes to an illegal action.
+
     Examples
     --------
     The tiger: who only ever listens pays 1 in every step; who is told afterwards where it was earns 87.2.
@@ -66,7 +72,10 @@ def endless_bounds(model: PreparedModel, watch: Watch) -> Bounds:
     size = float(np.abs(seen[seen > -np.inf]).max())
     close = CLOSE * size + 1e-12
     informed = informed_values(model, seen, watch, tol=close, share=SHARE, max_sweeps=SWEEPS)
-    return Bounds(blind_plans(model, watch, tol=close).vectors, np.ascontiguousarray(informed.q.T))
+    bounds = Bounds(blind_plans(model, watch, tol=close).vectors, np.ascontiguousarray(informed.q.T))
+    if bounds.at(model.pomdp.start)[1] == -np.inf:
+        raise no_plan(model.pomdp.start)
+    return bounds
 
 
 def bounds_with_horizon(pomdp: POMDP, horizon: int) -> Bounds:

@@ -6,9 +6,11 @@ from rlsuite.models import POMDP
 from rlsuite.models.aliases import IndexArray
 from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.pomdp.belief_steps import MERGED, WANTED_GAP
+from rlsuite.planning.pomdp.bound_solutions import at_start
 from rlsuite.planning.pomdp.point_solution import PointBasedSolution, kept_vectors
 from rlsuite.planning.pomdp.point_tables import PreparedModel, tables
 from rlsuite.planning.pomdp.search import Search
+from rlsuite.planning.pomdp.stages import no_plan
 from rlsuite.planning.pomdp.start_bounds import blind_plans, informed_values, seen_values
 from rlsuite.planning.pomdp.vectors import BoundsTrace
 from rlsuite.planning.watch import Watch
@@ -73,6 +75,8 @@ class PointSearch:
             share=SHARE,
             max_sweeps=INFORMED_SWEEPS,
         )
+        if at_start(self.model, informed.q.T) == -np.inf:
+            raise no_plan(pomdp.start)
         self.blind = blind_plans(self.model, watch, tol=BLIND_TOL * self.size, share=SHARE)
         finite = self.blind.vectors[self.blind.vectors > -np.inf]
         self.size = max(self.size, float(np.abs(finite).max(initial=0.0)))

@@ -91,6 +91,7 @@ def _best_at_beliefs(search: Search) -> tuple[IndexArray, IndexArray]:
         values = worth(held, dense(search, inside))
         best = values.argmax(axis=1)
         rows = np.arange(inside.size)
-        better = values[rows, best] > values[rows, chosen[inside]] + 1e-12 * np.abs(values[rows, best])
+        most = values[rows, best]  # minus infinity where no plan is known to be legal
+        better = most > values[rows, chosen[inside]] + 1e-12 * np.abs(np.where(most > -np.inf, most, 0.0))
         chosen[inside] = np.where(better, best, chosen[inside])
     return regions, chosen

@@ -1,5 +1,6 @@
 """Which vectors matter: sets of alpha vectors, and sums of two such sets, reduced to what is the best somewhere."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -148,6 +149,8 @@ def _sums_that_matter(
         known = np.full(begun.shape[1], -1, dtype=np.int64)
         corners = np.zeros((known.size, n_states))
     scale = max(float(-first.columns.min() - second.columns.min()), float(np.abs(begun).max()), TINY)
+    unit = power_of_two(scale)
+    left, right, begun = first.columns / unit, second.columns / unit, begun / unit
     n_kept = n_known = known.size
     capacity = min(n * k, n_kept + 64) + n_kept + 1
     kept: FloatArray = np.empty((n_states, capacity))
@@ -160,8 +163,8 @@ def _sums_that_matter(
     position, loss = 0, 0.0
     while position < n * k:
         n_kept, position, loss, _ = sift(
-            PURGE, first.columns, second.columns, taken, kept, origin, best_in, n_kept, position,
-            epsilon, TOLERANCE * scale, scale, WORK, loss, basis,
+            PURGE, left, right, taken, kept, origin, best_in, n_kept, position,
+            epsilon / unit, TOLERANCE * scale / unit, scale / unit, WORK, loss, basis,
         )  # fmt: skip
         if watch.hurries:
             raise OutOfTime
@@ -172,8 +175,16 @@ def _sums_that_matter(
             basis = Basis.of(n_states, 2 * n_kept, max(n, k, 2 * n_kept))
     own = slice(n_known if beside is not None and beside.size else 0, n_kept)
     chosen = origin[own]
-    loss += first.merged + second.merged + scale * (n_states + 8) * EPS  # what the sums were rounded by
+    loss = loss * unit + first.merged + second.merged + scale * (n_states + 8) * EPS  # what the sums were rounded by
     return Kept(first.number[chosen // k], second.number[chosen % k], best_in[own].copy(), loss)
+
+
+def power_of_two(size: float) -> float:
+    """Return the largest power of two up to a positive number: divided by it, numbers keep all their digits.
+
+    What the kernel takes for rounding is fit for vectors whose entries differ by about 1.
+    """
+    return math.ldexp(0.5, math.frexp(size)[1])
 
 
 def _best_somewhere(

@@ -6,13 +6,16 @@ import numpy as np
 
 from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.planning.operators import TINY
-from rlsuite.planning.pomdp.pruning import WORK, OutOfTime
+from rlsuite.planning.pomdp.pruning import WORK, OutOfTime, power_of_two
 from rlsuite.planning.pomdp.pruning_kernels import FIND, MEASURE, sift
 from rlsuite.planning.pomdp.simplex_kernels import Basis
 from rlsuite.planning.watch import Watch
 
 SPARE = 64
 """Room for vectors that join a surface."""
+
+ALIKE = 1e-12
+"""Differences of vectors below this share of their size are no measure of those that others will have."""
 
 
 def largest_rise(vectors: FloatArray, surface: FloatArray, watch: Watch) -> float:
@@ -93,7 +96,10 @@ class Surface:
         self._common: FloatArray = vectors.max(axis=0)  # taken off, so that differences keep their digits
         self._n, states = vectors.shape
         self._kept: FloatArray = np.empty((states, self._n + SPARE))
-        self._kept[:, : self._n] = (vectors - self._common).T
+        differences = (vectors - self._common).T
+        apart, size = float(np.abs(differences).max()), float(np.abs(vectors).max())
+        self._unit = power_of_two(apart if apart > ALIKE * size else size or 1.0)
+        self._kept[:, : self._n] = differences / self._unit
         self._scale = max(float(np.abs(self._kept[:, : self._n]).max()), TINY)
         self._basis = Basis.of(states, *2 * (self._kept.shape[1],))
 
@@ -102,13 +108,13 @@ class Surface:
         if self._n + 1 == self._kept.shape[1]:  # a set that is full would stop the kernel
             self._kept = np.concatenate([self._kept, np.empty_like(self._kept)], axis=1)
             self._basis = Basis.of(vector.size, *2 * (self._kept.shape[1],))
-        self._kept[:, self._n] = vector - self._common
+        self._kept[:, self._n] = (vector - self._common) / self._unit
         self._scale = max(self._scale, float(np.abs(self._kept[:, self._n]).max()))
         self._n += 1
 
     def candidates(self, vectors: FloatArray) -> Candidates:
         """Prepare finite vectors (n, S)."""
-        left: FloatArray = np.ascontiguousarray((vectors - self._common).T)
+        left: FloatArray = np.ascontiguousarray((vectors - self._common).T) / self._unit
         taken: BoolArray = np.zeros(len(vectors), dtype=np.bool_)
         return Candidates(left, taken, float(np.abs(left).max(initial=0.0)))
 
@@ -119,10 +125,10 @@ class Surface:
         states = self._kept.shape[0]
         _, position, most, found = sift(
             task, candidates.left, np.zeros((states, 1)), candidates.taken, self._kept, np.empty(0, dtype=np.int64),
-            np.empty((0, states)), self._n, position, epsilon, 0.0, max(self._scale, candidates.scale), WORK, most,
-            self._basis,
+            np.empty((0, states)), self._n, position, epsilon / self._unit, 0.0, max(self._scale, candidates.scale),
+            WORK, most / self._unit, self._basis,
         )  # fmt: skip
-        return position, most, found
+        return position, most * self._unit, found
 
     def first_witness(
         self, candidates: Candidates, position: int, epsilon: float, rise: float, watch: Watch

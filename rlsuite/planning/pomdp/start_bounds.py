@@ -163,13 +163,41 @@ def _blind(
 
 
 def _guaranteed(model: PreparedModel) -> FloatArray:
-    """Return what each action is worth if the worst is done afterwards: (A, S)."""
+    """Return what each action is worth if the worst is done afterwards: (A, S); -inf where that may be illegal."""
     mdp = model.pomdp.mdp
     lookahead = Lookahead(mdp.replace(reward=-mdp.reward, reward_std=None, bernoulli=None))
     worst = policy_iteration(lookahead.mdp, tol=math.inf)
     value = best(np.where(mdp.legal, worst.q + worst.error_bound, -np.inf))
     q = lookahead.q(value) + model.rounding(float(np.abs(value).max()))
-    return np.where(mdp.legal, -q, -np.inf).T
+    return np.where(mdp.legal & _never_stuck(model), -q, -np.inf).T
+
+
+def _never_stuck(model: PreparedModel) -> BoolArray:
+    """Return which actions (A,) leave, whatever is seen then, an action of this kind that is legal wherever one may be.
+
+    Who does not know the state can come to a belief in which no action is legal in all states, though each has some.
+    """
+    pomdp = model.pomdp
+    legal = pomdp.mdp.legal
+    illegal = (~legal & legal.any(axis=1, keepdims=True)).astype(np.float64)
+    good: BoolArray = np.ones(pomdp.n_actions, dtype=np.bool_)
+    if not illegal.any():
+        return good
+    leaves: list[BoolArray] = []
+    for a, step in enumerate(model.steps):
+        there = cast("FloatArray", cast("Any", step).T @ legal[:, a].astype(np.float64)) > 0.0
+        seen: Any = pomdp.observation_matrix(a)[np.flatnonzero(there)] > 0.0
+        forbidden = cast("FloatArray", seen.T.astype(np.float64) @ illegal[there])
+        possible = np.asarray(seen.sum(axis=0)).reshape(-1) > 0
+        leaves.append(forbidden[possible] == 0.0)
+    for _ in leaves:  # each time one is sorted out at least, or nothing changes any more
+        good = _leading_to(leaves, good)
+    return good
+
+
+def _leading_to(leaves: list[BoolArray], good: BoolArray) -> BoolArray:
+    """Return which actions leave, whatever is seen (Z, A), one of those that are good (A,)."""
+    return np.array([bool(np.any(some & good, axis=1).all()) for some in leaves], dtype=np.bool_)
 
 
 def _left(watch: Watch, share: float) -> float:

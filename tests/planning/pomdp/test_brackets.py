@@ -4,9 +4,11 @@ import itertools
 import math
 import warnings
 
+import numpy as np
 import pytest
 
-from rlsuite.errors import ConvergenceWarning
+from rlsuite.errors import ConvergenceWarning, ModelError
+from rlsuite.models import POMDP
 from rlsuite.planning import simulate_beliefs, solve
 from rlsuite_envs.cheese_maze import cheese_maze
 from rlsuite_envs.hallway import hallway
@@ -104,3 +106,57 @@ def test_sarsop_by_name_with_a_gap(tiger):
         assert plan.converged
         assert plan.lower_bound <= value <= plan.upper_bound <= plan.lower_bound + 1e-3
         assert math.isclose(plan.value([0.5, 0.5]), value, abs_tol=1e-3)
+
+
+ALL = ("incremental_pruning", "witness", "sarsop", "pbvi", "perseus", "aems2", "pomcp", "fast_informed_bound")
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_no_method_promises_anything_where_no_plan_is_legal_for_ever(method):
+    """The first action leads to states that have no legal action in common, and that nothing tells apart."""
+    model = POMDP.from_arrays(
+        [[[0.0, 0.5, 0.5], [0.0, 0.5, 0.5]], [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]],
+        [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]],
+        [[1.0], [1.0], [1.0]],
+        gamma=0.9,
+        start=[1.0, 0.0, 0.0],
+        legal=[[True, True], [True, False], [False, True]],
+    )
+    with pytest.raises(ModelError, match="no action is legal in all the states"):
+        plan_of(model, method)
+
+
+@pytest.mark.parametrize("method", [*ALL, "blind", "qmdp"])
+def test_a_start_without_a_legal_action_is_an_error(method):
+    model = POMDP.from_arrays(
+        [np.eye(2), np.eye(2)],
+        np.ones((2, 2)),
+        np.ones((2, 1)),
+        order="ass",
+        gamma=0.9,
+        start=[0.5, 0.5],
+        legal=[[True, False], [False, True]],
+    )
+    with pytest.raises(ModelError, match="no action is legal in all the states"):
+        plan_of(model, method)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.9])
+@pytest.mark.parametrize("method", [*ALL, "blind", "qmdp"])
+def test_an_action_that_leads_where_none_is_legal_promises_nothing(method, gamma):
+    """It pays well, but leads to two states that nothing tells apart, and that have no legal action in common."""
+    model = POMDP.from_arrays(
+        [[[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]],
+        [[0.5 if gamma == 0.0 else 100.0, 1.0], [100.0, 100.0], [100.0, 100.0]],
+        [[1.0], [1.0], [1.0]],
+        gamma=gamma,
+        start=[1.0, 0.0, 0.0],
+        legal=[[True, True], [True, False], [False, True]],
+    )
+    try:
+        plan = plan_of(model, method)
+    except ModelError as error:
+        assert method in ("pbvi", "perseus", "aems2")  # they may come to that belief
+        assert "no action is legal" in str(error)  # noqa: PT017
+        return
+    assert plan.lower_bound <= 1.0 / (1.0 - gamma) <= plan.upper_bound

@@ -220,6 +220,15 @@ def test_the_best_of_all_policy_trees():
         assert np.abs(np.array(trees) - vector).max(axis=1).min() < 1e-12
 
 
+@pytest.mark.parametrize("method", METHODS[:2])
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e9, 1e15])
+def test_the_unit_of_the_reward_makes_no_difference(method, unit):
+    model = large_model(states=8, actions=2, symbols=2)
+    plan, scaled = (method(model.replace(reward=k * model.mdp.reward), horizon=3, tol=1e-9 * k) for k in (1.0, unit))
+    assert scaled.gap <= 1e-9 * unit
+    assert scaled.value(model.start) == pytest.approx(unit * plan.value(model.start), rel=1e-12)
+
+
 @functools.cache
 def large_model(states=12, actions=3, symbols=4, gamma=0.95, seed=0):
     rng = np.random.default_rng(seed)
