@@ -14,6 +14,7 @@ from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.pomdp.point_solution import UpperBoundSolution
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, VectorSet
 
 MOST_LINES = 10_000
@@ -151,8 +152,13 @@ def policy_graph(solution: AlphaVectorSolution, belief: ArrayLike | None = None)
     Raises
     ------
     ParameterError
-        If `belief` is no distribution over the states.
+        If `belief` is no distribution over the states, or the solution is an upper bound, whose vectors are no plans.
     """
+    if isinstance(solution, UpperBoundSolution):
+        raise ParameterError(
+            f"the vectors of {solution.method} are upper bounds and no plans, so that there is no graph of them; solve "
+            "by method='sarsop' or 'incremental_pruning'"
+        )
     pomdp = solution.pomdp
     first = pomdp.start if belief is None else validation.belief(belief, pomdp.n_states)
     left = -1 if solution.horizon is None else solution.horizon

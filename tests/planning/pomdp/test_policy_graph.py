@@ -3,7 +3,7 @@ import pytest
 
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
-from rlsuite.planning import incremental_pruning, policy_graph
+from rlsuite.planning import incremental_pruning, policy_graph, solve
 from rlsuite.planning.pomdp.controllers import controller_value
 from rlsuite.planning.pomdp.projection import Projection
 
@@ -113,3 +113,9 @@ def test_arguments_are_checked(graph, call, message):
 def test_a_deep_tree_is_cut(graph):
     text = graph.tree(depth=40)
     assert text.splitlines()[-1].startswith("... more than 10000 lines")
+
+
+@pytest.mark.parametrize("method", ["qmdp", "fast_informed_bound"])
+def test_upper_bounds_are_no_plans(tiger, method):
+    with pytest.raises(ParameterError, match=rf"the vectors of {method} are upper bounds and no plans.*'sarsop' or"):
+        policy_graph(solve(tiger(0.95), method))
