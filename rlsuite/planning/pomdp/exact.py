@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from rlsuite.checks import whole_number
+from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
@@ -65,7 +65,10 @@ def solve_exactly(
     if horizon is None:
         solution = solve_endless(pomdp, cross_sum, watch)
     else:
-        solution = _solve_for(pomdp, whole_number("horizon", horizon), cross_sum, watch)
+        horizon = whole_number("horizon", horizon)
+        # a plan of each length is kept, of one vector at least
+        fits_in_memory(f"horizon={horizon} with {pomdp.n_states} states", 8 * horizon * pomdp.n_states)
+        solution = _solve_for(pomdp, horizon, cross_sum, watch)
     if not solution.converged:
         warn_not_converged(
             f"{method} stopped after {solution.iterations} iterations with bounds that are {solution.gap:.3g} apart, "

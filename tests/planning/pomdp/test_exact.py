@@ -287,6 +287,14 @@ def test_a_deadline_that_is_too_short_for_the_horizon_is_named(method):
         method(large_model(), horizon=20, deadline=1e-6)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_horizon_that_does_not_fit_in_memory_is_refused(method):
+    with pytest.raises(
+        ParameterError, match=r"horizon=100000000000 with 12 states needs [\d,]+ GB, and this machine has"
+    ):
+        method(large_model(), horizon=10**11)
+
+
 @pytest.mark.parametrize("method", METHODS[:2])
 def test_a_deadline_is_kept_near_a_discount_of_one(method):
     with pytest.warns(ConvergenceWarning, match=r"deadline=.* seconds passed"):
