@@ -32,7 +32,7 @@ def serve(
         Something to tell before the first run that counts.
     """
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # whatever a library prints is not an answer
     sys.stdout = sys.stderr
 
     def answer(**content: Any) -> None:

@@ -16,7 +16,7 @@ def whole_number(name: str, value: object, at_least: int = 1) -> int:
     Raises
     ------
     ParameterError
-        If `value` is no whole number, or smaller.
+        If `value` is not a whole number, or smaller.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def finite_number(name: str, value: object) -> float:
     Raises
     ------
     ParameterError
-        If `value` is no number, NaN or infinite.
+        If `value` is not a number, NaN or infinite.
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
         raise ParameterError(f"{name}={value!r} is not a finite number")
@@ -49,7 +49,7 @@ def fraction(name: str, value: object) -> float:
     Raises
     ------
     ParameterError
-        If `value` is no number, or lies outside.
+        If `value` is not a number, or lies outside.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def positive_number(name: str, value: object) -> float:
     Raises
     ------
     ParameterError
-        If `value` is no number, NaN, or not above 0.
+        If `value` is not a number, NaN, or not above 0.
 
     Examples
     --------

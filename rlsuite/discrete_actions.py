@@ -33,7 +33,7 @@ class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
     Raises
     ------
     UnsuitableEnvironment
-        If the action space is no Box, or actions are to be spaced in one that is unbounded or not of one number.
+        If the action space is not a Box, or actions are to be spaced in one that is unbounded or not of one number.
     ParameterError
         If there are fewer than 2 actions, or one of them is not in the space.
 
@@ -95,7 +95,7 @@ def _listed(space: Any, actions: ArrayLike) -> NDArray[Any]:
         if listed.ndim == 1 and space.low.size == 1:
             listed = listed.reshape(-1, *space.shape)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"actions={actions!r} are no arrays of numbers: {error}") from error
+        raise ParameterError(f"actions={actions!r} are not arrays of numbers: {error}") from error
     if listed.shape[1:] != space.shape or len(listed) < 2:
         raise ParameterError(
             f"actions={actions!r} have the shape {listed.shape}; at least two are needed, each of shape {space.shape}"

@@ -59,7 +59,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
     Raises
     ------
     ParameterError
-        If `model` is no model or `render_mode` is unknown.
+        If `model` is not a model or `render_mode` is unknown.
 
     Notes
     -----

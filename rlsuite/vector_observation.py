@@ -36,7 +36,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
     Raises
     ------
     UnsuitableEnvironment
-        If the observations are no ids.
+        If the observations are not ids.
     ParameterError
         If there are not as many vectors as ids, or a number is not finite.
 
@@ -79,7 +79,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
         Raises
         ------
         UnsuitableEnvironment
-            If the observations are no ids.
+            If the observations are not ids.
         ParameterError
             If the table of n x n numbers does not fit in memory.
         """
@@ -96,7 +96,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
         Raises
         ------
         UnsuitableEnvironment
-            If the environment is no grid (see `rlsuite.GridLayout.from_env`), or does not show its state.
+            If the environment is not a grid (see `rlsuite.GridLayout.from_env`), or does not show its state.
         """
         return cls(env, _layout_of(env).cells.astype(np.float64))
 
@@ -117,7 +117,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
         Raises
         ------
         UnsuitableEnvironment
-            If the environment is no grid (see `rlsuite.GridLayout.from_env`), or does not show its state.
+            If the environment is not a grid (see `rlsuite.GridLayout.from_env`), or does not show its state.
         """
         layout = _layout_of(env)
         kinds = sorted(set(layout.marks.values()))

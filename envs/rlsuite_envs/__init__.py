@@ -12,7 +12,7 @@ the models alone.
 if __name__ != "rlsuite_envs":
     raise ImportError(
         f"this package was imported as {__name__!r}; write 'import rlsuite_envs' "
-        "(it is installed beside rlsuite, and the folder 'envs' is no package)"
+        "(it is installed beside rlsuite, and the folder 'envs' is not a package)"
     )
 
 import inspect

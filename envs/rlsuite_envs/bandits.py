@@ -173,7 +173,7 @@ class BanditEnv(TabularEnv):
         Standard deviation of normal rewards.
     drift : float
         Standard deviation of what is added to every mean after every pull (0.01 in S&B2 Exercise 2.5). The arms of a
-        drifting bandit are no table: it has neither `model` nor `P`.
+        drifting bandit are not a table: it has neither `model` nor `P`.
     gamma : float
         Discount of the model.
     render_mode : {"ansi", "rgb_array"}, optional

@@ -80,7 +80,7 @@ def load(path: str | PathLike[str]) -> Agent:
     except errors.ParameterError as error:
         raise errors.FileError(f"{path}: {error}; import the module that defines the agent first") from error
     except (KeyError, ValueError, TypeError) as error:
-        raise errors.FileError(f"{path} is no agent written by rlsuite ({error!r})") from error
+        raise errors.FileError(f"{path} is not an agent written by rlsuite ({error!r})") from error
     return agent
 
 
@@ -91,4 +91,4 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise errors.FileError(f"there is no file {path}") from error
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        raise errors.FileError(f"{path} is no agent file, or a damaged one ({error})") from error
+        raise errors.FileError(f"{path} is not an agent file, or a damaged one ({error})") from error

@@ -165,6 +165,6 @@ def _defaults(kind: type) -> dict[str, Any]:
 
 
 def _first_line(kind: type[Any]) -> str:
-    """The first line of a docstring that is no heading."""
+    """The first line of a docstring that is not a heading."""
     lines = (line.strip() for line in (inspect.getdoc(kind) or "").splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "").removeprefix(f"{kind.__name__}: ")

@@ -153,7 +153,7 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
     except OSError as cause:
         raise FileError(f"cannot read {path}: {cause.strerror or cause}") from cause
     except ValueError as cause:
-        raise FileError(f"{path} is no text: {cause}") from cause
+        raise FileError(f"{path} is not a text file: {cause}") from cause
     found: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         content = line.partition("#")[0].strip()

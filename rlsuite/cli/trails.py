@@ -129,7 +129,7 @@ def _number(t: int, word: str) -> float:
         return np.nan if word == MISSING else float(word)
     except ValueError:
         raise ParameterError(
-            f"the observation {word!r} at t={t} is no number; {MISSING} stands for one that is missing"
+            f"the observation {word!r} at t={t} is not a number; {MISSING} stands for one that is missing"
         ) from None
 
 

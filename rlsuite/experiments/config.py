@@ -178,7 +178,7 @@ class Experiment:
         Raises
         ------
         FileError
-            If the file is missing or is no TOML.
+            If the file is missing or is not valid TOML.
         ParameterError
             If a key is unknown, has a value of the wrong type or an impossible one; the message names file and key.
         """

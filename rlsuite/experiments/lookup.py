@@ -44,7 +44,7 @@ def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
     Raises
     ------
     ParameterError
-        If there is no such class, or it is no agent.
+        If there is no such class, or it is not an agent.
     FileError
         If there is no such file or module, or running it raises.
 

@@ -89,7 +89,7 @@ def read_description(folder: Path) -> dict[str, Any]:
         if cell["format"] != FORMAT:
             raise FileError(f"{file} holds {cell['format']!r}, not {FORMAT!r}")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _damaged(file, "is no JSON of a cell") from error
+        raise _damaged(file, "is not the JSON of a cell") from error
     if stated != _own_checksum(cell):
         raise _damaged(file, "does not have the checksum that it states")
     return cell

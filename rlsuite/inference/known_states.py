@@ -79,7 +79,7 @@ def labelled(states: ArrayLike | Sequence[ArrayLike], data: Sequences, n_states:
     Raises
     ------
     ModelError
-        If a number is no state, or there is not one for each observation.
+        If a number is not a state, or there is not one for each observation.
     """
     if data.listed:
         parts = list(cast("Sequence[ArrayLike]", states))

@@ -74,4 +74,4 @@ def generator(seed: Seed) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as cause:
-        raise ParameterError(f"seed={seed!r} is no seed: {cause}") from cause
+        raise ParameterError(f"seed={seed!r} is not a seed: {cause}") from cause

@@ -78,7 +78,7 @@ def distribution(observe: ObserveFunction, action: Hashable, state: Hashable) ->
     Raises
     ------
     ModelError
-        If what `observe` returned is no distribution.
+        If what `observe` returned is not a distribution.
     """
     where = f"observe({action!r}, {state!r})"
     try:

@@ -28,7 +28,7 @@ def policy_weights(legal: BoolArray, policy: ArrayLike) -> FloatArray:
         if outside.any():
             state = int(acting[np.argmax(outside)])
             raise ParameterError(
-                f"policy[{state}] is {given[state]}, which is no action; the actions are 0..{n_actions - 1}"
+                f"policy[{state}] is {given[state]}, which is not an action; the actions are 0..{n_actions - 1}"
             )
         weights = np.zeros((n_states, n_actions))
         weights[acting, actions] = 1.0
@@ -67,7 +67,7 @@ def check_policy_form(name: str, policy: object) -> None:
     if given.dtype.kind not in ("iu" if given.ndim == 1 else "biuf") or given.ndim not in (1, 2):
         raise ParameterError(f"{name} has shape {given.shape} and dtype {given.dtype}; {allowed}")
     if given.ndim == 2 and not ((given >= 0.0) & (given <= 1.0 + ROW_SUM_TOLERANCE)).all():
-        raise ParameterError(f"{name} has an entry outside [0, 1], which is no probability")
+        raise ParameterError(f"{name} has an entry outside [0, 1], which is not a probability")
 
 
 def _check_distributions(weights: FloatArray, acting: IndexArray) -> None:

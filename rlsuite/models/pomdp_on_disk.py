@@ -144,7 +144,7 @@ def _from_npz(path: str | PathLike[str]) -> POMDP:
     elif all(name in arrays for name in _ROWS):
         indptr, index, probability, count = (arrays.pop(name) for name in _ROWS)
         if count.shape != () or count.dtype.kind not in "iu":
-            raise FileError(f"{path} is malformed: n_observations is no whole number")
+            raise FileError(f"{path} is malformed: n_observations is not a whole number")
         observation = ObservationRows(indptr, index, probability, int(count))
     else:
         raise FileError(f"{path} is malformed: it has no observation")

@@ -242,7 +242,7 @@ def _folded(weights: FloatArray, model: POMDP, order: Order) -> FloatArray:
 def _for_each_action(O: Observations | SparseLike, actions: int) -> Observations:  # noqa: E741 - as above
     """Return a table of each action, if one for all was given."""
     if hasattr(O, "tocsr"):
-        return [O] * actions  # pyright: ignore[reportReturnType] - a sparse matrix is no ArrayLike
+        return [O] * actions  # pyright: ignore[reportReturnType] - a sparse matrix is not an ArrayLike
     if isinstance(O, ObservationRows) or (isinstance(O, Sequence) and any(hasattr(one, "tocsr") for one in O)):
         return O  # pyright: ignore[reportReturnType] - see above
     table = validation.floats("O", O)  # pyright: ignore[reportArgumentType] - see above

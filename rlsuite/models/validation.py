@@ -84,7 +84,7 @@ def labels(name: str, values: Sequence[str] | None, number_of: int) -> tuple[str
     try:
         listed = tuple(values)
     except TypeError as cause:
-        raise ModelError(f"{name}={values!r} is no sequence of {number_of} strings") from cause
+        raise ModelError(f"{name}={values!r} is not a sequence of {number_of} strings") from cause
     if len(listed) != number_of:
         raise ModelError(f"{name} has {len(listed)} entries, not {number_of}")
     seen: dict[str, int] = {}

@@ -134,8 +134,8 @@ class ArraysIn:
         Raises
         ------
         ModelError
-            If the arrays do not fit together, a pair is listed twice or its row is no distribution; the message names
-            the pair.
+            If the arrays do not fit together, a pair is listed twice or its row is not a distribution; the message
+            names the pair.
 
         Examples
         --------

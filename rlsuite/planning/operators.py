@@ -275,7 +275,7 @@ def _action_values(q: ArrayLike) -> FloatArray:
     try:
         table = np.asarray(q)
     except ValueError as error:  # rows of different length
-        raise ParameterError(f"q is no table of numbers: {error}") from error
+        raise ParameterError(f"q is not a table of numbers: {error}") from error
     if table.ndim != 2 or table.shape[1] == 0 or table.dtype.kind not in "biuf":
         raise ParameterError(
             f"q has shape {table.shape} and dtype {table.dtype}; needed are numbers (states, actions), which "

@@ -148,7 +148,7 @@ class PolicyEvaluator:
             )
             node = int(np.argmax(wrong))
             raise ParameterError(
-                f"policy[{self._observation[node]}] is {weights[node].tolist()}, which is no probability distribution"
+                f"policy[{self._observation[node]}] is {weights[node].tolist()}, not a probability distribution"
             )
         return weights
 

@@ -69,7 +69,8 @@ def best_where(alpha_vectors: FloatArray) -> dict[int, FloatArray]:
     Parameters
     ----------
     alpha_vectors
-        (n, S) float64, S = 2 or 3. A vector that is minus infinity in some state is no good inside, and left out.
+        (n, S) float64, S = 2 or 3. A vector that is minus infinity in some state is left out: inside, it is never the
+        best.
 
     Returns
     -------

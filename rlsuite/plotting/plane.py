@@ -116,7 +116,7 @@ def plane_of(
     ParameterError
         If bounds, dimensions, limits, `at` or `resolution` make no sense; the message says which, and why.
     UnsuitableEnvironment
-        If the observations of the environment are no list of at least two numbers.
+        If the observations of the environment are not a list of at least two numbers.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def plane_of(
     middle = np.where(bounded, np.where(bounded, low, 0.0) / 2.0 + np.where(bounded, high, 0.0) / 2.0, 0.0)
     held = middle if at is None else np.array(at, dtype=np.float64)
     if held.shape != low.shape or not np.isfinite(held).all():
-        raise ParameterError(f"at={at!r} is no observation: needed {low.size} finite numbers")
+        raise ParameterError(f"at={at!r} is not an observation: needed {low.size} finite numbers")
     x, y = chosen
     return Plane(title, chosen, np.linspace(low[x], high[x], n_points), np.linspace(low[y], high[y], n_points), held)
 

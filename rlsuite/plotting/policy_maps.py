@@ -76,7 +76,7 @@ def policy_map(
     ParameterError
         If `act` does not give one action for each observation, or an argument does not fit the observations.
     UnsuitableEnvironment
-        If the observations are no Box of at least two numbers.
+        If the observations are not a Box of at least two numbers.
     EnvironmentNotFound
         If an id leads to no environment.
 
@@ -93,7 +93,7 @@ def policy_map(
     taken = plane.of_each_point(act, "act")
     if not ((taken >= 0.0) & (taken == np.rint(taken))).all():
         wrong = taken[~((taken >= 0.0) & (taken == np.rint(taken)))][0]
-        raise ParameterError(f"act(observations) holds {wrong:g}, which is no action: needed whole numbers from 0 on")
+        raise ParameterError(f"act(observations) holds {wrong:g}, which is not an action: whole numbers from 0 are")
     chosen = taken.astype(np.int64)
     n_actions = int(chosen.max()) + 1 if actions is None else len(actions)
     if chosen.max() >= n_actions:

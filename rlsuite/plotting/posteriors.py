@@ -69,7 +69,7 @@ def state_posteriors(
     Raises
     ------
     ParameterError
-        If `z` is more than one sequence, `states` or `observation_labels` do not fit, `between` is no part of the
+        If `z` is more than one sequence, `states` or `observation_labels` do not fit, `between` is not part of the
         times, or there are more times than a figure can show.
     ModelError
         If an observation is none for this model, or the sequence is impossible.
@@ -123,7 +123,7 @@ def _times(length: int, between: tuple[int, int] | None) -> NDArray[np.int64]:
     begin, end = (0, length) if between is None else between
     begin, end = whole_number("between[0]", begin, at_least=0), whole_number("between[1]", end)
     if not begin < end <= length:
-        raise ParameterError(f"between=({begin}, {end}) is no part of the times 0..{length - 1}: 0 <= begin < end")
+        raise ParameterError(f"between=({begin}, {end}) is not part of the times 0..{length - 1}: 0 <= begin < end")
     if end - begin > MOST_TIMES:
         raise ParameterError(
             f"{end - begin:,} times are more than a figure can show, {MOST_TIMES:,}: say which to draw, "
@@ -149,7 +149,7 @@ def _symbols(hmm: "HMM", labels: Sequence[str] | None) -> list[str]:
     """Names of the symbols; empty if observations are numbers, or too many for a row each."""
     n_symbols: int | None = getattr(hmm.emission, "n_symbols", None)
     if labels is not None and (n_symbols is None or len(labels) != n_symbols):
-        what = "the observations are no symbols" if n_symbols is None else f"there are {n_symbols} symbols"
+        what = "the observations are not symbols" if n_symbols is None else f"there are {n_symbols} symbols"
         raise ParameterError(f"observation_labels has {len(labels)} names, and {what}")
     return [] if n_symbols is None or n_symbols > MOST_SYMBOLS else names(labels, n_symbols, "symbol")
 

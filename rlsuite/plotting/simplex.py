@@ -80,7 +80,7 @@ def belief_simplex(
     ------
     ParameterError
         If the model has not three states, the plan has no alpha vectors, `steps_left` is out of range, or a row of
-        `beliefs` or `trace` is no distribution over three states.
+        `beliefs` or `trace` is not a distribution over three states.
 
     Examples
     --------

@@ -76,7 +76,7 @@ def value_surface(
     ParameterError
         If `value` does not give one number for each observation, or an argument does not fit the observations.
     UnsuitableEnvironment
-        If the observations are no Box of at least two numbers.
+        If the observations are not a Box of at least two numbers.
     EnvironmentNotFound
         If an id leads to no environment.
 

@@ -37,7 +37,7 @@ def write_gif(path: str | os.PathLike[str], frames: Iterable[NDArray[np.uint8]],
     Raises
     ------
     ParameterError
-        If the suffix is another one, `fps` lies outside its range, there are no frames, or one is no picture or has
+        If the suffix is another one, `fps` lies outside its range, there are no frames, or one is not a picture or has
         another size.
     FileError
         If the file cannot be written.

@@ -192,7 +192,7 @@ def check_it_stays_as_it_is_given(agent: Agent) -> None:
 
 
 def check_nonsense_is_refused(agent: Agent) -> None:
-    """A reward that is no number stops the run, before it can spoil what is learned."""
+    """A reward that is not a number stops the run, before it can spoil what is learned."""
     env = problems.NoReward()
     learned = copy.deepcopy(agent)
     try:

@@ -72,7 +72,7 @@ class CompiledEngine:
             raise bad_action(self.env, self.learner)
         if not np.isfinite(books.sums[kernels.ALL_REWARD]):  # of a table all rewards are finite, of dynamics maybe not
             raise errors.LearningError(
-                f"{where(self.env, books)} the environment returned a reward that is no finite number, now or before; "
+                f"{where(self.env, books)} the environment returned a reward that is not finite, now or earlier; "
                 "rewards must be finite numbers"
             )
         return finished[: int(books.place[kernels.EPISODES]) - first]

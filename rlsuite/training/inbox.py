@@ -41,7 +41,7 @@ class Inbox:
     Raises
     ------
     LearningError
-        By `deliver`, for an observation that is no vector of the space, or an info that lacks its mask.
+        By `deliver`, for an observation that is not a vector of the space, or an info that lacks its mask.
     """
 
     def __init__(

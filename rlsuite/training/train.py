@@ -106,7 +106,8 @@ def _own_options(agent: object, loop: LoopChoice, optima: Optima | None) -> dict
         return options
     if not {"env", "steps", "episodes", "seed"} <= taken.keys() or isinstance(agent, type):
         raise errors.ParameterError(
-            f"{agent!r} is no agent that learns step by step from an environment; give one such as rlsuite.QLearning()"
+            f"{agent!r} is not an agent that learns step by step from an environment; give one such as "
+            "rlsuite.QLearning()"
         )
     if loop == "compiled" and "loop" not in taken:
         raise errors.ParameterError(f"loop='compiled': {type(agent).__name__} has no compiled loop; leave it at 'auto'")
@@ -127,5 +128,5 @@ def seed_list(seeds: int | Sequence[int]) -> list[int]:
     for index, seed in enumerate(chosen):
         whole_number(f"seeds[{index}]", seed, at_least=0)
     if len(set(chosen)) != len(chosen):
-        raise errors.ParameterError(f"seeds={seeds!r} holds one seed twice: runs with the same seed are no replicates")
+        raise errors.ParameterError(f"seeds={seeds!r} holds one seed twice: runs with the same seed are not replicates")
     return chosen

@@ -149,7 +149,7 @@ def test_features_are_kept_by_files(tmp_path):
         (lambda: rl.LinearThompson(v=-0.5), "v=-0.5 is less than 0"),
         (lambda: rl.LinUCB(features=[1.0, 2.0]), "features have the shape (2,), not (n_states, d) or"),
         (lambda: rl.LinUCB(features=[[1.0], [np.inf]]), "features[1, 0] = inf is not a finite number"),
-        (lambda: rl.LinUCB(features=[[1.0], [1.0, 2.0]]), "features are no array of numbers"),
+        (lambda: rl.LinUCB(features=[[1.0], [1.0, 2.0]]), "features are not an array of numbers"),
         (lambda: live(rl.LinUCB(features=np.ones((5, 2)))), "features have the shape (5, 2); this environment has 12"),
         (lambda: live(rl.LinearThompson(features=np.ones((12, 2, 2)))), "features have the shape (12, 2, 2); this"),
     ],

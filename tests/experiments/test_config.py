@@ -82,7 +82,7 @@ BAD = {
         HEAD + LAKE + LEARNER + 'learning_rate = { name = "Linear", start = 1.0 }\n',
         "agents[0]: Linear: parameter 'end' is missing",
     ),
-    "exploration that is no table": (
+    "exploration that is not a table": (
         HEAD + LAKE + LEARNER + 'exploration = "EpsilonGreedy"\n',
         "agents[0]: exploration='EpsilonGreedy' must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)",
     ),
@@ -137,7 +137,7 @@ BAD = {
     ),
     "seed twice": (
         "steps = 5\nseeds = [1, 1]\n" + LAKE + LEARNER,
-        "seeds=[1, 1] holds one seed twice: runs with the same seed are no replicates",
+        "seeds=[1, 1] holds one seed twice: runs with the same seed are not replicates",
     ),
     "unknown loop": (
         'loop = "compild"\n' + HEAD + LAKE + LEARNER,
@@ -157,7 +157,7 @@ IMPOSSIBLE = {
         "agents[0].name: unknown agent 'QLerning'; did you mean 'QLearning'? (choices: ",
     ),
     "gamma above 1": (HEAD + LAKE + LEARNER + "gamma = 1.5\n", "agents[0]: gamma=1.5 "),
-    "gamma that is no number": (HEAD + LAKE + LEARNER + 'gamma = "high"\n', "agents[0]: gamma='high' "),
+    "gamma that is not a number": (HEAD + LAKE + LEARNER + 'gamma = "high"\n', "agents[0]: gamma='high' "),
     "negative epsilon": (
         HEAD + LAKE + LEARNER + 'exploration = { name = "EpsilonGreedy", epsilon = -0.1 }\n',
         "agents[0]: epsilon=-0.1 ",

@@ -164,7 +164,7 @@ def test_evidence_that_turns_around_is_weighed_to_the_end(
 def test_a_way_with_two_outliers_is_better_than_one_with_many(far: float, glitches: int) -> None:
     """Whoever has left state 0 cannot come back: better a few glitches in it than all that follows in state 1.
 
-    Beside the density of the nearer state, that of the other one is no double.
+    Beside the density of the nearer state, that of the other one is not representable as a double.
     """
     hmm = HMM([1, 0], [[0.99, 0.01], [0, 1]], Gaussian([0.0, far], [1.0, 1.0]))
     z = np.zeros(60)

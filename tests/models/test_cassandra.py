@@ -256,7 +256,7 @@ PREAMBLE_FAULTS = {
     "1:9: expected 'reward' or 'cost', found 'money'": "values: money",
     "1:9: 0 states; at least 1 and at most 16777216 are needed": "states: 0",
     "1:13: the state 'a' is declared twice": "states: a b a",
-    "1:11: '1' is no name of a state: give one number, or names": "states: a 1 b",
+    "1:11: '1' is not a name of a state: give one number, or names": "states: a 1 b",
     "2:1: expected the number of states or their names, found 'actions'": "states:\nactions: 2",
     "1:1: 'start' must stand behind 'states:'": "start: 0\nstates: 2",
     "2:1: 'actions:' must stand before the first T:": "states: 2\nT: 0 identity",

@@ -310,8 +310,8 @@ def test_bad_chains(message, transition):
 SHAPES = "allowed are (2,) integers, one action per state, and (2, 2) probabilities"
 BAD_POLICIES = {
     f"policy has shape (1,) and dtype int64; {SHAPES}": [0],
-    "policy[1] is 2, which is no action; the actions are 0..1": [0, 2],
-    "policy[0] is -1, which is no action; the actions are 0..1": [-1, 0],
+    "policy[1] is 2, which is not an action; the actions are 0..1": [0, 2],
+    "policy[0] is -1, which is not an action; the actions are 0..1": [-1, 0],
     f"policy has shape (2,) and dtype float64; {SHAPES}": [0.0, 1.0],
     "the policy takes action 1 in state 1, where only [0] are legal": [0, 1],
     f"policy has shape (1, 2) and dtype int64; {SHAPES}": [[1, 0]],

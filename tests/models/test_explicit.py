@@ -149,21 +149,21 @@ def test_an_empty_reward_file_pays_nothing(read):
 TRA_FAULTS = {
     ":3: 3 words; a line reads 'state choice successor probability [action]'": "mdp\n0 0 0 1\n0 1 0\n",
     ":4: 6 words; a line reads 'state choice successor probability [action]'": "1 2 2\n0 0 0 1\n\n0 1 0 1 a b\n",
-    ":3: 'x' is no finite number": "mdp\n0 0 0 1\n0 1 x 1\n",
-    ":2: 'nan' is no finite number": "mdp\n0 0 0 nan\n",
-    ":2: '0x1' is no finite number": "mdp\n0 0 0 0x1\n",
-    ":3: '1e999' is no finite number": "mdp\n0 0 0 1.0e-300\n0 0 0 1e999\n",
-    ":3: 2 is no state: the states are 0..1": "2 2 2\n0 0 1 1\n1 0 2 1\n",
-    ":2: -1 is no state: a whole number from 0 on is needed": "mdp\n-1 0 0 1\n",
-    ":2: 0.5 is no choice: a whole number from 0 on is needed": "mdp\n0 .5 0 1\n",
+    ":3: 'x' is not a finite number": "mdp\n0 0 0 1\n0 1 x 1\n",
+    ":2: 'nan' is not a finite number": "mdp\n0 0 0 nan\n",
+    ":2: '0x1' is not a finite number": "mdp\n0 0 0 0x1\n",
+    ":3: '1e999' is not a finite number": "mdp\n0 0 0 1.0e-300\n0 0 0 1e999\n",
+    ":3: 2 is not a state: the states are 0..1": "2 2 2\n0 0 1 1\n1 0 2 1\n",
+    ":2: -1 is not a state: a whole number from 0 on is needed": "mdp\n-1 0 0 1\n",
+    ":2: 0.5 is not a choice: a whole number from 0 on is needed": "mdp\n0 .5 0 1\n",
     ":3: the probability is 1.5, not in [0, 1]": "mdp\n0 0 0 1\n0 1 0 1.5\n",
-    ":1: '2 3' is no header of an MDP: the first line is 'mdp' or the numbers of states, choices and transitions; "
+    ":1: '2 3' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and transitions; "
     "this one is that of a Markov chain, which has no choices": "2 3\n0 0 1\n",
-    ":1: 'dtmc' is no header of an MDP: the first line is 'mdp' or the numbers of states, choices and transitions; "
+    ":1: 'dtmc' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and transitions; "
     "this one is that of a Markov chain, which has no choices": "dtmc\n0 0 1\n",
-    ":1: '@type: mdp' is no header of an MDP: the first line is 'mdp' or the numbers of states, choices and "
+    ":1: '@type: mdp' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and "
     "transitions": "@type: mdp\n",
-    ":1: '3 four 6' is no header of an MDP: the first line is 'mdp' or the numbers of states, choices and "
+    ":1: '3 four 6' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and "
     "transitions": "3 four 6\n0 0 0 1\n",
     " is empty: there are no transitions in it": "",
     " announces 4 choices, but holds 3: is it truncated, or written by hand?": PRISM.removesuffix("2 0 2 1\n"),
@@ -180,15 +180,15 @@ def test_faulty_transitions(fault, message, tra):
 
 OTHER_FAULTS = {
     "model.lab is empty: labels are needed": {"lab": "\n"},
-    "model.lab:1: 'init' is no label; the first line reads '0=\"init\" 1=\"deadlock\" ...'": {"lab": "init\n0: 0"},
+    "model.lab:1: 'init' is not a label; the first line reads '0=\"init\" 1=\"deadlock\" ...'": {"lab": "init\n0: 0"},
     "model.lab:2: expected 'state: labels', found '0 0'": {"lab": '0="init"\n0 0\n'},
-    "model.lab:2: '1' is no label; the first line numbers 0": {"lab": '0="init"\n0: 1\n'},
-    "model.lab:2: '3' is no state; the states are 0..2": {"lab": '0="init"\n3: 0\n'},
+    "model.lab:2: '1' is not a label; the first line numbers 0": {"lab": '0="init"\n0: 1\n'},
+    "model.lab:2: '3' is not a state; the states are 0..2": {"lab": '0="init"\n3: 0\n'},
     "model.lab:1: #DECLARATION without #END": {"lab": "#DECLARATION\ninit\n0 init"},
     "model.lab:4: unknown label 'int'; did you mean 'init'? (choices: init)": {
         "lab": "#DECLARATION\ninit\n#END\n0 int"
     },
-    "model.lab:4: 'x' is no state; the states are 0..2": {"lab": "#DECLARATION\ninit\n#END\nx init"},
+    "model.lab:4: 'x' is not a state; the states are 0..2": {"lab": "#DECLARATION\ninit\n#END\nx init"},
     "model.lab: unknown label 'init' (choices: goal)": {"lab": '0="goal"\n0: 0'},
     "model.lab: unknown label 'gaol'; did you mean 'goal'? (choices: deadlock, goal, init)": {
         "lab": PRISM_LABELS,
@@ -204,13 +204,13 @@ OTHER_FAULTS = {
     "model.rew:3: choice 1 of state 1 does not lead to state 0": {"rew": "3 4 2\n0 0 1 1\n1 1 0 1\n"},
     "model.rew:3: the reward of this transition is given twice": {"rew": "0 0 1 1\n\n0 0 1 2\n"},
     "model.rew:2: 3 words; a line reads 'state choice successor reward' or 'state reward'": {"rew": "0 0 1 1\n0 1 1"},
-    "model.rew:2: 3 is no state: the states are 0..2": {"rew": "# comment\n3 0 1 1\n"},
+    "model.rew:2: 3 is not a state: the states are 0..2": {"rew": "# comment\n3 0 1 1\n"},
     "model.rew:1: 'a b c' is neither a reward nor the numbers of states, choices and rewards": {"rew": "a b c\n"},
     "model.rew announces 2 rewards, but holds 1: is it truncated, or written by hand?": {"rew": "3 4 2\n0 0 1 1\n"},
     "model.srew announces 2 rewards, but holds 1: is it truncated, or written by hand?": {"srew": "3 2\n0 1\n"},
-    "model.srew:2: 3 is no state: the states are 0..2": {"srew": "0 1\n3 1\n"},
+    "model.srew:2: 3 is not a state: the states are 0..2": {"srew": "0 1\n3 1\n"},
     "model.srew:4: the reward of this state is given twice": {"srew": "3 3\n1 1\n2 1\n1 1\n"},
-    "model.srew:2: 'inf' is no finite number": {"srew": "0 1\n1 inf\n"},
+    "model.srew:2: 'inf' is not a finite number": {"srew": "0 1\n1 inf\n"},
 }
 
 
@@ -291,7 +291,7 @@ def test_what_is_written(tmp_path):
 
 def test_a_long_word_is_refused_in_one_go(fault):
     """With a step for each pair of digits this would take hours."""
-    assert "is no finite number" in fault("mdp\n0 0 0 " + "9" * 300_000 + "x\n")
+    assert "is not a finite number" in fault("mdp\n0 0 0 " + "9" * 300_000 + "x\n")
 
 
 @pytest.mark.parametrize("labels", [["go", "to stay"], ["0", "1"], ["", "b"], None])

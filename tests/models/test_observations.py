@@ -116,7 +116,7 @@ def test_incomplete_files_are_named(mdp, tmp_path):
     with pytest.raises(FileError, match="is malformed: it has no observation"):
         POMDP.read(path)
     np.savez(path, **{**arrays, "n_observations": np.array([2])})
-    with pytest.raises(FileError, match="is malformed: n_observations is no whole number"):
+    with pytest.raises(FileError, match="is malformed: n_observations is not a whole number"):
         POMDP.read(path)
     np.savez(path, **{**arrays, "observation_probability": arrays["observation_probability"] / 2})
     with pytest.raises(FileError, match=r"holds no valid model: observation\[a=0, s'=0\] sums to 0\.5"):

@@ -96,7 +96,7 @@ def test_greedy_takes_the_first_of_equals_within_the_tolerance():
         ([1.0, 2.0], 0.0, r"q has shape \(2,\)"),
         (np.zeros((3, 0)), 0.0, r"q has shape \(3, 0\)"),
         ([["a", "b"]], 0.0, "dtype <U1"),
-        ([[1.0], [1.0, 2.0]], 0.0, "q is no table of numbers"),
+        ([[1.0], [1.0, 2.0]], 0.0, "q is not a table of numbers"),
         (object(), 0.0, "dtype object"),
         ([[1.0, 2.0]], -1.0, "tolerance=-1.0 is less than 0"),
         ([[1.0, 2.0]], np.nan, "tolerance"),

@@ -159,7 +159,7 @@ def test_fully_observed_pomdp_is_its_mdp(grid_goal):
     mdp = grid_goal(walls="stay")
     plan = reachable_beliefs(POMDP(mdp, np.broadcast_to(np.eye(6), (4, 6, 6)).copy()))
     assert plan.value(mdp.start) == pytest.approx(81.0, abs=1e-9)
-    assert plan.n_beliefs == 5  # the end is no belief
+    assert plan.n_beliefs == 5  # the end is not a belief
     assert plan.upper_bound - plan.lower_bound < 1e-9
 
 

@@ -59,7 +59,7 @@ def test_a_policy_may_be_asked_one_by_one():
 @pytest.mark.parametrize(
     ("act", "arguments", "complaint"),
     [
-        (lambda x: x[:, 0], {}, r"holds 0.0166667, which is no action"),
+        (lambda x: x[:, 0], {}, r"holds 0.0166667, which is not an action"),
         (lambda x: np.full(len(x), -1), {}, "holds -1"),
         (lambda x: np.full(len(x), np.nan), {}, "holds nan"),
         (lambda x: 1, {}, r"act\(observations\) has shape \(\)"),

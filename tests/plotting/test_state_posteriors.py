@@ -137,7 +137,7 @@ def test_sequences_that_cannot_be_drawn(casino, weather):
         state_posteriors(casino, [[0, 1], [2]])
     with pytest.raises(ParameterError, match=r"say which to draw, between=\(0, 2000\)"):
         state_posteriors(casino, np.zeros(MOST_TIMES + 1, dtype=np.int64))
-    with pytest.raises(ParameterError, match="the observations are no symbols"):
+    with pytest.raises(ParameterError, match="the observations are not symbols"):
         state_posteriors(weather, [0.5], observation_labels=["x"])
     with pytest.raises(ModelError):
         state_posteriors(casino, [6])

@@ -23,7 +23,7 @@ def test_seeds_are_numbers_or_a_number_of_them():
         ("7", "seeds='7' is not a whole number"),
         ([], "seeds=[] must be a number of seeds, at least 1, or a list of seeds"),
         ([1, -2], "seeds[1]=-2 is less than 0"),
-        ([1, 2, 1], "seeds=[1, 2, 1] holds one seed twice: runs with the same seed are no replicates"),
+        ([1, 2, 1], "seeds=[1, 2, 1] holds one seed twice: runs with the same seed are not replicates"),
     ],
 )
 def test_bad_seeds_are_named(seeds, message):
@@ -55,5 +55,5 @@ def test_the_agent_itself_does_not_learn():
 
 @pytest.mark.parametrize("nobody", [rl.QLearning, LSPI(), "QLearning", None])
 def test_what_does_not_learn_step_by_step_is_refused(nobody):
-    with pytest.raises(ParameterError, match=r"is no agent that learns step by step from an environment; give one"):
+    with pytest.raises(ParameterError, match=r"is not an agent that learns step by step from an environment; give one"):
         rl.train(nobody, "FrozenLake-v1", steps=10)

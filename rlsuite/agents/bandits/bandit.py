@@ -21,7 +21,7 @@ def not_negative(name: str, value: object) -> float:
     Raises
     ------
     ParameterError
-        If `value` is no finite number, or below 0.
+        If `value` is not a finite number, or below 0.
     """
     number = finite_number(name, value)
     if number < 0.0:
@@ -35,7 +35,7 @@ def positive(name: str, value: object) -> float:
     Raises
     ------
     ParameterError
-        If `value` is no finite number, or not above 0.
+        If `value` is not a finite number, or not above 0.
     """
     number = finite_number(name, value)
     if not number > 0.0:

@@ -90,7 +90,7 @@ class EXP3(Bandit):
     Attributes
     ----------
     q_ : ndarray of float64, shape (n_states, n_arms)
-        Logarithms of the weights, which are no values: only their differences count.
+        Logarithms of the weights, which are not values: only their differences count.
 
     Raises
     ------

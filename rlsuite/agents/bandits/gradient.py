@@ -102,7 +102,7 @@ class GradientBandit(TabularAgent):
     Attributes
     ----------
     q_ : ndarray of float64, shape (n_states, n_arms)
-        Preferences H, which are no values: only their differences count.
+        Preferences H, which are not values: only their differences count.
     mean_reward_ : ndarray of float64, shape (n_states,)
         Mean of the rewards received in each state.
 

@@ -15,7 +15,7 @@ from rlsuite.training.kernels import Begin, Step
 
 @compiled(in_place=True)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Pull each arm once before any is compared: an untried arm's 0 is no estimate.
+    """Pull each arm once before any is compared: an untried arm's 0 is not an estimate.
 
     The first pulls are in order, so that all arms were tried if the last one was.
     """

@@ -33,7 +33,7 @@ class ObservedFeatures:
     Raises
     ------
     ParameterError
-        If it is no transformer, or cannot be fitted to the batch.
+        If it is not a transformer, or cannot be fitted to the batch.
     """
 
     def __init__(self, features: Any, batch: Batch, owner: str):
@@ -43,7 +43,7 @@ class ObservedFeatures:
         if features is not None:
             if isinstance(features, type) or not (hasattr(features, "fit") and hasattr(features, "transform")):
                 raise errors.ParameterError(
-                    f"{owner}: features={features!r} is no transformer; give an instance with fit and transform, such "
+                    f"{owner}: features={features!r} is not a transformer; give an instance with fit and transform, "
                     "as TileCoding(), or a Pipeline of scikit-learn"
                 )
             self.map = _base.clone(features)

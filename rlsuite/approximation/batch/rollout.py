@@ -159,7 +159,7 @@ def check_callable(name: str, policy: object) -> None:
     """
     if not callable(policy):
         hint = f"; an agent's is its method: {name}=agent.act" if hasattr(policy, "act") else ""
-        raise errors.ParameterError(f"{name}={policy!r} is no function from observations to actions{hint}")
+        raise errors.ParameterError(f"{name}={policy!r} is not a function from observations to actions{hint}")
 
 
 def chosen_of(name: str, policy: Act, observation: Any, space: gymnasium.Space[Any]) -> Any:

@@ -191,7 +191,7 @@ def from_dataset(dataset: Any) -> Transitions:
         dataset = _loaded(dataset)
     if not hasattr(dataset, "iterate_episodes"):
         raise ParameterError(
-            f"{dataset!r} is no data set of Minari; give its id, or what minari.load_dataset(id) has returned"
+            f"{dataset!r} is not a data set of Minari; give its id, or what minari.load_dataset(id) has returned"
         )
     space = check_discrete_actions(dataset.action_space, "this data set")
     as_vector = encoding(dataset.observation_space).encode

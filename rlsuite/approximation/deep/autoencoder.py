@@ -64,8 +64,8 @@ class AutoencoderFeatures(FeatureMap):
     Raises
     ------
     ParameterError
-        If a parameter is outside its allowed values; from `fit`, if the observations are no finite (n, d), or there is
-        no such device.
+        If a parameter is outside its allowed values; from `fit`, if the observations are not a finite (n, d) array, or
+        there is no such device.
     MissingPackage
         From `fit`, if PyTorch is not installed.
 
@@ -107,7 +107,7 @@ class AutoencoderFeatures(FeatureMap):
         Raises
         ------
         ParameterError
-            If a parameter is outside its allowed values, or the observations are no finite (n, d).
+            If a parameter is outside its allowed values, or the observations are not a finite (n, d) array.
         LearningError
             If learning diverges; what an earlier fit has learned is kept.
         """
@@ -184,7 +184,7 @@ class AutoencoderFeatures(FeatureMap):
         NotLearned
             Before `fit`.
         ParameterError
-            If the codes are no finite (n, n_features).
+            If the codes are not a finite (n, n_features) array.
         """
         self._check_fitted()
         codes = check_observations(X, self.n_features_out_, "AutoencoderFeatures")

@@ -27,7 +27,7 @@ class Inputs:
     pixels : bool
         Whether they are bytes, 0 to 255.
     n_ids : int
-        How many ids there are; 0 if observations are no ids.
+        How many ids there are; 0 if observations are not ids.
     first_id : int
         The smallest id.
     low, high : tuple of float

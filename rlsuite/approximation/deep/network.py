@@ -89,7 +89,7 @@ def build_network(
     Raises
     ------
     UnsuitableEnvironment
-        If there are convolutions and observations are no images, or smaller than the kernels.
+        If there are convolutions and observations are not images, or smaller than the kernels.
 
     Examples
     --------

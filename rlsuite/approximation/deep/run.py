@@ -252,7 +252,8 @@ def legal_actions(where: str, info: dict[str, Any], n_actions: int) -> NDArray[n
     try:
         legal = np.asarray(mask, dtype=np.bool_)
     except (TypeError, ValueError) as error:
-        raise errors.LearningError(f"{where} info['action_mask']={mask!r} is no array of 0 and 1 ({error})") from error
+        message = f"{where} info['action_mask']={mask!r} is not an array of 0 and 1 ({error})"
+        raise errors.LearningError(message) from error
     if legal.shape != (n_actions,):
         raise errors.LearningError(
             f"{where} info['action_mask'] has shape {legal.shape}; for the {n_actions} actions of this environment it "

@@ -142,7 +142,7 @@ class Clusters(FeatureMap):
     Raises
     ------
     ParameterError
-        If `n_clusters` is no whole number above 0; from `fit`, if there are fewer observations than groups.
+        If `n_clusters` is not a whole number above 0; from `fit`, if there are fewer observations than groups.
 
     Examples
     --------

@@ -76,7 +76,7 @@ class Chain(FeatureMap):
         for i, each in enumerate(cast("Sequence[object]", self.features)):
             if not isinstance(each, FeatureMap):
                 raise errors.ParameterError(
-                    f"Chain: features[{i}] is a {type(each).__name__}, which is no FeatureMap of rlsuite and has no "
+                    f"Chain: features[{i}] is a {type(each).__name__}, which is not a FeatureMap of rlsuite and has no "
                     "compiled form; scikit-learn's Pipeline takes any transformer"
                 )
 

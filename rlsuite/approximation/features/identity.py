@@ -97,7 +97,7 @@ class OneHot(FeatureMap):
     Raises
     ------
     ParameterError
-        If `n` is no whole number above 0; from `fit` and `transform`, for observations that are no ids.
+        If `n` is not a whole number above 0; from `fit` and `transform`, for observations that are not ids.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class OneHot(FeatureMap):
         if wrong.any():
             row = int(np.argmax(wrong[:, 0]))
             raise errors.ParameterError(
-                f"OneHot: observation[{row}, 0] is {ids[row, 0]:g}, which is no id: these are "
+                f"OneHot: observation[{row}, 0] is {ids[row, 0]:g}, which is not an id: these are "
                 f"{self.first_}..{self.first_ + self.n_features_out_ - 1}"
             )
         return ids

@@ -54,7 +54,7 @@ class Polynomial(FeatureMap):
     Raises
     ------
     ParameterError
-        If `degree` is no whole number above 0; from `fit`, if there are more than a million products.
+        If `degree` is not a whole number above 0; from `fit`, if there are more than a million products.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from rlsuite.training.sight import Encoding
 
 _base: Any = sklearn.base  # scikit-learn carries no types
 
-INFINITE = "what it has learned is no finite number any more"
+INFINITE = "what it has learned is not a finite number any more"
 PUT_BACK = (
     "It knows again what it knew before this call. A smaller learning_rate often helps (with n features active at a "
     "time, 1 / n is the largest that makes sense); off-policy with bootstrapping, only gradient-TD methods are safe"
@@ -103,7 +103,7 @@ class LinearLearner(Agent):
         return self
 
     def _put_back(self, before: list[NDArray[Any]] | None) -> str:
-        """Put back what was known before, if what was learned is no use; say why."""
+        """Put back what was known before, if what was learned is useless; return the reason."""
         known = self.memory_
         largest = float(np.abs(known.weights).max(initial=0.0))
         finite = all(np.isfinite(array).all() for array in _learned_by(known))
@@ -122,7 +122,7 @@ class LinearLearner(Agent):
         NotLearned
             If the features are not fitted, and bounds are not enough for them.
         UnsuitableEnvironment
-            If the observations are no numbers, or of another width than what the features were fitted to.
+            If the observations are not numbers, or of another width than what the features were fitted to.
         """
         # what a file has brought back is `features_`: there, `features` are as they were before they were fitted
         fitted = self._memory is not None and isinstance(self.features, FeatureMap)
@@ -158,7 +158,7 @@ class LinearLearner(Agent):
 
     @property
     def legal_(self) -> NDArray[np.bool_]:
-        """The actions that exist, shape (n_ids, n_actions); (0, n_actions) where observations are no ids."""
+        """The actions that exist, shape (n_ids, n_actions); (0, n_actions) where observations are not ids."""
         return self._legal
 
     def kept_arrays(self) -> dict[str, NDArray[Any]]:
@@ -167,7 +167,7 @@ class LinearLearner(Agent):
         Raises
         ------
         FileError
-            If the features are no `FeatureMap`: they could be kept as a pickle only, and none is ever loaded.
+            If the features are not a `FeatureMap`: they could be kept as a pickle only, and none is ever loaded.
         """
         if self.encoding_.transform is not None:
             raise errors.FileError(

@@ -39,7 +39,7 @@ def meet_environment(features: Any, env: gymnasium.Env[Any, Any]) -> tuple[Featu
     NotLearned
         If the features are not fitted, and bounds are not enough for them.
     UnsuitableEnvironment
-        If the observations are no numbers, or of another width than what the features were fitted to.
+        If the observations are not numbers, or of another width than what the features were fitted to.
     """
     found = encoding(env.observation_space)
     if features is None:

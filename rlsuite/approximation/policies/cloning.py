@@ -47,7 +47,7 @@ class ClassifierPolicy:
     Raises
     ------
     ParameterError
-        If `classifier` is none, or `seed` is no whole number from 0 on.
+        If `classifier` is none, or `seed` is not a whole number from 0 on.
 
     Examples
     --------

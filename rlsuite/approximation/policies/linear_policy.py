@@ -116,7 +116,7 @@ class LinearPolicy:
         Raises
         ------
         UnsuitableEnvironment
-            If its actions are not Discrete, or its observations are no numbers, or of another width than what the
+            If its actions are not Discrete, or its observations are not numbers, or of another width than what the
             features were fitted to.
         NotLearned
             If the features can only be learned from observations, and have not been.

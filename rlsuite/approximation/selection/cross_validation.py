@@ -1,7 +1,7 @@
 r"""K-fold cross-validation of learners on a batch: each part of it is held out once, and learned from otherwise.
 
 scikit-learn's own ``cross_val_score`` asks how well targets are predicted; a batch has no targets, and its transitions
-are no independent examples: those of one episode resemble each other. So whole episodes are held out, and what is
+are not independent examples: those of one episode resemble each other. So whole episodes are held out, and what is
 measured is how wrong the learned values are on them. The lecture notes have the procedure in section 12.6 and their
 Algorithm 1.2, which wants more than 30 examples in each part.
 """

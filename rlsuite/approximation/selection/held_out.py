@@ -172,7 +172,7 @@ def double_sampled_error(errors: ArrayLike, batch: Batch) -> DoubleSampled:
     Raises
     ------
     ParameterError
-        If there are not n errors, no place was met twice, or the transitions have weights: those of a model are no
+        If there are not n errors, no place was met twice, or the transitions have weights: those of a model are not a
         sample, and its Bellman error can be computed (`rlsuite.planning.bellman`).
 
     Examples
@@ -187,7 +187,7 @@ def double_sampled_error(errors: ArrayLike, batch: Batch) -> DoubleSampled:
     check_batch(batch, "double_sampled_error")
     delta = _checked("errors", errors, (len(batch),))
     if batch.weighted:
-        raise ParameterError("a weighted batch is no sample; compute the Bellman error from the model it comes from")
+        raise ParameterError("a weighted batch is not a sample; compute the Bellman error from the model it comes from")
     places = np.column_stack([batch.observation, batch.action])
     _, place, met = np.unique(places, axis=0, return_inverse=True, return_counts=True)
     place = place.ravel()

@@ -10,7 +10,7 @@ seeds                     `paired_t`                              -
 seeds, few and far apart  `wilcoxon`, or `sign_test`              differences are far from normal
 folds of one data set     `paired_t` with ``test_to_train=``      training sets overlap: it would be too sure
 five halvings in two      `five_by_two_f` (`five_by_two_t`)       the same
-questions, right/wrong    `mcnemar`                               0 and 1 are no normal numbers
+questions, right/wrong    `mcnemar`                               0 and 1 are not normal numbers
 ========================  ======================================  ============================================
 
 Testing many learners against one finds a winner by chance sooner or later: `holm` corrects for that.
@@ -206,7 +206,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     ParameterError
-        If a value is no probability.
+        If a value is not a probability.
 
     Examples
     --------

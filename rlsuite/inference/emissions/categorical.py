@@ -29,7 +29,7 @@ class Categorical(Emission):
     Raises
     ------
     ModelError
-        If a row is no distribution.
+        If a row is not a distribution.
 
     Examples
     --------

@@ -40,7 +40,7 @@ class Mixture(Emission):
     Raises
     ------
     ModelError
-        If a row is no distribution, or the number of components is another one.
+        If a row is not a distribution, or the number of components is another one.
 
     Examples
     --------

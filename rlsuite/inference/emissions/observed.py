@@ -34,7 +34,7 @@ def whole_numbers(z: ArrayLike, what: str, below: int | None) -> IndexArray:
     Raises
     ------
     ModelError
-        If one is no whole number, or out of range; the message names the first.
+        If one is not a whole number, or out of range; the message names the first.
 
     Examples
     --------

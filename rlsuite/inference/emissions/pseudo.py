@@ -62,7 +62,7 @@ def resolved(prior: object, z: FloatArray, n_states: int, needs_variance: bool) 
     Raises
     ------
     ParameterError
-        If it is no prior, or its parts do not fit.
+        If it is not a prior, or its parts do not fit.
     """
     if prior is None:
         return None

@@ -132,7 +132,7 @@ def declaration(text: Text, kind: str) -> Names:
     first: dict[str, Token] = {}
     for token in tokens:
         if token.text.isdecimal() or token.text == "*":
-            text.fail(token.at, f"{shown(token)} is no name of {_a(kind)}: give one number, or names")
+            text.fail(token.at, f"{shown(token)} is not a name of {_a(kind)}: give one number, or names")
         if token.text in first:
             text.fail(token.at, f"the {kind} {shown(token)} is declared twice")
         first[token.text] = token

@@ -116,7 +116,7 @@ class Text:
         Raises
         ------
         FileError
-            If it is no number, infinite, or outside of `limits`.
+            If it is not a number, infinite, or outside of `limits`.
         """
         token = self.take()
         if not NUMBER.fullmatch(token.text):

@@ -49,7 +49,7 @@ class Columns(NamedTuple):
         if wrong.any():
             row = int(np.argmax(wrong))
             allowed = f"the {what}s are 0..{limit}" if size is not None else "a whole number from 0 on is needed"
-            self.fail(row, f"{values[row]:.10g} is no {what}: {allowed}")
+            self.fail(row, f"{values[row]:.10g} is not a {what}: {allowed}")
         return values.astype(np.int64)
 
 
@@ -130,7 +130,7 @@ def read_columns(
     if numbers.size != line.size * width or not np.isfinite(numbers).all():
         words = body.split()
         at = next(k for k, word in enumerate(words) if not _is_number(word))
-        columns.fail(at // width, f"{words[at].decode('utf-8', 'replace')!r} is no finite number")
+        columns.fail(at // width, f"{words[at].decode('utf-8', 'replace')!r} is not a finite number")
     return columns._replace(numbers=numbers.reshape(-1, width), names=names)
 
 

@@ -67,7 +67,7 @@ class Labels:
         for word in words:
             found = _NUMBERED.fullmatch(word)
             if found is None:
-                self._fail(number, f'{word!r} is no label; the first line reads \'0="init" 1="deadlock" ...\'')
+                self._fail(number, f'{word!r} is not a label; the first line reads \'0="init" 1="deadlock" ...\'')
             label_of[found[1]] = found[2]
         self._declare(label_of.values())
         for number, words in used[1:]:
@@ -76,7 +76,7 @@ class Labels:
                 self._fail(number, f"expected 'state: labels', found {' '.join(words)!r}")
             for word in rest.split():
                 if word not in label_of:
-                    self._fail(number, f"{word!r} is no label; the first line numbers {', '.join(label_of)}")
+                    self._fail(number, f"{word!r} is not a label; the first line numbers {', '.join(label_of)}")
                 self._set(number, state.strip(), label_of[word])
 
     def _read_storm(self, used: list[tuple[int, list[str]]]) -> None:
@@ -95,7 +95,7 @@ class Labels:
 
     def _set(self, number: int, state: str, label: str) -> None:
         if not state.isdecimal() or int(state) >= self.n_states:
-            self._fail(number, f"{state!r} is no state; the states are 0..{self.n_states - 1}")
+            self._fail(number, f"{state!r} is not a state; the states are 0..{self.n_states - 1}")
         self._states[label][int(state)] = True
 
     def _fail(self, number: int, reason: str) -> NoReturn:

@@ -136,7 +136,7 @@ def _check_header(words: tuple[str, ...]) -> str | None:
     hint = "the first line is 'mdp' or the numbers of states, choices and transitions"
     if words[0] in ("dtmc", "ctmc") or (len(words) == 2 and all(word.isdecimal() for word in words)):
         hint += "; this one is that of a Markov chain, which has no choices"
-    return f"{' '.join(words)!r} is no header of an MDP: {hint}"
+    return f"{' '.join(words)!r} is not a header of an MDP: {hint}"
 
 
 def _check_reward_header(words: tuple[str, ...]) -> str | None:

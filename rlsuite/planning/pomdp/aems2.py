@@ -67,7 +67,7 @@ def aems2(
     Raises
     ------
     ParameterError
-        If an argument is out of range, gamma is 1, or `lower` is no such plan.
+        If an argument is out of range, gamma is 1, or `lower` is not such a plan.
     ModelError
         If no action is legal in all states that some belief holds possible, or values overflow.
 

@@ -73,7 +73,7 @@ class GridSolution(BeliefPlan):
         Raises
         ------
         ParameterError
-            If `belief` is no such distribution, or `steps_left` is out of range.
+            If `belief` is not such a distribution, or `steps_left` is out of range.
         """
         row = self.values[self._row(steps_left)]
         return float(self._interpolated(row, self._checked(belief)[np.newaxis])[0])

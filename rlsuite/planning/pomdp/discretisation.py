@@ -1,9 +1,10 @@
 """The belief MDP on a grid of beliefs: a fully observed MDP that any planner or learner takes. Lovejoy 1991.
 
 In a grid belief b, action a earns sum_s b(s) r(s, a), and observation z leads to SE(b, a, z) with the probability
-Pr(z | b, a), as in `rlsuite.planning.pomdp.belief_graph`. That belief is no grid point as a rule: it is taken for the
-nearest one, or for a draw from those that it is the mean of. The first makes different beliefs one, and what follows is
-not Markov any more. The second replaces V by its interpolation, an average, so that the backup stays a contraction.
+Pr(z | b, a), as in `rlsuite.planning.pomdp.belief_graph`. That belief is not a grid point as a rule: it is taken for
+the nearest one, or for a draw from those that it is the mean of. The first makes different beliefs one, and what
+follows is not Markov any more. The second replaces V by its interpolation, an average, so that the backup stays a
+contraction.
 """
 
 from typing import NamedTuple
@@ -42,7 +43,7 @@ class GridMDP(NamedTuple):
         Raises
         ------
         ParameterError
-            If `belief` is no distribution over the states.
+            If `belief` is not a distribution over the states.
         """
         b = validation.belief(belief, self.beliefs.shape[1])
         return int(self.grid.made_of(b[np.newaxis], "nearest")[0][0, 0])

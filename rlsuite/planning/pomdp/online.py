@@ -113,7 +113,7 @@ class OnlinePlan(BeliefPlan):
         Raises
         ------
         ParameterError
-            If `belief` is no distribution, no action is legal in all the states that it holds possible, or
+            If `belief` is not a distribution, no action is legal in all the states that it holds possible, or
             `steps_left` is out of range.
         """
         b = validation.belief(belief, self.pomdp.n_states)
@@ -149,7 +149,7 @@ class OnlinePlan(BeliefPlan):
         Raises
         ------
         ParameterError
-            If `belief` is no distribution over the states, or `particles` is out of range.
+            If `belief` is not a distribution over the states, or `particles` is out of range.
         """
         first = self.pomdp.start if belief is None else validation.belief(belief, self.pomdp.n_states)
         known = None

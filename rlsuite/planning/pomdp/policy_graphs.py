@@ -152,7 +152,8 @@ def policy_graph(solution: AlphaVectorSolution, belief: ArrayLike | None = None)
     Raises
     ------
     ParameterError
-        If `belief` is no distribution over the states, or the solution is an upper bound, whose vectors are no plans.
+        If `belief` is not a distribution over the states, or the solution is an upper bound, whose vectors are not
+        plans.
     """
     if isinstance(solution, UpperBoundSolution):
         raise ParameterError(

@@ -15,7 +15,7 @@ SPARE = 64
 """Room for vectors that join a surface."""
 
 ALIKE = 1e-12
-"""Differences of vectors below this share of their size are no measure of those that others will have."""
+"""Differences of vectors below this share of their size do not tell those that others will have."""
 
 
 def largest_rise(vectors: FloatArray, surface: FloatArray, watch: Watch) -> float:

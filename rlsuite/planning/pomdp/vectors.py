@@ -169,7 +169,7 @@ class AlphaVectorSolution(BeliefPlan):
         Raises
         ------
         ParameterError
-            If `belief` is no distribution, `steps_left` is out of range or 0, or no plan is legal in all the states
+            If `belief` is not a distribution, `steps_left` is out of range or 0, or no plan is legal in all the states
             that the belief holds possible.
         """
         vectors, actions, _ = self._with(steps_left)

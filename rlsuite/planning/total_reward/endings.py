@@ -68,7 +68,7 @@ def endings(lookahead: Lookahead) -> Endings:
     steps[idle] = -1
     legal = mdp.indptr[1:] > mdp.indptr[:-1]
     staying = legal & ~ending & ~np.repeat(idle, mdp.n_actions)
-    # A round trip on which every step costs something is no free stay, and usually that is all there is.
+    # A cycle in which every step costs something cannot be used for free, and usually there are no others.
     if (lookahead.reward[staying] >= 0.0).any():
         reject_free_stay(lookahead, end_components(mdp, possible, backwards, staying))
     action: StateArray = np.full(mdp.n_states, -1, dtype=np.int32)

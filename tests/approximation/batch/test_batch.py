@@ -271,7 +271,7 @@ def test_a_data_set_of_minari():
 
 
 def test_data_sets_that_will_not_do(monkeypatch):
-    with pytest.raises(ParameterError, match="3 is no data set of Minari; give its id"):
+    with pytest.raises(ParameterError, match="3 is not a data set of Minari; give its id"):
         Batch.from_minari(3)
     with pytest.raises(UnsuitableEnvironment, match="this data set has actions of Box"):
         Batch.from_minari(dataset(spaces.Box(-1.0, 1.0, (1,))))

@@ -234,7 +234,7 @@ def test_wrong_batches_are_named(walk):
         FittedQ(KNeighborsRegressor(1)).learn(Batch.from_model(MDP.from_env("FrozenLake-v1", gamma=0.9)))
     with pytest.raises(ParameterError, match=r"action \d was not tried at observation .* FittedQ does not"):
         FittedValueIteration(TABLE).learn(walk)
-    with pytest.raises(ParameterError, match="is no transformer"):
+    with pytest.raises(ParameterError, match="is not a transformer"):
         FittedQ(TABLE, features=OneHot).learn(walk)
     with pytest.raises(
         ParameterError, match=r"FittedQ: features=PCA\(.*cannot be fitted to observations of 1 numbers: "

@@ -62,7 +62,7 @@ def test_what_is_wrong_is_named():
         (lambda seen: 9, LearningError, r"act\(observation\) returned 9 for observation 0; .* numbers 0\.\.8"),
         (lambda seen: "left", LearningError, "returned 'left'"),
         (lambda seen: None, LearningError, "returned None"),
-        (3, ParameterError, "act=3 is no function"),
+        (3, ParameterError, "act=3 is not a function"),
         (LSPI(), ParameterError, "is its method: .*=agent.act"),
     ],
 )

@@ -192,7 +192,7 @@ def test_forbidden_actions_are_never_taken(corridor):
         ([1], r"step 1: info\['action_mask'\] has shape \(1,\); for the 2 actions .* must have \(2,\)"),
         ([1, 1, 1], r"has shape \(3,\)"),
         (1, r"has shape \(\)"),
-        ([[1], [1, 0]], "is no array of 0 and 1"),
+        ([[1], [1, 0]], "is not an array of 0 and 1"),
     ],
 )
 def test_a_mask_of_an_environment_that_does_not_fit_is_named(corridor, mask, message):

@@ -157,5 +157,5 @@ def test_images_hold_the_features(link):
 def test_bad_chains():
     with pytest.raises(ParameterError, match="give at least one feature map"):
         Chain([])
-    with pytest.raises(ParameterError, match=r"features\[1\] is a str, which is no FeatureMap"):
+    with pytest.raises(ParameterError, match=r"features\[1\] is a str, which is not a FeatureMap"):
         Chain([Scaling(), "TileCoding"])

@@ -178,9 +178,9 @@ def test_infinite_bounds_are_named():
 def test_ids_are_checked():
     ids = OneHot().fit([[2], [0]])
     assert ids.n_features_out_ == 3
-    with pytest.raises(ParameterError, match=r"observation\[1, 0\] is 3, which is no id: these are 0..2"):
+    with pytest.raises(ParameterError, match=r"observation\[1, 0\] is 3, which is not an id: these are 0..2"):
         ids.transform([[0], [3]])
-    with pytest.raises(ParameterError, match=r"observation\[0, 0\] is 0.5, which is no id"):
+    with pytest.raises(ParameterError, match=r"observation\[0, 0\] is 0.5, which is not an id"):
         ids.transform([[0.5]])
     with pytest.raises(ParameterError, match=r"OneHot: n=3, and there are 5 ids, 0..4"):
         OneHot(3).fit_bounds(np.array([0.0]), np.array([4.0]))

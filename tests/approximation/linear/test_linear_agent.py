@@ -27,7 +27,7 @@ def sarsa(features=TILES, **options):
 
 
 class Corridor(gymnasium.Env):
-    """Three places, shown as numbers; in the first, left is no action. Nobody wrote compiled dynamics for it."""
+    """Three places, shown as numbers; in the first, left is not an action. Nobody wrote compiled dynamics for it."""
 
     observation_space = Box(0.0, 3.0, (1,))
     action_space = Discrete(2, start=1)
@@ -224,7 +224,7 @@ def test_an_agent_that_has_not_learned_says_so():
 
 def test_divergence_is_found_and_the_last_good_weights_are_kept():
     big = sarsa(FourierBasis(5), learning_rate=1.0)
-    with pytest.raises(LearningError, match="SemiGradientSarsa has diverged: what it has learned is no finite number"):
+    with pytest.raises(LearningError, match="Sarsa has diverged: what it has learned is not a finite number"):
         big.learn("MountainCar-v0", steps=3_000, seed=0)
     assert (big.weights_ == 0.0).all()
     with pytest.warns(DivergenceWarning, match="diverges: its largest weight has become"):

@@ -127,7 +127,7 @@ BOXES = {
 
 @pytest.mark.parametrize("agent", AGENTS, ids=NAMES)
 def test_the_box_is_followed_in_both_loops(agent):
-    """Some episodes are cut off; the features are no ids, and have both signs."""
+    """Some episodes are cut off; the features are not ids, and have both signs."""
     vectors = np.random.default_rng(5).normal(size=(6, 4))
     recorder = Recorder(shown(small_world(), vectors))
     stepwise = dataclasses.replace(agent).learn(recorder, episodes=60, seed=2, loop="stepwise")

@@ -153,7 +153,7 @@ def test_wrong_arguments_are_refused(call, complaint):
 
 def test_a_model_is_no_sample(machine, q):
     batch = Batch.from_model(machine)
-    with pytest.raises(ParameterError, match="a weighted batch is no sample"):
+    with pytest.raises(ParameterError, match="a weighted batch is not a sample"):
         double_sampled_error(control_errors(values_of(q), batch, GAMMA), batch)
 
 
