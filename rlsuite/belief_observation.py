@@ -104,8 +104,8 @@ class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], R
         total = float(joint.sum())
         if total <= 0.0:
             raise UnsuitableEnvironment(
-                f"{self.env} observed {observation} after action {a}, which its model holds for impossible in the "
-                "belief until then: is there a wrapper around it that changes actions or observations?"
+                f"{self.env} observed {observation} after action {a}, which has probability 0 in its model given the "
+                "belief before: is there a wrapper around it that changes actions or observations?"
             )
         self._belief = joint / total
         self._belief.setflags(write=False)

@@ -50,8 +50,7 @@ class Beliefs:
         Raises
         ------
         ParameterError
-            If `belief` is not a distribution over the states, or `action` is not legal in all states that it holds
-            possible.
+            If `belief` is not a distribution over the states, or `action` is not legal in every state of its support.
         """
         b = self._belief(belief, action)
         return self._emitting[action] @ (self._entering[action] @ b)
@@ -117,7 +116,7 @@ class Beliefs:
                 stuck[rows] = (b[rows][:, ~mdp.legal[:, action]] > 0.0).any(axis=1)
         if stuck.any():
             row = int(np.argmax(stuck))
-            raise ParameterError(f"actions[{row}]={a[row]} is illegal in a state that beliefs[{row}] holds possible")
+            raise ParameterError(f"actions[{row}]={a[row]} is illegal in a state of the support of beliefs[{row}]")
         after, likelihood = np.zeros((len(b), states)), np.zeros(len(b))
         update_all(self.belief_tables, b, a, z, after, likelihood)
         impossible = ~(likelihood > 0.0)

@@ -99,7 +99,7 @@ def test_what_the_model_holds_for_impossible():
     env = BeliefObservation(pomdp.to_env())
     env.reset(seed=0)
     env.unwrapped.s = 1
-    with pytest.raises(UnsuitableEnvironment, match=r"observed 1 after action 0, which its model holds for impossible"):
+    with pytest.raises(UnsuitableEnvironment, match=r"observed 1 after action 0, which has probability 0 in its model"):
         env.step(0)
 
     class Doubled(gymnasium.ObservationWrapper):

@@ -175,7 +175,7 @@ def test_masked_actions_are_taken_only_where_they_are_certainly_legal(grid_goal)
     follow = reachable_beliefs(stuck, horizon=1)
     assert follow.act([0.5, 0, 0, 0, 0.5, 0], steps_left=1) == 1
     nowhere = POMDP(mdp.replace(start=np.array([0, 0, 0.5, 0.5, 0, 0])), np.ones((4, 6, 1)))
-    with pytest.raises(ModelError, match=r"no action is legal in all the states"):
+    with pytest.raises(ModelError, match=r"no action is legal in every state"):
         reachable_beliefs(nowhere, horizon=1)
 
 

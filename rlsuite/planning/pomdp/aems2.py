@@ -69,7 +69,7 @@ def aems2(
     ParameterError
         If an argument is out of range, gamma is 1, or `lower` is not such a plan.
     ModelError
-        If no action is legal in all states that some belief holds possible, or values overflow.
+        If no action is legal in every state of the support of some belief, or values overflow.
 
     Examples
     --------
@@ -269,6 +269,6 @@ def _stuck(pomdp: POMDP, tree: BoundTree) -> str:
     node = int(tree.used[STUCK_AT])
     entries = slice(int(tree.first[node]), int(tree.first[node] + tree.size[node]))
     return (
-        "a belief can be reached in which no action is legal in all the states that it holds possible: "
+        "a belief can be reached in which no action is legal in every state of its support: "
         f"{sorted(tree.state[entries].tolist())}"
     )

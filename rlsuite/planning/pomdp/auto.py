@@ -53,8 +53,8 @@ def auto(
     ParameterError
         If gamma is 1 without a horizon, the deadline is too short for the horizon, or an argument is out of range.
     ModelError
-        If values overflow; or if every plan comes to a belief in which no action is legal in all the states that it
-        holds possible.
+        If values overflow; or if every plan comes to a belief in which no action is legal in every state of its
+        support.
 
     Warns
     -----

@@ -91,14 +91,14 @@ def belief_mdp(pomdp: POMDP, *, steps: int, max_beliefs: int, deadline: float | 
     Returns
     -------
     BeliefMDP
-        An action is legal in a belief if it is legal in every state that the belief holds possible.
+        An action is legal in a belief if it is legal in every state of its support.
 
     Raises
     ------
     ParameterError
         If there are more beliefs than `max_beliefs`.
     ModelError
-        If no action is legal in every state that some belief holds possible.
+        If no action is legal in every state of the support of some belief.
     """
     register = _Register(max_beliefs)
     register.number(pomdp.start)
@@ -165,13 +165,13 @@ def _rows(matrix: Any, states: IndexArray) -> FloatArray:
 
 
 def _legal(pomdp: POMDP, frontier: FloatArray) -> BoolArray:
-    """Return the actions (k, A) that are legal in every state that the belief holds possible."""
+    """Return the actions (k, A) that are legal in every state of the belief's support."""
     legal: BoolArray = ~((frontier > 0.0) @ ~pomdp.mdp.legal)
     stuck = ~legal.any(axis=1)
     if stuck.any():
         belief = frontier[int(np.argmax(stuck))]
         raise ModelError(
-            f"belief {belief.tolist()} can be reached, but no action is legal in all the states that it holds possible"
+            f"belief {belief.tolist()} can be reached, but no action is legal in every state of its support"
         )
     return legal
 

@@ -84,7 +84,7 @@ class GridSolution(BeliefPlan):
         Raises
         ------
         ParameterError
-            Also if no step is left, or no action is legal in all the states that the belief holds possible.
+            Also if no step is left, or no action is legal in every state of the belief's support.
         """
         b = self._checked(belief)
         after = self._row(steps_left) + (self.horizon is not None)
@@ -93,7 +93,7 @@ class GridSolution(BeliefPlan):
         legal = np.asarray(self.pomdp.mdp.legal[b > 0.0].all(axis=0))
         if not legal.any():
             raise ParameterError(
-                f"no action is legal in all the states that the belief holds possible: {np.flatnonzero(b).tolist()}"
+                f"no action is legal in every state of the belief's support: {np.flatnonzero(b).tolist()}"
             )
         reward = b @ self.pomdp.mdp.expected_reward()
         q = np.full(self.pomdp.n_actions, -np.inf)
@@ -115,7 +115,7 @@ class GridSolution(BeliefPlan):
         over = (b > 0.0) & ~self.cells.grid.states
         if over.any():
             raise ParameterError(
-                f"no episode goes on in state {int(np.argmax(over))}, which the belief holds possible: the grid leaves "
+                f"state {int(np.argmax(over))} is in the belief's support, but no episode goes on there: the grid leaves "
                 "such states out"
             )
         return b
@@ -177,8 +177,7 @@ def belief_grid(
     ParameterError
         If there are too many beliefs, gamma is 1 without a horizon, or an argument is out of range.
     ModelError
-        If values overflow, or a grid point leads to a belief in which no action is legal in all the states that it
-        holds possible.
+        If values overflow, or a grid point leads to a belief in which no action is legal in every state of its support.
 
     Warns
     -----

@@ -54,7 +54,7 @@ def edges_of(search: Search, node: int, action: int) -> tuple[IndexArray, FloatA
 
 
 def legal_actions(search: Search, node: int) -> IndexArray:
-    """Return the actions that are legal in all the states that a belief holds possible."""
+    """Return the actions that are legal in every state of a belief's support."""
     pairs = slice(node * search.t.n_actions, (node + 1) * search.t.n_actions)
     return np.flatnonzero(search.pools.actions.upper[pairs] > -np.inf)
 

@@ -83,7 +83,7 @@ def discretised(
     ParameterError
         If there are more, or an argument is out of range.
     ModelError
-        If a grid point leads to a belief in which no action is legal in all the states that it holds possible.
+        If a grid point leads to a belief in which no action is legal in every state of its support.
 
     Examples
     --------
@@ -123,8 +123,7 @@ def discretised(
     if stuck.any():
         belief = beliefs[successor[int(np.argmax(stuck))]]
         raise ModelError(
-            f"a belief near {belief.tolist()} can follow, but no action is legal in all the states that it holds "
-            "possible"
+            f"a belief near {belief.tolist()} can follow, but no action is legal in every state of its support"
         )
     total = np.bincount(row, weights=probability, minlength=n * actions)
     indptr = np.zeros(n * actions + 1, dtype=np.int64)

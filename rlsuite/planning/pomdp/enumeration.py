@@ -62,8 +62,8 @@ def enumeration(
         If there are more plans than `max_vectors` or they would fill the memory, gamma is 1 without a horizon, the
         deadline is too short for the horizon, or an argument is out of range.
     ModelError
-        If values overflow; or if every plan comes to a belief in which no action is legal in all the states that it
-        holds possible.
+        If values overflow; or if every plan comes to a belief in which no action is legal in every state of its
+        support.
 
     Warns
     -----

@@ -58,8 +58,8 @@ def incremental_pruning(
     ParameterError
         If gamma is 1 without a horizon, the deadline is too short for the horizon, or an argument is out of range.
     ModelError
-        If values overflow; or if every plan comes to a belief in which no action is legal in all the states that it
-        holds possible.
+        If values overflow; or if every plan comes to a belief in which no action is legal in every state of its
+        support.
 
     Warns
     -----

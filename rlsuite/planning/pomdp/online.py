@@ -113,7 +113,7 @@ class OnlinePlan(BeliefPlan):
         Raises
         ------
         ParameterError
-            If `belief` is not a distribution, no action is legal in all the states that it holds possible, or
+            If `belief` is not a distribution, no action is legal in every state of its support, or
             `steps_left` is out of range.
         """
         b = validation.belief(belief, self.pomdp.n_states)
@@ -200,7 +200,7 @@ class OnlineEpisode:
         Raises
         ------
         ParameterError
-            If no step is left, or no action is legal in all the states that the belief holds possible.
+            If no step is left, or no action is legal in every state of the belief's support.
         """
         if self._steps_left == 0:
             raise ParameterError("the plan is at its end, and no action is left")
@@ -241,7 +241,7 @@ def checked_steps(horizon: int | None, steps_left: int | None) -> int | None:
 
 
 def legal_actions(pomdp: POMDP, belief: FloatArray) -> FloatArray:
-    """Return 0 for the actions that are legal in every state that a belief holds possible, minus infinity otherwise.
+    """Return 0 for the actions that are legal in every state of a belief's support, minus infinity otherwise.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def legal_actions(pomdp: POMDP, belief: FloatArray) -> FloatArray:
     legal = pomdp.mdp.legal[belief > 0.0].all(axis=0)
     if not legal.any():
         states = np.flatnonzero(belief).tolist()
-        raise ParameterError(f"no action is legal in all the states that the belief holds possible: {states}")
+        raise ParameterError(f"no action is legal in every state of the belief's support: {states}")
     return np.where(legal, 0.0, -np.inf)
 
 

@@ -64,7 +64,7 @@ def perseus(
     ParameterError
         If gamma is 1, or an argument is out of range.
     ModelError
-        If no action is legal in every state that some belief holds possible, or values overflow.
+        If no action is legal in every state of the support of some belief, or values overflow.
 
     Warns
     -----

@@ -117,7 +117,7 @@ class PreparedModel:
         """Return how much the rounding errors of all backups together can change a value.
 
         `size` is the largest magnitude of a value. A term of a backup goes through at most one rounding per transition
-        and observation of its rows, per possible observation, and twice one per state that the belief holds possible:
+        and observation of its rows, per possible observation, and twice one per state of the belief's support:
         where its reward is added up, and its product with a vector. EPS is two roundings, and errors of later steps are
         discounted.
         """

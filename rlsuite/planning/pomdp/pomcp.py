@@ -88,7 +88,7 @@ def pomcp(
     ParameterError
         If an argument is out of range, or gamma is 1 without a horizon.
     ModelError
-        If no action is legal in all states that the start belief holds possible.
+        If no action is legal in every state of the start belief's support.
 
     Examples
     --------

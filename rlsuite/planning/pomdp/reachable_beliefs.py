@@ -51,14 +51,14 @@ def reachable_beliefs(
     -------
     BeliefSolution
         Its bounds allow for rounding and for beliefs taken for equal (those that agree to 12 decimals). An action is
-        held legal in a belief if it is legal in every state that the belief holds possible.
+        legal in a belief if it is legal in every state of the belief's support.
 
     Raises
     ------
     ParameterError
         If there are too many beliefs, gamma is 1 without a horizon, or an argument is out of range.
     ModelError
-        If no action is legal in every state that some belief holds possible, or values overflow.
+        If no action is legal in every state of the support of some belief, or values overflow.
 
     Warns
     -----

@@ -1,9 +1,9 @@
-"""Which states a belief can hold possible together: what keeps the vectors of point-based planning short.
+"""Which states can be in the support of one belief: what keeps the vectors of point-based planning short.
 
-Much of a hidden state is often seen. Where a robot knows its place, a belief holds only the states of one place
-possible, and a vector need only be known there. A *region* is a set of states such that every belief after some action
-and observation, from a belief inside a region, is inside a region again. All states together are one region; many small
-ones cost less in every operation (the idea of mixed observability: Ong, Png, Hsu and Lee 2010, found here
+Much of a hidden state is often observed. Where a robot knows its place, the support of a belief is within the states
+of one place, and a vector need only be known there. A *region* is a set of states such that every belief after some
+action and observation, from a belief inside a region, is inside a region again. All states together are one region;
+many small ones cost less in every operation (the idea of mixed observability: Ong, Png, Hsu and Lee 2010, found here
 from the zeros of the model instead of being declared).
 """
 
@@ -75,7 +75,7 @@ def find_regions(model: SparseModel, start: BoolArray) -> Regions:
     model : SparseModel
         The model.
     start : ndarray (S,) bool
-        The states that the start belief holds possible.
+        The states in the support of the start belief.
     """
     if start.size > SMALL:
         found = _small_regions(model, start)

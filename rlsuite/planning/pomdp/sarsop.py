@@ -25,8 +25,9 @@ def sarsop(
 
     A trial goes down from the start belief, by the action whose upper bound is the largest and the observation that
     leaves most to be known, and updates the bounds of all its beliefs on the way back. Beliefs are kept once however
-    they are reached, vectors and beliefs hold possible states only, and where the states fall into parts that are
-    never held possible together, such as the places of a robot that knows where it is, each has vectors of its own.
+    they are reached, vectors and beliefs are stored for possible states only, and where the states fall into parts such
+    that the support of each belief lies in one of them, such as the places of a robot that knows where it is, each part
+    has vectors of its own.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def sarsop(
     ParameterError
         If gamma is 1, or an argument is out of range.
     ModelError
-        If no action is legal in every state that some belief holds possible, or values overflow.
+        If no action is legal in every state of the support of some belief, or values overflow.
 
     Warns
     -----

@@ -166,7 +166,7 @@ class Search:
         Raises
         ------
         ModelError
-            If no action is legal in all the states that a belief which can be reached holds possible.
+            If no action is legal in every state of the support of a belief that can be reached.
         """
         self.pools.control.tally[LAST_TRIAL] = last_trial
         return self._run(NOTHING, work)
@@ -204,14 +204,13 @@ class Search:
             elif code == kernel.STUCK:
                 n = int(nodes[count[DEPTH]] if nodes.size else pools.scratch.path[count[DEPTH]])
                 raise ModelError(
-                    f"belief {self.belief(n)} can be reached, but no action is legal in all the states "
-                    "that it holds possible"
+                    f"belief {self.belief(n)} can be reached, but no action is legal in every state of its support"
                 )
             else:
                 return code == kernel.FINISHED
 
     def belief(self, n: int) -> dict[int, float]:
-        """Return the states that a belief holds possible, and their probabilities."""
+        """Return the states of a belief's support and their probabilities."""
         beliefs = self.pools.beliefs
         entries = slice(beliefs.first[n], beliefs.first[n] + beliefs.size[n])
         states = self.t.states[self.t.first[beliefs.region[n]] + beliefs.state[entries]]

@@ -1,7 +1,7 @@
 """What the point-based search keeps: a graph of beliefs, their bounds, and for each region its vectors and points.
 
-All of it lives in pools with room to spare, because compiled code that makes no arrays runs faster: it stops when it
-wants more room, and `rlsuite.planning.pomdp.search_room` makes it.
+All of it is stored in pools with room to spare, because compiled code that makes no arrays runs faster: it stops when
+it wants more room, and `rlsuite.planning.pomdp.search_room` makes it.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray, SingleArray, StateArr
 
 
 class Beliefs(NamedTuple):
-    """Beliefs, as the states of their region that they hold possible; equal ones are kept once."""
+    """Beliefs, as the states of their support and their probabilities; equal ones are stored once."""
 
     region: StateArray
     """(n,) int32"""

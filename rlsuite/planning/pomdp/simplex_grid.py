@@ -3,8 +3,8 @@
 The grid of resolution M consists of all beliefs whose entries are multiples of 1 / M: (M + S - 1)! / (M! (S - 1)!) of
 them. In the coordinates x_i = M sum_{j >= i} b_j its points are the falling sequences of whole numbers, M >= x_2 >= ...
 >= x_S >= 0, and Freudenthal's triangulation cuts the cell [x, x + 1] around a belief along the order of the fractional
-parts (Lovejoy 1991, section 3): each belief is the mean of at most S grid points around it, all of which hold no state
-possible that it excludes. A falling sequence is numbered by the combinatorial number system, so no table is searched.
+parts (Lovejoy 1991, section 3): each belief is the mean of at most S grid points around it, whose supports lie within
+its own. A falling sequence is numbered by the combinatorial number system, so no table is searched.
 """
 
 import itertools
@@ -25,7 +25,7 @@ class SimplexGrid:
     Parameters
     ----------
     states : ndarray (S,) bool
-        The states that beliefs of the grid may hold possible, L of them.
+        The states that the supports of the grid's beliefs may contain, L of them.
     resolution : int
         M.
     max_beliefs : int

@@ -1,7 +1,7 @@
 """Steps of the simplex method on the program of `rlsuite.planning.pomdp.pruning_kernels`, whose letters these are.
 
 A basis holds theta, which never leaves it, `a` of the weights lambda, and sigma_s of all states but `a`. Those a states
-are the only ones that the belief of the basis holds possible. The columns of the sigmas are unit vectors, so that all
+are the support of the belief of the basis. The columns of the sigmas are unit vectors, so that all
 there is to invert is the *core*: of the a + 1 equations of these states and of the sum of the weights, the columns of
 theta and of the weights. A belief on few states, or a small set of vectors, makes a small core, however many states
 there are.

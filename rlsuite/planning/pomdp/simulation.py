@@ -129,8 +129,8 @@ def simulate_beliefs(
     Raises
     ------
     ParameterError
-        If an argument is out of range, `steps` is needed and not given (gamma = 1, no horizon), or the policy does
-        something that is illegal in a state that it must hold possible.
+        If an argument is out of range, `steps` is needed and not given (gamma = 1, no horizon), or the policy takes an
+        action that is illegal in a state of the belief's support.
 
     Examples
     --------

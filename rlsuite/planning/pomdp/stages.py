@@ -111,6 +111,6 @@ def next_stage(
 def no_plan(belief: FloatArray) -> ModelError:
     """Return the error for a start belief from which no plan is legal to its end."""
     return ModelError(
-        f"from the start belief {belief.tolist()}, every plan comes to a belief in which no action is legal in all the "
-        "states that it holds possible"
+        f"from the start belief {belief.tolist()}, every plan comes to a belief in which no action is legal in every "
+        "state of its support"
     )

@@ -169,8 +169,8 @@ class AlphaVectorSolution(BeliefPlan):
         Raises
         ------
         ParameterError
-            If `belief` is not a distribution, `steps_left` is out of range or 0, or no plan is legal in all the states
-            that the belief holds possible.
+            If `belief` is not a distribution, `steps_left` is out of range or 0, or no plan is legal in every state of
+            the belief's support.
         """
         vectors, actions, _ = self._with(steps_left)
         best, _ = self._best(vectors, belief)
@@ -203,6 +203,6 @@ class AlphaVectorSolution(BeliefPlan):
         best = int(np.argmax(values))
         if values[best] == -np.inf:
             raise ParameterError(
-                f"no plan is legal in all the states that the belief holds possible: {np.flatnonzero(b).tolist()}"
+                f"no plan is legal in every state of the belief's support: {np.flatnonzero(b).tolist()}"
             )
         return best, float(values[best])

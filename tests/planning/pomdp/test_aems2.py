@@ -206,9 +206,9 @@ def test_a_belief_without_a_legal_action_is_named():
     ]
     hidden = MDP.from_table({s: dict(enumerate(rows)) for s, rows in enumerate(moves)}, gamma=0.5, start=[1.0, 0, 0])
     model = POMDP(hidden, np.ones((2, 3, 1)))
-    with pytest.raises(ModelError, match=r"every plan comes to a belief in which no action is legal in all the states"):
+    with pytest.raises(ModelError, match=r"every plan comes to a belief in which no action is legal in every state"):
         aems2(model)
-    with pytest.raises(ModelError, match=r"every plan comes to a belief in which no action is legal in all the states"):
+    with pytest.raises(ModelError, match=r"every plan comes to a belief in which no action is legal in every state"):
         aems2(model.replace(start=np.array([0.0, 0.5, 0.5])))
 
 

@@ -122,7 +122,7 @@ def test_no_method_promises_anything_where_no_plan_is_legal_for_ever(method):
         start=[1.0, 0.0, 0.0],
         legal=[[True, True], [True, False], [False, True]],
     )
-    with pytest.raises(ModelError, match="no action is legal in all the states"):
+    with pytest.raises(ModelError, match="no action is legal in every state"):
         plan_of(model, method)
 
 
@@ -137,7 +137,7 @@ def test_a_start_without_a_legal_action_is_an_error(method):
         start=[0.5, 0.5],
         legal=[[True, False], [False, True]],
     )
-    with pytest.raises(ModelError, match="no action is legal in all the states"):
+    with pytest.raises(ModelError, match="no action is legal in every state"):
         plan_of(model, method)
 
 

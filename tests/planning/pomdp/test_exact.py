@@ -179,7 +179,7 @@ def test_legality_follows_the_belief(pomdp, method, horizon):
     for belief in ([1, 0, 0], [0, 1, 0], [0, 0.5, 0.5], [0.2, 0.3, 0.5]):
         expected = tree_value(pomdp, np.array(belief, dtype=np.float64), horizon)
         if expected == -np.inf:
-            with pytest.raises(ParameterError, match="no plan is legal in all the states"):
+            with pytest.raises(ParameterError, match="no plan is legal in every state"):
                 plan.value(belief)
         else:
             assert plan.value(belief) == pytest.approx(expected, abs=1e-9)

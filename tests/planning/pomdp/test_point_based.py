@@ -226,7 +226,7 @@ def test_start_that_hides_the_place_has_a_region_of_its_own():
 
 def test_a_belief_without_a_legal_action_is_named():
     mdp = MDP.from_rows([0, 1, 1, 1, 2], [0, 1], [1.0, 1.0], [0.0, 0.0], n_actions=2, gamma=0.9, start=[0.5, 0.5])
-    with pytest.raises(ModelError, match=r"every plan comes to a belief in which no action is legal in all the states"):
+    with pytest.raises(ModelError, match=r"every plan comes to a belief in which no action is legal in every state"):
         sarsop(POMDP(mdp, np.ones((2, 2, 1))))
 
 

@@ -184,7 +184,7 @@ def test_a_belief_without_a_legal_action_is_named():
     model = POMDP(hidden, np.ones((2, 2, 1)))
     with pytest.raises(ParameterError, match=r"no action is legal .* \[0, 1\]"):
         pomcp(model, simulations=10).act([0.5, 0.5])
-    with pytest.raises(ModelError, match=r"every plan comes to a belief in which no action is legal in all the states"):
+    with pytest.raises(ModelError, match=r"every plan comes to a belief in which no action is legal in every state"):
         pomcp(model.replace(start=np.array([0.5, 0.5])), simulations=10)
 
 

@@ -114,7 +114,7 @@ def test_a_plan_without_a_legal_vector_is_told(tiger):
     plan = solve(tiger, "incremental_pruning", horizon=2)
     stages = tuple(stage._replace(alpha_vectors=np.full_like(stage.alpha_vectors, -np.inf)) for stage in plan.stages)
     lost = dataclasses.replace(plan, stages=stages)
-    with pytest.raises(ParameterError, match="no plan is legal in all the states"):
+    with pytest.raises(ParameterError, match="no plan is legal in every state"):
         simulate_beliefs(tiger, lost, seed=0)
 
 
