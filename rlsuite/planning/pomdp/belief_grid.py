@@ -115,8 +115,8 @@ class GridSolution(BeliefPlan):
         over = (b > 0.0) & ~self.cells.grid.states
         if over.any():
             raise ParameterError(
-                f"state {int(np.argmax(over))} is in the belief's support, but no episode goes on there: the grid leaves "
-                "such states out"
+                f"no episode goes on in state {int(np.argmax(over))} of the belief's support: "
+                "the grid leaves such states out"
             )
         return b
 
