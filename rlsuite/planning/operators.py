@@ -70,6 +70,8 @@ class Lookahead:
         r(s, a), the mean reward of one step; 0 for illegal actions.
     reward_size : float
         max over (s, a) of the mean |reward|.
+    longest_row : int
+        The largest number of transitions of a pair.
     modulus : float
         beta, rounded up: the factor by which the Bellman operator contracts.
     least_modulus : float
@@ -104,8 +106,8 @@ class Lookahead:
             self.weight = np.where(mdp.terminated, 0.0, mdp.probability)
             self.closed[:] = False
         self.reward, self.reward_size = _mean_rewards(mdp, self.blocks)
-        self._terms = int(max(longest))
-        slack = (self._terms + 2) * EPS
+        self.longest_row = int(max(longest))
+        slack = (self.longest_row + 2) * EPS
         self._row_sum = float(max(greatest)) * (1.0 + slack)
         self.modulus = mdp.gamma * self._row_sum
         self.least_modulus = mdp.gamma * float(min(least)) * (1.0 - slack)
@@ -146,7 +148,7 @@ class Lookahead:
         """
         largest = float(max(value.max(initial=0.0), -value.min(initial=0.0)))
         magnitude = self.reward_size + self.mdp.gamma * self._row_sum * largest
-        return (self._terms + 4) * (0.5 * EPS * magnitude + TINY)
+        return (self.longest_row + 4) * (0.5 * EPS * magnitude + TINY)
 
 
 def _mean_rewards(mdp: MDP, blocks: list[tuple[int, int]]) -> tuple[FloatArray, float]:

@@ -31,9 +31,12 @@ class ValueSeries:
     ----------
     exhausted : bool
         Whether further terms are too small for single precision.
+    floor : float
+        How far apart rounding alone can keep the bounds after the last term: a smaller distance says nothing.
     """
 
     exhausted: bool
+    floor: float
     _action: StateArray
     _scale: float
     _missing: float
@@ -65,7 +68,13 @@ class ValueSeries:
         bounds = interval(lookahead, terms, 0.0)
         self._missing = self._scale * bounds.certain
         self.exhausted = largest(terms) <= SINGLE_EPS
+        noise = self.noise(largest(terms))
+        self.floor = self._scale * interval(lookahead, [(-noise, noise)], 0.0).width
         return self._scale * bounds.width
+
+    def noise(self, size: float) -> float:
+        """Return a bound on the rounding error of an entry of a term, if none is larger than `size`."""
+        return 0.5 * SINGLE_EPS * (self._lookahead.longest_row + 2) * size
 
     def settle(self, value: FloatArray) -> None:
         """Add the sum to `value`, and what the series still lacks in every state."""

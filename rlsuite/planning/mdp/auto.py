@@ -120,7 +120,16 @@ def _probe(lookahead: Lookahead, series: ValueSeries) -> tuple[FloatArray, float
     if scale == 0.0:
         return value, 0.0
     series.begin(action, nothing, value, scale)
-    widths = [series.add_term() for _ in range(PROBE)]
+    least, greatest = min(change[0] for change in changes), max(change[1] for change in changes)
+    differs = greatest - least > series.noise(scale)
+    widths: list[float] = []
+    while len(widths) < PROBE:
+        widths.append(series.add_term())
+        if widths[-1] <= series.floor:
+            break
+        differs = True
     series.settle(value)
-    half = widths[PROBE // 2 - 1]
-    return value, widths[-1] / half if half > 0.0 else 0.0
+    if widths[-1] > series.floor:
+        return value, widths[-1] / widths[PROBE // 2 - 1]
+    # Down to rounding, the bounds have come together; but where they were so from the first, no news was seen at all.
+    return value, 0.0 if differs else 1.0
