@@ -1,10 +1,10 @@
 """What the methods for average reward share: their solution, and the model without discount. P94 chapters 8 and 9.
 
-The gain of a policy in a state is the mean reward per step that it earns from there in the long run. gamma plays no
-part. A finite number of steps does not count either, and that includes whole episodes: an episode that has ended earns
-nothing ever after, so the gain of a policy that comes to an end is 0, whatever it earned on the way. (The mean return
-per episode is another thing. So is the mean reward per step if each end is followed by a new start; for that one,
-model the restart as a transition that goes on.)
+The gain of a policy in a state is the mean reward per step that it earns from there in the long run. gamma plays
+no part. A finite number of steps does not count either, and that includes whole episodes: an episode that has ended
+earns nothing afterwards, so the gain of a policy that terminates is 0, whatever it earned on the way. (The mean return
+per episode is a different quantity. So is the mean reward per step if each end is followed by a new start; for that
+one, model the restart as a transition that goes on.)
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from rlsuite.planning.solution import Solution
 
 @dataclass(frozen=True, eq=False)
 class AverageRewardSolution(Solution):
-    """The answer of a planner for the average reward of an endless run.
+    """The solution of a planner for the average reward per step in the long run.
 
     Attributes
     ----------
@@ -69,12 +69,12 @@ class AverageRewardSolution(Solution):
 
     @cached_property
     def chain(self) -> MarkovChain:
-        """What `policy` makes of the model; one state more, the end, if there is one."""
+        """The Markov chain of `policy`; with one more state, the end, if there is one."""
         return MarkovChain.from_mdp(self.lookahead.mdp, self.policy)
 
     @property
     def chains(self) -> str:
-        """Whether `policy` ends up in one recurrent class ("unichain") or in one of several ("multichain").
+        """Whether the chain of `policy` has one recurrent class ("unichain") or several ("multichain").
 
         The end of an episode counts as one.
         """

@@ -1,4 +1,4 @@
-"""From a vector of values to a solution that says how wrong it can be.
+"""From a vector of values to a solution with a bound on its error.
 
 Let V be any vector and pi a policy with T_pi V = TV, and let every entry of TV - V lie in [least, greatest]. Then,
 since V_pi - TV = gamma C_pi (I - gamma C_pi)^-1 (TV - V), and V* - TV is bounded by the same from above,
@@ -14,7 +14,7 @@ The arithmetic is not exact: every entry of TV is computed with an error of at m
 the policy is greedy up to a tie of 2 delta. So `least` is lowered by 4 delta and `greatest` raised by delta first, and
 the interval is widened by delta.
 
-The bound asks nothing of how V was found. That makes every method trustworthy, or openly not converged.
+The bound does not depend on how V was found, so it holds for every method.
 """
 
 import inspect
@@ -38,7 +38,7 @@ LEAST_MARGIN = 1e-10
 
 
 class Contraction(Protocol):
-    """What the bounds need to know of an operator: `Lookahead` does, and so does one policy of a model."""
+    """What the bounds need from an operator: `Lookahead` has it, and so has one policy of a model."""
 
     modulus: float
     """beta, rounded up"""
@@ -54,7 +54,7 @@ class Interval(NamedTuple):
 
     @property
     def width(self) -> float:
-        """How far apart V* and the value of the policy can be."""
+        """The largest possible distance between V* and the value of the policy."""
         return self.upper - self.lower
 
     @property

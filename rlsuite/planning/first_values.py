@@ -1,4 +1,4 @@
-"""What iterative methods begin with."""
+"""Initial values of iterative methods."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ SAMPLE = 10_000
 
 
 def starting_value(lookahead: Lookahead, initial: ArrayLike | None) -> FloatArray:
-    """Return what a method begins with: a user's guess of the value, or 0; 0 at closed states.
+    """Return the initial value of a method: a user's guess, or 0; 0 at closed states.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def starting_value(lookahead: Lookahead, initial: ArrayLike | None) -> FloatArra
 
 
 def typical_value(lookahead: Lookahead) -> FloatArray:
-    """Return what the best reward of a typical (the median) state is worth, earned for ever; 0 at ends.
+    """Return the value of earning the best reward of a typical (the median) state for ever; 0 at ends.
 
     Far from anything of interest that is already the value: where every step costs 1, say. Sweeps that begin with it
     need not raise or lower the greater part of a large model step by step. gamma < 1.

@@ -14,7 +14,7 @@ from rlsuite.models.aliases import BoolArray, IndexArray, StateArray
 
 
 class Predecessors(NamedTuple):
-    """From which states a state can be entered: those of s are ``state[indptr[s] : indptr[s + 1]]``, each once."""
+    """The predecessors of each state: those of s are ``state[indptr[s] : indptr[s + 1]]``, each once."""
 
     indptr: IndexArray
     """(S + 1,) int64"""
@@ -39,7 +39,7 @@ def edges(mdp: MDP) -> BoolArray:
 
 
 def predecessors(mdp: MDP, counts: BoolArray) -> Predecessors:
-    """Return the graph turned round.
+    """Return the graph with all edges reversed.
 
     Parameters
     ----------

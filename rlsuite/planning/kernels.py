@@ -2,11 +2,10 @@
 
 The letters are those of `rlsuite.planning.operators`. Every kernel reads the rows of a prepared model: the transitions
 of the pair (s, a) are ``indptr[s * A + a] : indptr[s * A + a + 1]``, each with its successor and its weight
-c(s' | s, a); ``reward[s * A + a]`` is r(s, a). ``ahead`` holds what a successor is worth. A *closed* state is one that
-ends the episode when it is entered: nothing is ever worth looking up there, so ``ahead`` is kept at 0 and sweeps pass
-it over.
+c(s' | s, a); ``reward[s * A + a]`` is r(s, a). ``ahead`` holds the values of successors. A *closed* state is one that
+ends the episode when it is entered: its value is 0, so ``ahead`` is kept at 0 there and sweeps skip it.
 
-Indices are unsigned numbers, which spares the question whether one counts from the end; a row begins where the one
+Indices are unsigned numbers, which avoids the test whether one counts from the end; a row begins where the one
 before it ended, which is not read again; and whether a row is empty, an illegal action, is asked after its sum, not
 before. Together that makes the inner loop three to four times faster.
 """

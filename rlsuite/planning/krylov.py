@@ -1,4 +1,4 @@
-"""The value of a policy in a large model, by a Krylov method: BiCGSTAB, with a sweep to and fro as preconditioner.
+"""The value of a policy in a large model, by a Krylov method: BiCGSTAB, with symmetric Gauss-Seidel as preconditioner.
 
 A direct solver fills in: in a model without structure its factors are dense. A Krylov method needs no more than
 products with the matrix; what rounding leaves is swept away afterwards.
@@ -68,7 +68,7 @@ def krylov_value(rows: PolicySteps, initial: FloatArray) -> FloatArray:
 
 
 def _polished(chain: Chain, reward: FloatArray, value: FloatArray) -> FloatArray:
-    """Sweep to and fro until the changes no longer fall, or are as small as numbers of this size allow."""
+    """Sweep in both directions until the changes no longer fall, or are as small as rounding allows."""
     smallest, best_sweep = np.inf, 0
     for sweep in range(MOST_SWEEPS):
         change = _sweep(chain, reward, value, sweep % 2 == 0)

@@ -1,4 +1,4 @@
-"""What a policy earns in the long run: gain and bias of a chain with rewards. P94 section 8.2.
+"""Gain and bias of a chain with rewards: what a policy earns in the long run. P94 section 8.2.
 
 With P* the limit of the averages of P^n, the gain g = P* r is the mean reward per step in the long run, and the bias
 h = sum_t P^t (r - g) (in the sense of averages, if the chain is periodic) what a start in s earns in total beyond that.
@@ -16,7 +16,7 @@ time: x = (I - P_NN)^-1 y is what is collected on the way at y per step. So
 * the constant follows from P* h = 0, where P* h is again the mean over a cycle.
 
 Classes and transient states share one factorisation. References are states that are visited often: the expected
-length of a cycle is 1 / pi(reference), and nothing is worse than a state that is hardly ever seen again.
+length of a cycle is 1 / pi(reference), and a state that is hardly ever visited again would be the worst choice.
 """
 
 from typing import Any, NamedTuple
@@ -43,12 +43,12 @@ class LongRun(NamedTuple):
 
 
 def gain_and_bias(chain: MarkovChain) -> LongRun:
-    """Return what a chain earns in the long run.
+    """Return the gain and the bias of a chain.
 
     Parameters
     ----------
     chain : MarkovChain
-        n states with the mean reward of leaving each. Several recurrent classes and periods are no obstacle.
+        n states with the mean reward of leaving each. There may be several recurrent classes, and periods.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Between which states a policy can move for ever, which decides how the gain can differ from state to state.
+"""The end components of a model, which decide whether the optimal gain can differ from state to state.
 
 The recurrent classes of every stationary policy lie in end components, and each end component is the recurrent class of
 some policy (de Alfaro 1997, section 3.3). The end of an episode is one more state here, from which nothing leads away:
@@ -30,7 +30,7 @@ class LongRunStructure(NamedTuple):
     stays: BoolArray
     """(S * A,) bool: the pairs that lead from a component only into itself"""
     ends: bool
-    """Whether an episode can end, or there is a state without legal actions, which is as good as ended"""
+    """Whether an episode can end, or there is a state without legal actions, which is equivalent"""
 
     @property
     def weakly_communicating(self) -> bool:

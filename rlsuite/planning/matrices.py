@@ -1,4 +1,4 @@
-"""Operators as sparse matrices, for whoever solves linear systems with them."""
+"""Operators as sparse matrices, for solving linear systems with them."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""The chain that an agent without memory runs through: pairs of a hidden state and the last observation."""
+"""The Markov chain of an agent without memory: its states are pairs of a hidden state and the last observation."""
 
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ class ObservationChain(NamedTuple):
 
 
 def chain_of_states(lookahead: Lookahead) -> ObservationChain:
-    """Return the chain of an agent that sees the state.
+    """Return the chain of an agent that observes the state.
 
     Parameters
     ----------

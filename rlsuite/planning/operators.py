@@ -10,8 +10,8 @@ probability that the transition leads to s' *and does not end the episode*, defi
 * the greedy policy  argmax_a (QV)(s, a)  (S&B2 (4.9); `greedy`).
 
 T is a contraction in the supremum norm with modulus beta = gamma max_{s,a} sum_s' c(s' | s, a) <= gamma (P94 Prop.
-6.2.4). Its fixed point is the optimal value V*. Termination is a matter of the transition here, which is why T needs no
-list of terminal states: whatever such a transition leads to, it is worth its reward and nothing more.
+6.2.4). Its fixed point is the optimal value V*. Termination is a property of the transition here, so T needs no list of
+terminal states: the value of a transition that ends the episode is its reward and nothing more.
 
 `Lookahead` holds what the operators need of a model, prepared once. Methods that apply them many times make one;
 the functions accept either form.
@@ -40,7 +40,7 @@ TINY = float(np.finfo(np.float64).tiny)
 
 
 class Lookahead:
-    """What one step of lookahead needs of a model: QV = reward + gamma * continuation @ V.
+    """The arrays of a model that one step of lookahead reads: QV = reward + gamma * continuation @ V.
 
     Nothing is copied that can be shared with the model. In particular its probabilities serve as the weights c: a
     state that is only ever entered by transitions that end the episode is *closed*, and instead of a weight 0 on each
@@ -130,7 +130,7 @@ class Lookahead:
         return q.reshape(self.n_states, self.n_actions)
 
     def ahead(self, value: ArrayLike) -> FloatArray:
-        """Return what each state is worth to whoever enters it: a copy of `value` (S,), 0 at closed states."""
+        """Return the value of entering each state: a copy of `value` (S,), 0 at closed states."""
         ahead = vector(self.n_states)
         np.copyto(ahead, np.asarray(value, dtype=np.float64))
         ahead[self.closed] = 0.0
@@ -152,7 +152,7 @@ class Lookahead:
 
 
 def _mean_rewards(mdp: MDP, blocks: list[tuple[int, int]]) -> tuple[FloatArray, float]:
-    """Return r(s, a) as (S * A,), which a model that has it lends, and the largest mean |reward|."""
+    """Return r(s, a) as (S * A,), shared with the model if it has it, and the largest mean |reward|."""
     if mdp.reward_per_pair:
         return mdp.reward, float(max(mdp.reward.max(), -mdp.reward.min()))
     mean: FloatArray = vector(mdp.n_states * mdp.n_actions)
@@ -161,7 +161,7 @@ def _mean_rewards(mdp: MDP, blocks: list[tuple[int, int]]) -> tuple[FloatArray, 
 
 
 def q_from_value(model: MDP | Lookahead, value: ArrayLike) -> FloatArray:
-    """Return the value of every action if V is what follows: r(s, a) + gamma sum_s' c(s' | s, a) V(s').
+    """Return the value of every action if V is the value of its successors: r(s, a) + gamma sum_s' c(s' | s, a) V(s').
 
     Parameters
     ----------

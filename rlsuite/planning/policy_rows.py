@@ -1,4 +1,4 @@
-"""The rows of a model that one policy uses, side by side in memory, so that evaluating it reads nothing else."""
+"""The rows of a model that one policy uses, contiguous in memory, so that evaluating it reads nothing else."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The value of a policy from the start, prepared once and then computed again and again.
+"""The value of a policy at the start distribution, prepared once and then computed for many policies.
 
 An agent's frozen policy is evaluated after every few hundred steps of learning, in every seed: tens of thousands of
 times on one small model. `PolicyEvaluator` does everything that does not depend on the policy beforehand.

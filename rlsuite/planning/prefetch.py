@@ -1,8 +1,8 @@
 """A hint to the processor that an entry of an array will be read soon; compiled code only.
 
-Where a kernel looks things up all over a vector, the processor is so busy with waiting for them that it falls behind in
-fetching the rows themselves, although these lie one after the other. Said some rows ahead, the hint makes a sweep over
-a large model 10 to 20 percent faster. It changes no result, and an index beyond the end does no harm.
+A kernel that reads entries all over a vector waits for them so long that even the rows, which are contiguous in memory,
+are fetched too late. Given some rows ahead, the hint makes a sweep over a large model 10 to 20 percent faster. It
+changes no result, and an index beyond the end does no harm.
 """
 
 from typing import Any

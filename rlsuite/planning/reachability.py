@@ -1,4 +1,4 @@
-"""Which states can be reached from which, and which can never be in an episode."""
+"""Which states can be reached from which, and which can never occur in an episode."""
 
 from typing import Any, cast
 

@@ -1,4 +1,4 @@
-"""What a planner returns: values, a policy, and how wrong they can be."""
+"""What a planner returns: values, a policy, and a bound on their error."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +12,7 @@ from rlsuite.planning.watch import Trace
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The answer of a planner for a fully observed model, with its certificate.
+    """The solution of a fully observed model, with its error bound.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class FiniteHorizonSolution(Solution):
-    """The answer for a finite horizon: as `Solution` for the first of H steps, and the same for all the others.
+    """The solution for a finite horizon: as `Solution` for the first of H steps, and the same for all the others.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""One verb for every planner: the methods are found in the code, chosen by name, and told what they accept.
+"""One function for every planner: methods are found in the code, chosen by name, and given the options they accept.
 
 A method is a module of `rlsuite.planning.mdp` or `rlsuite.planning.pomdp` with a function of the module's own name,
 which takes the model and keyword-only options, `tol` among them. Adding such a module adds the method, here and
@@ -93,7 +93,7 @@ def solve(
     unreachable: Unreachable = "allow",
     **options: Any,
 ) -> Solution | BeliefPlan:
-    """Solve a model, and say how far the answer can be from the optimum.
+    """Solve a model, with a bound on the distance of the solution from the optimum.
 
     Parameters
     ----------
@@ -112,13 +112,13 @@ def solve(
     horizon : int, optional
         Number of steps, for methods that plan for a finite number of them.
     deadline : float, optional
-        Number of seconds after which a method returns the best answer that it has.
+        Number of seconds after which a method returns the best solution found so far.
     progress : bool, optional
         Whether to show a progress bar on stderr.
     unreachable : {"allow", "error"}
-        What to do about states in which no episode can ever be. By default they are solved like all others: Gymnasium's
-        Taxi and CliffWalking have some. In a model of your own they may be a slip; "error" then names them, before any
-        work is done. For a POMDP, the states that it hides are meant.
+        What to do about states that can occur in no episode. By default they are solved like all others: Gymnasium's
+        Taxi and CliffWalking have some. In a model of your own they may be a mistake; "error" then names them before
+        any work is done. For a POMDP this means its hidden states.
     **options
         What else the method accepts, such as ``gap=`` of `sarsop`; see its own documentation.
 
@@ -154,7 +154,7 @@ def solve(
         ...
     rlsuite.errors.ParameterError: unknown method 'value_iteraton'; did you mean 'value_iteration'? (choices: ...
 
-    A machine runs or is broken, and who sees only what it makes plans for two steps:
+    A machine runs or is broken. Only its products are observed, and the plan is for two steps:
 
     >>> from rlsuite.models import POMDP
     >>> machine = POMDP.from_arrays([[[0.9, 0.1]], [[0, 1]]], [1, 0], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0)

@@ -44,8 +44,8 @@ def cut(n_states: int) -> list[tuple[int, int]]:
 def fixed_blocks(n_states: int) -> list[tuple[int, int]]:
     """Return blocks for sweeps in place, whose result does depend on the cuts: the same on every machine.
 
-    At most 8, because news cross the border of a block only once in a sweep; and 1, 2, 4 or 8, because the cores of a
-    machine, whose number is such a one as a rule, are then done at the same time.
+    At most 8, because changes cross the border of a block only once in a sweep; and 1, 2, 4 or 8, because most machines
+    have such a number of cores, which then finish at the same time.
     """
     worth = min(8, 2 * n_states // (3 * WORTH_A_THREAD))
     return _blocks(n_states, 1 << max(0, worth.bit_length() - 1))

@@ -1,8 +1,8 @@
-"""Vectors that kernels read at random places, on large pages of memory where the system has them.
+"""Vectors that kernels read at random positions, on large pages of memory where the system has them.
 
 In a model with a million states every successor is on another page, and looking up where the page is takes as long as
-the arithmetic. Large pages are few enough to be remembered: sweeps are up to twice as fast. NumPy asks for them too,
-but only gets them for memory that has not been used before.
+the arithmetic. Large pages are so few that the processor caches their addresses: sweeps are up to twice as fast. NumPy
+asks for them too, but only gets them for memory that has not been used before.
 """
 
 import mmap

@@ -119,7 +119,7 @@ class Watch(CompilingClock):
             self.tick(f"error bound {error_bound:.3g}, wanted {self.tol:g}", self.iterations)
 
     def goes_on(self, error_bound: float) -> bool:
-        """Record an error bound, and return whether one more iteration is to be done; if so, count it."""
+        """Record an error bound, and return whether to do one more iteration; if so, count it."""
         self.note(error_bound)
         if error_bound <= self.tol and error_bound < np.inf:  # before the first bound, even tol=inf asks for one
             return False
@@ -133,5 +133,5 @@ class Watch(CompilingClock):
         return True
 
     def give_up(self, reason: str) -> None:
-        """Say why the loop ends although the tolerance is not met."""
+        """Record why the loop ends although the tolerance is not met."""
         self.stopped = reason

@@ -1,4 +1,4 @@
-"""The method chosen for the model: exact for small ones, else the sweeps that suit how news travel in it."""
+"""The method chosen for the model: exact for small ones, else the sweeps that suit how far values propagate."""
 
 from typing import Any
 
@@ -24,12 +24,12 @@ EXACT = 128
 """Up to this many states a dense linear system per policy costs next to nothing."""
 
 PROBE = 8
-"""Sweeps after which the bounds on its value show how fast a policy forgets its start."""
+"""Sweeps after which the bounds on the value of a policy show how fast its chain mixes."""
 
 MOST_ITERATIONS = 100_000
 
 FORGETFUL = 0.5
-"""Ratio of the widths of the bounds, over the last half of the probe, up to which following policies is the faster."""
+"""Ratio of the widths of the bounds, over the last half of the probe, up to which following policies is faster."""
 
 
 def auto(
@@ -43,9 +43,9 @@ def auto(
     """Solve an MDP by the method that suits it.
 
     With gamma = 1 that is `stochastic_shortest_path`; otherwise up to 128 states `policy_iteration`, which is exact.
-    For larger models a few sweeps that follow the greedy policy of V = 0 show how fast it forgets its start. If the
-    bounds on its value come together quickly, `modified_policy_iteration` will need few sweeps, whatever gamma is; if
-    not, news have a long way to go, and `gauss_seidel` carries them.
+    For larger models a few sweeps that follow the greedy policy of V = 0 show how fast its chain mixes. If the bounds
+    on its value come together quickly, `modified_policy_iteration` will need few sweeps, whatever gamma is; if not,
+    values have to propagate over many transitions, which `gauss_seidel` does in few sweeps.
 
     Parameters
     ----------

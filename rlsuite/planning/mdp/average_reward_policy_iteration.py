@@ -1,4 +1,4 @@
-"""Howard's policy iteration for the average reward, with gain and bias, whatever the chains. P94 section 9.2."""
+"""Howard's policy iteration for the average reward, with gain and bias, unichain or multichain. P94 section 9.2."""
 
 import numpy as np
 
@@ -39,8 +39,8 @@ def average_reward_policy_iteration(
     optimal policy may have one recurrent class or several, and the `chains` of the solution say which.
     Each policy is evaluated exactly (`gain_and_bias`). Then states change to actions that lead to more gain; if there
     are none, to those that keep the gain with the greatest r + P h, if that is more than what they have (P94 9.2.1).
-    With the true bias h, gain and bias rise from policy to policy in lexicographic order. A policy for which they do
-    not is rounding at work, and ends the search.
+    With the true bias h, gain and bias rise from policy to policy in lexicographic order. If they do not, the cause is
+    rounding, and the search ends.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def average_reward_policy_iteration(
 
 
 def _improved(model: CompletedModel, policy: IndexArray, run: LongRun) -> IndexArray:
-    """Return the policy with more gain where there is some, else with the same gain and more of what else counts."""
+    """Return the policy with more gain where that is possible, else with the same gain and a larger r + P h."""
     tie = _gain_error(model, run)
     richer = _with_more_gain(model, policy, run.gain, tie)
     if (richer != policy).any():
@@ -158,7 +158,7 @@ def _improved(model: CompletedModel, policy: IndexArray, run: LongRun) -> IndexA
 
 
 def _with_more_gain(model: CompletedModel, policy: IndexArray, gain: FloatArray, tie: float) -> IndexArray:
-    """Return the policy after sweeps G <- max(G, max_a P G) from its gain, which carry the news all the way.
+    """Return the policy after sweeps G <- max(G, max_a P G) from its gain, repeated until nothing rises.
 
     If G(s) was raised last by the action a, then G(s) <= P_a G, since G has only risen. So G is a submartingale under
     the new policy, and constant on its recurrent classes; no state of those can have been raised, because the first one
@@ -193,10 +193,10 @@ def _gain_error(model: CompletedModel, run: LongRun) -> float:
 
 
 def _first_policy(lookahead: Lookahead, watch: Watch) -> IndexArray:
-    """Return the greedy policy after sweeps of value iteration, which carry the news of rewards at little cost.
+    """Return the greedy policy after sweeps of value iteration, which propagate rewards at little cost.
 
-    An improvement step carries them no further than a sweep, and takes as long as hundreds. Besides, the policies on
-    the way to a good one may have parts between which they hardly ever move, and that makes their bias astronomical.
+    An improvement step propagates them no further than a sweep, and takes as long as hundreds. Besides, the policies on
+    the way to a good one may have parts between which they hardly ever move, and that makes their bias extremely large.
     """
     value: FloatArray = np.zeros(lookahead.n_states)
     spare: FloatArray = np.empty(lookahead.n_states)

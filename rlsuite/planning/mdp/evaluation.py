@@ -108,7 +108,7 @@ def _total_reward(mdp: MDP, weights: FloatArray, chain: Any, reward: FloatArray)
         state = int(np.argmax(caught))
         raise ParameterError(
             f"gamma=1, and from state {state} this policy never reaches an end: its value may be infinite. "
-            "Use gamma < 1, horizon=, or a policy that comes to an end from wherever it can be."
+            "Use gamma < 1, horizon=, or a policy that reaches an end from every state."
         )
     endless = reachable(with_end.transition.T, trapped)[: mdp.n_states]
     moving = np.flatnonzero(with_end.transient[: mdp.n_states] & ~endless)

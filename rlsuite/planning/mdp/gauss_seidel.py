@@ -34,14 +34,15 @@ def gauss_seidel(
 ) -> Solution:
     """Solve a discounted MDP by sweeps in place, in both directions.
 
-    Within a sweep news travel as far as the order of the states allows: in a grid from one corner to the opposite one.
-    Each iteration backs all states up forwards and then backwards, and follows the actions found, to and fro, for as
-    long as that pays. Best where news have a long way to go: grids, mazes, queues. Where every policy forgets its start
-    quickly, `modified_policy_iteration` is faster.
+    Within a sweep values propagate as far as the order of the states allows: in a grid from one corner to the opposite
+    one. Each iteration backs up all states in ascending and then in descending order, and evaluates the greedy policy
+    by such sweeps for as long as that pays. Best where rewards are many steps away: grids, mazes, queues. Where the
+    chain of every policy mixes fast, `modified_policy_iteration` is faster.
 
     Sweeps in place contract like the Bellman operator, so that the change c of one of them gives the error bound
-    beta / (1 - beta) c on the way; the last word has the certificate. A large model is cut into 8 blocks at most, which
-    see each other's values of the last sweep: the cuts depend on S alone, so that the number of cores changes nothing.
+    beta / (1 - beta) c on the way; the result is certified as in every planner. A large model is cut into at most 8
+    blocks, each of which reads the values that the others had after the last sweep. The cuts depend on S alone, so the
+    number of cores changes nothing.
 
     Parameters
     ----------
@@ -56,8 +57,8 @@ def gauss_seidel(
     progress : bool
         Show a progress bar on stderr.
     initial : array_like (S,), optional
-        A guess of the value to begin with; by default what the best reward of a typical state is worth, earned for
-        ever: far from anything of interest that is already the answer.
+        A guess of the value to begin with; by default the best reward of a typical state divided by
+        1 - gamma, which is already right far from all other rewards.
 
     Returns
     -------
@@ -130,7 +131,7 @@ def _follow(
 
 
 def _copied(value: FloatArray, spare: FloatArray, blocks: list[tuple[int, int]]) -> FloatArray:
-    """Return what other blocks are to see: a copy, unless there are none."""
+    """Return the values that other blocks read: a copy, unless there is only one block."""
     if len(blocks) == 1:
         return value
     np.copyto(spare, value)

@@ -1,4 +1,4 @@
-"""Modified policy iteration: sweeps that look at all actions, and between them many that follow the best ones.
+"""Modified policy iteration: sweeps over all actions, and between them many that evaluate the greedy policy.
 
 P94 section 6.5, Puterman & Shin 1978.
 """
@@ -41,13 +41,13 @@ def modified_policy_iteration(
     progress: bool = False,
     initial: ArrayLike | None = None,
 ) -> Solution:
-    """Solve a discounted MDP by few sweeps over all actions and many that follow one policy.
+    """Solve a discounted MDP by few sweeps over all actions and many that evaluate one policy.
 
     Each iteration backs up once, V <- TV, and then follows the greedy policy, V <- T_pi V, which is A times cheaper,
     for as long as that pays: until the changes have become equal in all states, up to a tenth of their first spread.
-    What is equal in all states is a constant, and the bounds (`rlsuite.planning.certificate`) know constants. All
-    sweeps are from one vector into another (Jacobi): best where every policy forgets its start quickly. Where news have
-    a long way to go, `gauss_seidel` is faster.
+    A change that is equal in all states does not widen the bounds (`rlsuite.planning.certificate`). All
+    sweeps are from one vector into another (Jacobi): best where the chain of every policy mixes fast. Where rewards are
+    many steps away, `gauss_seidel` is faster.
 
     Parameters
     ----------

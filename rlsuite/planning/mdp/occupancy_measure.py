@@ -4,8 +4,8 @@ Let mu(s) be the probability to begin in s. The expected discounted number x(s) 
 
     x(s') = mu(s') + gamma sum_s x(s) C_pi(s, s'),
 
-the transpose of the system of `evaluate_policy`, and action a is taken x(s) pi(a | s) times there. What the policy
-earns is the sum over all pairs of that number times r(s, a).
+the transpose of the system of `evaluate_policy`, and action a is taken x(s) pi(a | s) times there. The value of the
+policy is the sum over all pairs of that number times r(s, a).
 """
 
 import numpy as np
@@ -79,6 +79,6 @@ def _visited_and_left(mdp: MDP, weights: FloatArray) -> BoolArray:
     if endless.any():
         raise ParameterError(
             f"gamma=1, and from state {int(np.argmax(endless))} this policy never reaches an end: it acts there "
-            "infinitely often. Use gamma < 1, or a policy that comes to an end from wherever it can be."
+            "infinitely often. Use gamma < 1, or a policy that reaches an end from every state."
         )
     return visited

@@ -15,7 +15,7 @@ from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
 
 DIRECT = 2_000
-"""Up to this many states a policy is evaluated by elimination, beyond by a Krylov method."""
+"""Up to this many states a policy is evaluated by elimination, for more by a Krylov method."""
 
 
 SETTLED = 1e-3
@@ -32,11 +32,11 @@ def policy_iteration(
 ) -> Solution:
     """Solve a discounted MDP by Howard's policy iteration.
 
-    Begins with the greedy policy of a few sweeps in place, as many as change it. Each policy is evaluated
+    Begins with the greedy policy after a few sweeps in place, as many as change it. Each policy is evaluated
     by one linear system, then every state changes to its best action if that is better by more than rounding. The last
     policy is optimal, up to rounding, which the certificate then bounds; `tol` only decides what counts as converged.
     Up to 2,000 states the linear system is solved directly, beyond by `rlsuite.planning.krylov`.
-    In exact arithmetic the values rise from policy to policy, so a sum that does not rise is rounding at work and ends
+    In exact arithmetic the values rise from policy to policy, so a sum that does not rise is due to rounding, and ends
     the search too.
 
     Parameters
@@ -107,11 +107,11 @@ def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray) -> 
 
 
 def _first_policy(lookahead: Lookahead) -> IndexArray:
-    """Sweep in place, to and fro, until the actions, but for a few, stay the same.
+    """Sweep in place, in both directions, until all but a few actions stay the same.
 
-    Far from the rewards an improvement step changes nothing but the states next to those that know better, and it costs
-    a linear system; a sweep carries the news as far or farther, and costs next to nothing. Never more than S sweeps,
-    by which the news has reached every state.
+    Far from the rewards an improvement step only changes states next to those that it changed before, and it costs a
+    linear system; a sweep propagates values as far or farther, and costs next to nothing. Never more than S sweeps,
+    after which values have propagated to every state.
     """
     value = typical_value(lookahead)
     action: StateArray = np.full(lookahead.n_states, -1, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Prioritized sweeping on a known model: back up first what is most wrong.
+"""Prioritized sweeping on a known model: back up the state with the largest residual first.
 
 Moore & Atkeson 1993, Wingate & Seppi 2005; S&B2 section 8.4 is the learning form.
 """
@@ -31,9 +31,9 @@ def prioritized_sweeping(
 
     A heap holds the states by residual. The backup of a state, with what leads back to itself solved for, makes its own
     residual 0 and changes those of its predecessors, which are computed anew. It ends when none exceeds what the
-    tolerance allows. Few backups are wasted where rewards are rare: everything but what the last news has reached
-    waits. But a backup costs as many lookaheads as the state has predecessors, and states are visited in no order that
-    memory likes: where news come from everywhere, sweeps are faster.
+    tolerance allows. Few backups are wasted where rewards are rare: only states that recent changes have reached are
+    backed up. But a backup costs as many lookaheads as the state has predecessors, and reads memory in no regular
+    order: where changes come from everywhere, sweeps are faster.
 
     The search begins, as `gauss_seidel` does, with the best reward of a typical state earned for ever.
 

@@ -1,4 +1,4 @@
-"""Relative value iteration: sweeps without discount, seen relative to one state. P94 section 8.5.5."""
+"""Relative value iteration: sweeps without discount, relative to one state. P94 section 8.5.5."""
 
 import numpy as np
 

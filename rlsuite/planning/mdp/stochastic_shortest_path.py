@@ -31,12 +31,12 @@ def stochastic_shortest_path(
     """Solve an MDP with gamma = 1: the largest expected sum of rewards until the end.
 
     The model is checked first. Every state must be able to reach the end, which is a transition that ends the episode,
-    or a state from which nothing can be earned any more, whatever is done. And avoiding the end for ever must have its
-    price, on average per step: otherwise values are infinite, or not unique. That rewards which are not negative occur
-    somewhere is no obstacle; that one can live on them for ever is.
+    or a state from which nothing can be earned any more, whatever is done. And avoiding the end for ever must cost
+    something, on average per step: otherwise values are infinite, or not unique. Positive and zero rewards are allowed,
+    as long as no policy can collect them for ever without paying more.
 
     Up to 2,000 states policy iteration, beyond that sweeps in place as in `gauss_seidel`, from values that are meant to
-    be too low, because good news spread faster than bad. There is no contraction to derive bounds from. Instead the
+    be too low, because from there they converge faster. There is no contraction to derive bounds from. Instead the
     result is enclosed between the value of the returned policy, which is shown to end, and a vector that no policy can
     exceed (`rlsuite.planning.total_reward.certificate`).
 

@@ -29,10 +29,10 @@ def topological(
     Within a strongly connected component of the graph of the model, every state may lead to every other; between
     components the way leads in one direction only. So a component is solved once, when all that it leads to are known.
     A component of one state takes a single backup, with what leads back to itself solved for: a model without cycles
-    is solved in one pass over its states. Larger components are swept in place, to and fro, until the changes c of a
-    sweep are so small that their residual, at most beta c, is what the tolerance allows. The bounds that the
-    certificate derives from the residual hold for the model as a whole, so errors cannot add up unseen from component
-    to component.
+    is solved in one pass over its states. Larger components are swept in place, in both directions, until the changes c
+    of a sweep are so small that their residual, at most beta c, is what the tolerance allows. The bounds that the
+    certificate derives from the residual hold for the model as a whole, so errors that accumulate from component to
+    component are covered.
 
     Best for models that move forward: stages, levels, growing structures, wear. If all states form one component, it
     is Gauss-Seidel value iteration, and `gauss_seidel` is faster.
@@ -118,7 +118,7 @@ def backed_up(
     gamma: float,
     ahead: FloatArray,
 ) -> float:
-    """Return what the best action of s is worth, with what leads back to s solved for; -inf where none is legal."""
+    """Return the value of the best action of s, with transitions back to s solved for; -inf where none is legal."""
     best = -np.inf
     for row in range(s * n_actions, (s + 1) * n_actions):
         first, last = indptr[row], indptr[row + 1]
@@ -152,7 +152,7 @@ def _solve_components(
     done: IndexArray,
     ahead: FloatArray,
 ) -> int:
-    """Go on from where `done` says, the component and the sweeps over it, for `budget` backups or one sweep more.
+    """Continue from `done`, the component and the sweeps over it, for `budget` backups or one sweep more.
 
     Returns the number of backups.
     """

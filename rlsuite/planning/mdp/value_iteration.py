@@ -1,4 +1,4 @@
-"""Value iteration: apply the Bellman operator until it no longer matters. S&B2 section 4.4, P94 section 6.3."""
+"""Value iteration: apply the Bellman operator until values hardly change. S&B2 section 4.4, P94 section 6.3."""
 
 import numpy as np
 
@@ -22,12 +22,11 @@ def value_iteration(
 ) -> Solution:
     """Solve a discounted MDP by sweeps over all states, V <- TV from V = 0.
 
-    After each sweep the bounds of MacQueen and Porteus (`rlsuite.planning.certificate`) tell how wrong TV, shifted to
-    the middle of its interval, can be; the sweeps end when that is at most `tol`, not when little changes. Where every
-    policy forgets its start quickly that takes far fewer sweeps than the log(1 / tol) / log(1 / gamma) of theory, and
-    never more. The same bounds show actions that cannot be optimal, which later sweeps leave out
-    (MacQueen 1967, P94 section 6.7.2). Sweeps also end when the changes have sunk below rounding: then no further
-    sweep can help.
+    After each sweep the bounds of MacQueen and Porteus (`rlsuite.planning.certificate`) bound the error of TV, shifted
+    to the middle of its interval; the sweeps end when that is at most `tol`, not when little changes. Where the chain
+    of every policy mixes fast, that takes far fewer sweeps than the log(1 / tol) / log(1 / gamma) of theory, and never
+    more. The same bounds show actions that cannot be optimal, which later sweeps leave out (MacQueen 1967, P94 section
+    6.7.2). Sweeps also end when the changes have sunk below rounding: then no further sweep can help.
 
     Parameters
     ----------

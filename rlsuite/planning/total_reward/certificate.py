@@ -30,7 +30,7 @@ ATTEMPTS = 30
 
 
 class Certified(NamedTuple):
-    """A value, a policy, and what is known about them."""
+    """A value, a policy, and their bounds."""
 
     value: FloatArray
     """(S,) V backed up once"""
@@ -71,7 +71,7 @@ def certify(engine: Engine, *, in_time: bool) -> Certified:
     if upper is None:
         return Certified(result, policy, longest, np.inf)
     width = float((upper - value + lower * steps).max(initial=0.0))
-    # One backup more, for states in which nobody arrives and for q.
+    # One backup more, for states that no transition enters and for q.
     bound = (max(1.0, model.modulus) * width + 5.0 * delta) * (1.0 + 16.0 * EPS)
     return Certified(result, policy, longest, bound)
 

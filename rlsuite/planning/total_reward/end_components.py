@@ -1,8 +1,8 @@
-"""End components: where one can stay for ever. de Alfaro 1997, section 3.3.
+"""End components: sets of states in which a policy can stay for ever. de Alfaro 1997, section 3.3.
 
 An end component is a set of states with, for each of them, some actions that surely stay inside, by which each state
-can be reached from each. Whoever never comes to an end stays, from some time on, in one of them, with probability 1;
-and every one lies within a maximal one.
+can be reached from each. A policy that never terminates stays, from some time on, in one of them, with probability 1;
+and each one is contained in a maximal one.
 """
 
 from typing import NamedTuple

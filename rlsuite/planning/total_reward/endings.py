@@ -33,7 +33,7 @@ class Endings(NamedTuple):
 
 
 def endings(lookahead: Lookahead) -> Endings:
-    """Return how episodes end, after checking that every state can reach the end, and none avoid it for nothing.
+    """Return how episodes end, after checking that every state can reach the end, and that avoiding it costs something.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Two ways to better and better policies at gamma = 1: linear systems, and sweeps in place.
+"""Two ways to improve a policy at gamma = 1: linear systems, and sweeps in place.
 
 Both begin with a proper policy, one that surely comes to an end, and both can tell how many steps a policy takes.
 """
@@ -50,7 +50,7 @@ class Engine(Protocol):
 
 
 def prepared(lookahead: Lookahead, idle: BoolArray) -> Lookahead:
-    """Return the model with idle states closed, and without actions that would trip the engines.
+    """Return the model with idle states closed, and without actions on which the methods would fail.
 
     The engines solve for what leads back to a state, dividing by the probability of leaving it. For an action that
     surely stays this is 0, and its worth minus infinity, which is right. But if rounding has made it something else,
@@ -154,9 +154,9 @@ class Exact:
 class Sweeps:
     """Sweeps in place over all actions, forwards and backwards, and sweeps that follow the best ones.
 
-    They had better begin with values that are too low. What is good news then spreads from the end as far as a sweep
-    goes; values that are too high sink by a step's cost per sweep, wherever it looks as if going round in circles cost
-    less than going to the end.
+    They should begin with values that are too low. These rise within one sweep, from the end as far as the order of the
+    states allows; values that are too high fall by only a step's cost per sweep, wherever going round in circles seems
+    to cost less than going to the end.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class Sweeps:
                 return
 
     def _seen_by_others(self, value: FloatArray) -> FloatArray:
-        """Return what other blocks see of a value: a copy, unless there are none."""
+        """Return the values that other blocks read: a copy, unless there is only one block."""
         if len(self._blocks) == 1:
             return value
         np.copyto(self._spare, value)

@@ -38,7 +38,7 @@ ADVICE = (
 
 
 class Stay(NamedTuple):
-    """A way to stay for ever."""
+    """A policy that stays for ever in an end component."""
 
     state: int
     mean: float | None
@@ -46,7 +46,7 @@ class Stay(NamedTuple):
 
 
 def reject_free_stay(lookahead: Lookahead, components: EndComponents) -> None:
-    """Raise an error if one can stay in an end component for ever without paying.
+    """Raise an error if a policy can stay in an end component for ever without cost.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def reject_free_stay(lookahead: Lookahead, components: EndComponents) -> None:
     eta = NEGLIGIBLE * lookahead.reward_size
     if stay.mean is None:
         raise ModelError(
-            f"gamma=1, and from state {stay.state} the end can be avoided for ever while no less is earned than paid: "
+            f"gamma=1, and from state {stay.state} the end can be avoided for ever at an average reward of at least 0: "
             f"total rewards are infinite, or not unique; {ADVICE}"
         )
     if stay.mean > eta:
@@ -110,7 +110,7 @@ def _free_stay(lookahead: Lookahead, components: EndComponents) -> Stay | None:
 
 
 def _never_stopping(lookahead: Lookahead, members: IndexArray, worth: FloatArray, action: StateArray) -> Stay | None:
-    """Return the most promising recurrent class of the policy `action`, which is -1 for stopping.
+    """Return the most promising recurrent class of the policy `action`, in which -1 stands for stopping.
 
     None if it always stops, or if the class is a large one in which nothing is proved yet.
     """
