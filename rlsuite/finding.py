@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from rlsuite.checks import whole_number
 from rlsuite.errors import EnvironmentNotFound, ParameterError, RlsuiteError, unknown
 
 if TYPE_CHECKING:
@@ -35,11 +36,11 @@ def find_env(spec: str | EnvSpec | AnyEnv, **kwargs: Any) -> AnyEnv:
     spec : str, gymnasium.envs.registration.EnvSpec or gymnasium.Env
         - ``"CliffWalking-v1"``: an id in Gymnasium's registry;
         - ``"package:ns/Name-v0"``: the module is imported first, so that it can register the id;
-        - ``"folder/file.py:Class"``: the class is loaded from the file and called; no wrapper is applied, so an
-          episode ends only if the class says so;
+        - ``"folder/file.py:Class"``: the class is loaded from the file and called; no wrapper is applied but, with
+          ``max_episode_steps=``, the time limit: otherwise an episode ends only if the class says so;
         - an `EnvSpec`, or an environment, which is returned as it is.
     **kwargs
-        Passed to ``gymnasium.make``, or to the class.
+        Passed to ``gymnasium.make``, or to the class. ``max_episode_steps=`` cuts episodes in both cases.
 
     Returns
     -------
@@ -177,7 +178,11 @@ def _env_of_file(spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
     found = vars(module).get(name)
     if inspect.isclass(found) and issubclass(found, gymnasium.Env):
         env_class = cast("Callable[..., AnyEnv]", found)
-        return _built(lambda: env_class(**kwargs), lambda: env_class, spec, kwargs)
+        own = {key: value for key, value in kwargs.items() if key != "max_episode_steps"}
+        if own.keys() == kwargs.keys() or "max_episode_steps" in _parameters(env_class):
+            return _built(lambda: env_class(**kwargs), lambda: env_class, spec, kwargs)
+        limit = whole_number("max_episode_steps", kwargs["max_episode_steps"])
+        return gymnasium.wrappers.TimeLimit(_built(lambda: env_class(**own), lambda: env_class, spec, own), limit)
     listed = ", ".join(classes) or "none"
     if not name:
         raise EnvironmentNotFound(

@@ -105,6 +105,14 @@ def test_a_class_in_a_file_gets_no_time_limit(lake):
     assert env.P[0][2] == [(1.0, 1, 0, False)]
 
 
+def test_a_class_in_a_file_gets_the_time_limit_that_is_asked_for(lake):
+    env = find_env(f"{lake}:Lake", slippery=False, max_episode_steps=3)
+    env.reset(seed=0)
+    assert [env.step(0)[3] for _ in range(3)] == [False, False, True]
+    with pytest.raises(ParameterError, match="max_episode_steps=0 is less than 1"):
+        find_env(f"{lake}:Lake", max_episode_steps=0)
+
+
 def test_a_file_is_run_once_until_it_changes(lake):
     first = type(find_env(f"{lake}:Lake"))
     assert type(find_env(f"{lake}:Lake")) is first

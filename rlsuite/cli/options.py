@@ -48,6 +48,19 @@ def add_env_flags(parser: argparse.ArgumentParser, metavar: str = "ENV", also: s
     )
 
 
+def add_time_limit_flag(parser: argparse.ArgumentParser) -> None:
+    """The time limit of the environment."""
+    parser.add_argument(
+        "--max-episode-steps", type=whole_number, metavar="N", help="cut every episode after so many steps"
+    )
+
+
+def env_keywords_of(chosen: argparse.Namespace) -> dict[str, Any]:
+    """Keywords of the environment, its time limit among them."""
+    limit: int | None = chosen.max_episode_steps
+    return keywords("--env", chosen.env) | ({} if limit is None else {"max_episode_steps": limit})
+
+
 def add_json_flag(parser: argparse.ArgumentParser) -> None:
     """Output for machines."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")

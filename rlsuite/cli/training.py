@@ -13,9 +13,10 @@ from rlsuite.cli.options import (
     add_agent_flags,
     add_env_flags,
     add_json_flag,
+    add_time_limit_flag,
     agent_of,
+    env_keywords_of,
     import_packages,
-    keywords,
     whole_number,
 )
 from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, note, number, print_json
@@ -52,6 +53,7 @@ def add(commands: Any) -> None:
     seeds.add_argument("--seed", type=whole_number, metavar="N", help="one run with this seed; drawn if not given")
     seeds.add_argument("--seeds", type=whole_number, metavar="N", help="this many runs, with the seeds 0, 1, ...")
     parser.add_argument("--workers", type=whole_number, metavar="N", help="threads for many seeds (default: all cores)")
+    add_time_limit_flag(parser)
     parser.add_argument("--evaluate-every", type=whole_number, metavar="N", help="evaluate the greedy policy so often")
     parser.add_argument("--checkpoint-every", type=whole_number, metavar="N", help="note cumulative reward so often")
     parser.add_argument("--loop", default="auto", metavar="LOOP", help="auto, compiled or stepwise (default auto)")
@@ -77,7 +79,7 @@ def run(chosen: argparse.Namespace) -> int:
     """Learn."""
     import_packages()
     agent = agent_of(chosen)
-    env_keywords = keywords("--env", chosen.env)
+    env_keywords = env_keywords_of(chosen)
     _check_outputs(chosen)
     shown = _drawn_env(chosen, env_keywords) if chosen.gif else None
     before = time.perf_counter()
@@ -242,6 +244,7 @@ def _report(
     if chosen.json:
         seeds = [record.seed for record in records]
         facts = {"agent": describe(agent), "seeds": seeds, "loop": loops, "unit": results.unit, "seconds": seconds}
+        facts["optimum_unknown"] = records[0].optimum_unknown
         print_json({**row._asdict(), **facts, "episodes": sum(r.episode_return.size for r in records), **written})
         return
     seeds = f"seed {records[0].seed}" if len(records) == 1 else f"{len(records)} seeds"
@@ -251,6 +254,8 @@ def _report(
     optimum = "" if row.optimum is None else f", optimum {number(row.optimum)}"
     share = "" if row.share is None else f" ({row.share:.1%} of it)"
     print(f"  {row.measure}: {number(row.mean)}{interval}{optimum}{share}")
+    if row.optimum is None and chosen.regret and records[0].optimum_unknown:
+        print(f"  optimum unknown: {records[0].optimum_unknown}")
     for path in written.values():
         print(f"  written: {path}")
     note(f"next: {_next(chosen, written, solvable=row.optimum is not None)}")

@@ -107,7 +107,7 @@ def _describe(
     experiment: Experiment, environment: EnvironmentEntry, agent: AgentEntry
 ) -> tuple[dict[str, Any], dict[str, Any], str]:
     """Spec without the seed, keywords of the environment, id of the environment."""
-    given = {**environment.parameters, **agent.environment}
+    given = {**environment.parameters, **environment.limit, **agent.environment}
     files: dict[str, str] = {}
     keywords = {key: _resolve(value, experiment.folder, files) for key, value in given.items()}
     env_id = _resolve(environment.id, experiment.folder, files)

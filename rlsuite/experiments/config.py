@@ -8,6 +8,7 @@
 
     [[environments]]
     id = "CliffWalking-v1"            # or module:Id, or file.py:Class relative to this file
+    max_episode_steps = 500           # optional: cut every episode after so many steps
     label = "slippery cliff"          # optional
     parameters = { is_slippery = true }
 
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rlsuite import errors
 from rlsuite.agents import Agent
 from rlsuite.agents.description import describe
+from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.folder import slug
 from rlsuite.training.results import Results
@@ -50,14 +52,24 @@ class EnvironmentEntry:
         Its name in tables, figures and folders; the id by default.
     parameters : mapping
         Keywords of its constructor: numbers, strings, booleans, and lists and tables of them.
+    max_episode_steps : int, optional
+        Steps after which an episode is cut; by default, what the id is registered with.
     """
 
     id: str
     label: str = ""
     parameters: Mapping[str, Any] = field(default_factory=lambda: {})
+    max_episode_steps: int | None = None
 
     def __post_init__(self) -> None:
+        if self.max_episode_steps is not None:
+            whole_number("max_episode_steps", self.max_episode_steps, at_least=1)
         _set_label(self, self.id)
+
+    @property
+    def limit(self) -> dict[str, int]:
+        """``max_episode_steps``, if it was given."""
+        return {} if self.max_episode_steps is None else {"max_episode_steps": self.max_episode_steps}
 
 
 @dataclass(frozen=True)
@@ -202,7 +214,8 @@ class Experiment:
     def plain(self) -> dict[str, Any]:
         """The experiment as tables of numbers, strings and lists, with all defaults filled in."""
         environments = [
-            {"id": entry.id, "label": entry.label, "parameters": dict(entry.parameters)} for entry in self.environments
+            {"id": entry.id, "label": entry.label, "parameters": dict(entry.parameters), **entry.limit}
+            for entry in self.environments
         ]
         agents: list[dict[str, Any]] = []
         for entry in self.agents:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from rlsuite import errors
+from rlsuite.checks import whole_number
 from rlsuite.errors import FileError, ParameterError, RlsuiteError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Experiment
 from rlsuite.experiments.lookup import agent_from_table
@@ -71,10 +72,12 @@ def _tables(table: Mapping[str, Any], key: str) -> list[tuple[Mapping[str, Any],
 
 def _environment(table: Mapping[str, Any], where: str) -> EnvironmentEntry:
     _check_keys(table, [one.name for one in fields(EnvironmentEntry)], f"{where}.")
+    limit = table.get("max_episode_steps")
     return EnvironmentEntry(
         id=_text(table, "id", f"{where}."),
         label=_text(table, "label", f"{where}.", ""),
         parameters=_inner_table(table, "parameters", f"{where}."),
+        max_episode_steps=None if limit is None else whole_number(f"{where}.max_episode_steps", limit),
     )
 
 

@@ -61,6 +61,7 @@ def write_cell(folder: Path, spec: Mapping[str, Any], versions: Mapping[str, str
             "unit": record.unit,
             "loop": record.loop,
             "optimal_value": record.optimal_value,
+            "optimum_unknown": record.optimum_unknown,
             "spec": spec,
             "versions": versions,
         }
@@ -125,6 +126,7 @@ def read_cell(folder: Path) -> Record:
         evaluation_time=evaluation.get("time", nothing).astype(np.int64),
         evaluation=evaluation.get("value", nothing),
         optimal_value=cell["optimal_value"],
+        optimum_unknown=cell.get("optimum_unknown", ""),
     )
 
 

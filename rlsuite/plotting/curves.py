@@ -91,7 +91,7 @@ def regret(results: Results | Sequence[Results], *, ax: "Axes | None" = None, pa
         If an agent has one seed only.
     """
     runs = _checked(results)
-    _require(runs, lambda record: record.regret.size > 0, "no regret: the optimum of {environment} is not known")
+    _require(runs, lambda record: record.regret.size > 0, "no regret: the optimum of {environment} is not known{why}")
     curves = [_over_time(run, "regret") for run in runs]
     note = "Regret: sum of V*(s) - Q*(s, a) over the steps so far."
     return _draw(runs, curves, "regret", UNITS[runs[0].unit], [note], ax=ax, palette=palette)
@@ -205,7 +205,8 @@ def _require(runs: list[Results], holds: Callable[[Record], bool], complaint: st
     for run in runs:
         for record in run.records:
             if not holds(record):
-                message = complaint.format(environment=run.environment, seed=record.seed)
+                why = f" ({record.optimum_unknown})" if record.optimum_unknown else ""
+                message = complaint.format(environment=run.environment, seed=record.seed, why=why)
                 raise errors.ParameterError(f"the results of {run.agent} hold {message}")
 
 

@@ -18,7 +18,7 @@ from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.inbox import first_answer
 from rlsuite.training.sight import Encoding
-from rlsuite.trust import NO_LIMIT, actions_are_told, time_limit
+from rlsuite.trust import NO_LIMIT, actions_are_told, name_of, time_limit
 
 Policy = NDArray[np.float64] | Callable[[NDArray[np.float64], Any], NDArray[np.float64]]
 """Probabilities (n_observations, n_actions), or a function from a vector (d,) and a mask of the legal actions, None for
@@ -59,8 +59,9 @@ def evaluator(
         limit = time_limit(env)
         if gamma == 1.0 and limit == NO_LIMIT:
             raise errors.ParameterError(
-                "evaluate_every with gamma=1 needs an environment with a time limit "
-                "(gymnasium.make(..., max_episode_steps=...)): a greedy policy may never reach an end"
+                f"evaluate_every with gamma=1 needs an environment with a time limit, and {name_of(env)} has none: a "
+                "greedy policy may never reach an end. Pass gymnasium.make(..., max_episode_steps=...), or "
+                "--max-episode-steps on the command line"
             )
         return PolicyEvaluator(model, gamma, horizon=limit if gamma == 1.0 else None)
     try:

@@ -1,6 +1,7 @@
 """The optimum that runs are measured against."""
 
 import threading
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -17,17 +18,25 @@ class Optimum(NamedTuple):
     gap: NDArray[np.float64]
     """``V*(s) - Q*(s, a)`` of the legal pairs, shape (S, A); (0, 0) if unknown."""
     value: float | None
-    """Value of the optimal policy at the start, discounted; None if unknown."""
+    """Value of the optimal policy at the start, at the model's discount; None if unknown."""
+    unknown: str = ""
+    """Why the value or the gaps are unknown, in words."""
 
 
-NO_OPTIMUM = Optimum(np.zeros((0, 0)), None)
+def no_optimum(why: str) -> Optimum:
+    """What is known of a problem whose optimum is not."""
+    return Optimum(np.zeros((0, 0)), None, why)
+
+
+NOT_ASKED = no_optimum("no optimum was asked for (regret=False)")
 
 
 class Optima:
     """Solves each model once, however many runs and threads ask for it.
 
-    The optimum is that of the discounted problem. It stays unknown for a discount of 1 and for a POMDP of which more
-    beliefs can be reached than the exact method goes through.
+    With a discount of 1 the optimum is that of the total reward until the end, whatever time limit the environment has;
+    it stays unknown where such an optimum does not exist or is not unique (`stochastic_shortest_path` says which). It
+    also stays unknown for a POMDP of which more beliefs can be reached than the exact method goes through.
     """
 
     def __init__(self) -> None:
@@ -36,8 +45,6 @@ class Optima:
 
     def of(self, model: MDP | POMDP) -> Optimum:
         """The optimum of a model at its own discount."""
-        if model.gamma >= 1.0:
-            return NO_OPTIMUM
         with self._lock:
             for known, optimum in self._solved:
                 if _same(known, model):
@@ -48,7 +55,17 @@ class Optima:
 
 
 def _of_mdp(mdp: MDP) -> Optimum:
-    solution = solve(mdp)
+    if mdp.gamma < 1.0:
+        solution = solve(mdp)
+    else:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", errors.ConvergenceWarning)  # the record says so instead
+                solution = solve(mdp)
+        except errors.ModelError as error:
+            return no_optimum(str(error))
+        if not solution.converged:
+            return no_optimum(f"the best known solution ({solution.method}) may be {solution.error_bound:.2g} off")
     # An action that may be optimal, as far as the error bound can tell, costs nothing: what an error of 1e-7 per step
     # adds up to would be taken for regret. All others are below the value of their state.
     costly = mdp.legal & ~solution.optimal_actions
@@ -59,9 +76,10 @@ def _of_mdp(mdp: MDP) -> Optimum:
 def _of_pomdp(pomdp: POMDP) -> Optimum:
     try:
         solution = solve(pomdp, method="reachable_beliefs")
-    except errors.ModelError:
-        return NO_OPTIMUM
-    return Optimum(NO_OPTIMUM.gap, (solution.lower_bound + solution.upper_bound) / 2)
+    except (errors.ModelError, errors.ParameterError) as error:
+        return no_optimum(str(error))
+    value = (solution.lower_bound + solution.upper_bound) / 2
+    return Optimum(np.zeros((0, 0)), value, "its states are hidden: what an action costs depends on the belief")
 
 
 def _same(one: MDP | POMDP, other: MDP | POMDP) -> bool:

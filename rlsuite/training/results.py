@@ -49,7 +49,10 @@ class Record:
     evaluation : ndarray of float64, shape (n_evaluations,)
         Value of that policy at the start, discounted by the agent's gamma.
     optimal_value : float or None
-        Value of the optimal policy at the start, same discount; None if unknown.
+        Value of the optimal policy at the start, same discount; None if unknown. With gamma = 1 the total reward until
+        the end, without a time limit.
+    optimum_unknown : str
+        Why there is no regret, or no optimal value, in words; empty where both are known.
     """
 
     seed: int
@@ -64,6 +67,7 @@ class Record:
     evaluation_time: NDArray[np.int64] = field(default_factory=_integers)
     evaluation: NDArray[np.float64] = field(default_factory=_floats)
     optimal_value: float | None = None
+    optimum_unknown: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, 
 from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.inbox import first_answer
 from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATION, STEPS, Rule, new_books
-from rlsuite.training.optimum import NO_OPTIMUM, Optima
+from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, no_optimum
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.sight import Encoding, Sight
 from rlsuite.trust import NO_LIMIT, actions_are_told, has_table, name_of, time_limit
@@ -155,8 +155,8 @@ class Run:
             if told:
                 legal[0] = info["action_mask"]
         legality = listed_actions if told or not legal.all() else every_action
-        self.optimum = optima.of(model) if optima is not None and model is not None else NO_OPTIMUM
-        gap = self.optimum.gap if encode is None else NO_OPTIMUM.gap
+        self.optimum = self._optimum(optima)
+        gap = self.optimum.gap if encode is None else np.zeros((0, 0))
         agent_rng = np.random.default_rng(agent_seed)
         memory = remember(legal, legality)
         self.learner = Learner(rule, memory, sight, legal, legality, gap, agent_rng, new_books())
@@ -237,7 +237,16 @@ class Run:
             evaluation_time=evaluations[:, 0].astype(np.int64),
             evaluation=evaluations[:, 1],
             optimal_value=self.optimum.value,
+            optimum_unknown=self.optimum.unknown,
         )
+
+    def _optimum(self, optima: Optima | None) -> Optimum:
+        """What is known of the optimum, or why it is not."""
+        if optima is None:
+            return NOT_ASKED
+        if self.form.model is None:
+            return no_optimum(f"{self.name} has no transition table that can be trusted")
+        return optima.of(self.form.model)
 
     def _endless(self) -> bool:
         """Whether the model says that no episode ever ends."""

@@ -94,6 +94,16 @@ def test_undiscounted_without_a_time_limit(rlsuite_json):
     assert printed["measure"] == "return per episode"
 
 
+def test_a_time_limit_makes_the_undiscounted_policy_comparable_with_the_optimum(rlsuite, corridor):
+    cliff = ("train", "q-learning", "CliffWalking-v1", "--gamma", "1", "--seed", "1", "--steps", "40_000")
+    done = rlsuite(*cliff, "--max-episode-steps", "100", "--learning-rate", "0.5")
+    assert done.out.splitlines()[2] == "  value of the greedy policy: -13, optimum -13"
+    undiscounted = ("train", "q-learning", corridor, "--gamma", "1", "--seed", "1", "--evaluate-every", "100")
+    done = rlsuite(*undiscounted, "--max-episode-steps", "20")
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[3].startswith("  optimum unknown: Corridor has no transition table")
+
+
 def test_everything_that_can_be_kept(rlsuite, tmp_path):
     done = rlsuite(
         *("train", "q-learning", "rlsuite/GridGoal-v0", "--gamma", "0.9", "--seed", "7", "--steps", "2000"),

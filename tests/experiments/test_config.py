@@ -52,7 +52,7 @@ BAD = {
     "unknown key of an environment": (
         HEAD + LAKE + "parametres = {}\n" + LEARNER,
         "environments[0].parametres: unknown key 'parametres'; did you mean 'parameters'? "
-        "(choices: id, label, parameters)",
+        "(choices: id, label, max_episode_steps, parameters)",
     ),
     "unknown parameter": (
         HEAD + LAKE + LEARNER + LEARNER + 'label = "b"\ngama = 0.9\n',
@@ -235,3 +235,17 @@ def test_an_experiment_in_python_is_checked_as_well():
             agents=[AgentEntry(rl.QLearning())],
             steps=5,
         )
+
+
+def test_a_time_limit_of_the_environment(tmp_path):
+    file = tmp_path / "limited.toml"
+    file.write_text(HEAD + LAKE + "max_episode_steps = 7\n" + LEARNER)
+    experiment = Experiment.read(file)
+    assert experiment.environments[0].max_episode_steps == 7
+    assert Experiment.from_plain(experiment.plain()).environments == experiment.environments
+    assert dict(experiment.cells()[0].keywords)["max_episode_steps"] == 7
+    results = experiment.run(tmp_path / "results")
+    assert max(run.records[0].episode_length.max() for (run, *_) in results.values()) == 7
+    file.write_text(HEAD + LAKE + "max_episode_steps = 0\n" + LEARNER)
+    with pytest.raises(ParameterError, match=r"environments\[0\]\.max_episode_steps=0 is less than 1"):
+        Experiment.read(file)

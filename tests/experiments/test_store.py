@@ -28,7 +28,12 @@ RECORD = Record(
     optimal_value=2 / 3,
 )
 BARE = Record(
-    seed=7, loop="stepwise", unit="episodes", episode_return=np.zeros(0), episode_length=np.zeros(0, dtype=np.int64)
+    seed=7,
+    loop="stepwise",
+    unit="episodes",
+    episode_return=np.zeros(0),
+    episode_length=np.zeros(0, dtype=np.int64),
+    optimum_unknown="it hides its states",
 )
 
 

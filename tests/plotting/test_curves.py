@@ -246,6 +246,8 @@ def test_what_cannot_be_drawn_is_named(results_of):
         plotting.regret([results, results_of("Sarsa", unit="episodes")])
     with pytest.raises(ParameterError, match=r"QLearning hold no regret: the optimum of .*GridGoal-v0 is not known"):
         plotting.regret(results_of(regret=empty))
+    with pytest.raises(ParameterError, match=r"GridGoal-v0 is not known \(the end can be avoided\)"):
+        plotting.regret(results_of(regret=empty, optimum_unknown="the end can be avoided"))
     with pytest.raises(ParameterError, match=r"QLearning hold no evaluations: train with evaluate_every="):
         plotting.evaluation(results_of(evaluation=empty))
     with pytest.raises(ParameterError, match=r"hold no finished episode in seed 1: train longer"):

@@ -1,6 +1,9 @@
+import gymnasium
 import numpy as np
+import pytest
 
 import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.training.optimum import Optima
 
 SIZE = 30
@@ -29,3 +32,38 @@ def test_optimal_actions_of_a_model_that_is_swept_cost_nothing_at_all():
     assert (gap[diagonal][1:, 2] > 0.0).all()
     exact = rl.solve(mdp, "policy_iteration")
     np.testing.assert_allclose(gap, np.where(mdp.legal, exact.value[:, None] - exact.q, 0.0), atol=4e-6)
+
+
+def test_with_gamma_1_the_optimum_is_the_total_reward_until_the_end():
+    results = rl.train(rl.QLearning(gamma=1.0), "CliffWalking-v1", episodes=20, seeds=1)
+    record = results.records[0]
+    assert record.optimal_value == pytest.approx(-13.0)
+    assert record.optimum_unknown == ""
+    # an episode costs what its actions are worse than the best ones, and that is known for each of them
+    np.testing.assert_allclose(record.episode_regret, -13.0 - record.episode_return, atol=1e-6)
+    assert record.regret[-1] == pytest.approx(record.episode_regret.sum())
+
+
+@pytest.mark.parametrize(
+    ("env", "why"),
+    [
+        ("FrozenLake-v1", "the end can be avoided for ever at no cost"),
+        ("rlsuite/Bandit-v0", "no end can be reached"),
+        ("rlsuite/Tiger-v0", "gamma"),
+        ("rlsuite/GridWorld-v0", "may be 0.41 off"),
+    ],
+)
+def test_an_optimum_that_is_unknown_is_missing_for_a_reason(env, why):
+    agent = rl.QLearning(gamma=1.0).learn(env, steps=10, seed=0, regret=True)
+    assert agent.record_.optimal_value is None
+    assert why in agent.record_.optimum_unknown
+    assert agent.record_.regret.size == 0
+
+
+def test_the_reason_tells_what_was_not_asked_for_from_what_cannot_be_known():
+    assert "regret=False" in rl.QLearning().learn("FrozenLake-v1", steps=5, seed=0).record_.optimum_unknown
+    lake = gymnasium.wrappers.TransformReward(gymnasium.make("FrozenLake-v1"), lambda reward: 2 * reward)
+    learned = rl.QLearning().learn(lake, steps=5, seed=0, regret=True, loop="stepwise")
+    assert "no transition table that can be trusted" in learned.record_.optimum_unknown
+    hidden = rl.QLearning(gamma=0.9).learn("rlsuite/Tiger-v0", steps=5, seed=0, regret=True)
+    assert "belief" in hidden.record_.optimum_unknown
