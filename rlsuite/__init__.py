@@ -12,8 +12,12 @@ array([ 81.,  90., 100.,  90., 100.,   0.])
 Names are loaded on first use: importing rlsuite costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
+from rlsuite.synonyms import ELSEWHERE as _ELSEWHERE
+from rlsuite.synonyms import attribute_error as _attribute_error
 
 __version__ = "0.1.0"
 
@@ -186,14 +190,14 @@ if TYPE_CHECKING:
     from rlsuite.vector_observation import VectorObservation as VectorObservation
 else:
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> _Any:
         if name in _SUBPACKAGES:
-            return import_module(f"rlsuite.{name}")
+            return _import_module(f"rlsuite.{name}")
         if name not in _MODULE_OF:
-            raise AttributeError(f"module 'rlsuite' has no attribute {name!r}")
-        value = getattr(import_module(_MODULE_OF[name]), name)
+            raise _attribute_error(f"module {__name__!r}", name, __all__, _ELSEWHERE)
+        value = getattr(_import_module(_MODULE_OF[name]), name)
         globals()[name] = value
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

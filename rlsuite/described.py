@@ -2,10 +2,12 @@
 
 from typing import ClassVar, TypeVar
 
+from rlsuite.keywords import SaysWhatToWrite
+
 Kind = TypeVar("Kind")
 
 
-class Described:
+class Described(SaysWhatToWrite):
     """Base of the dataclasses that `rlsuite.agents.description` turns into plain data and back.
 
     A direct subclass is a family. Its `described_as` is the parameter under which agents hold a member of it, and the

@@ -4,6 +4,7 @@
 
     RlsuiteError
     |-- ParameterError        an argument outside its allowed values            (also a ValueError)
+    |   `-- CallError         a keyword that there is not, or a missing one     (also a TypeError)
     |-- ModelError            arrays that do not define a decision problem      (also a ValueError)
     |-- EnvironmentNotFound   an id, module or file that leads to no environment
     |-- UnsuitableEnvironment an environment that this method cannot work with
@@ -21,8 +22,9 @@
     `-- StepwiseWarning       `loop="auto"` had to leave the compiled loop
 """
 
-from collections.abc import Iterable
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable
+
+from rlsuite.synonyms import nearest
 
 
 class RlsuiteError(Exception):
@@ -31,6 +33,10 @@ class RlsuiteError(Exception):
 
 class ParameterError(RlsuiteError, ValueError):
     """An argument lies outside its allowed values."""
+
+
+class CallError(ParameterError, TypeError):
+    """A call has a keyword that there is not, or lacks an argument; the message says what to write instead."""
 
 
 class ModelError(RlsuiteError, ValueError):
@@ -89,19 +95,13 @@ class StepwiseWarning(RlsuiteWarning):
     """``loop="auto"`` could not use the compiled loop and says why."""
 
 
-def unknown(what: str, name: object, choices: Iterable[str]) -> str:
-    """Sentence for a misspelt name: the nearest choice first, then all of them.
+def unknown(what: str, name: object, choices: Iterable[str], spelled: Callable[[str], str] = str) -> str:
+    """Sentence for a misspelt name: the nearest choice first, then all of them, each as `spelled` writes it.
 
     >>> unknown("method", "value_iteraton", ["policy_iteration", "value_iteration"])
     "unknown method 'value_iteraton'; did you mean 'value_iteration'? (choices: policy_iteration, value_iteration)"
     """
     listed = sorted(choices)
-    plain = {_plain(one): one for one in listed}
-    near = get_close_matches(_plain(str(name)), plain, n=1)
-    hint = f"; did you mean {plain[near[0]]!r}?" if near else ""
-    return f"unknown {what} {name!r}{hint} (choices: {', '.join(listed)})"
-
-
-def _plain(name: str) -> str:
-    """Return a name without what people write differently: capitals, dashes and underscores."""
-    return name.casefold().replace("-", "").replace("_", "")
+    near = nearest(str(name), listed)
+    hint = f"; did you mean {spelled(near[0])!r}?" if near else ""
+    return f"unknown {what} {name!r}{hint} (choices: {', '.join(map(spelled, listed))})"

@@ -13,6 +13,8 @@ from rlsuite.checks import fraction
 from rlsuite.described import Described
 from rlsuite.exploration import Legality, every_action, listed_actions
 from rlsuite.finding import find_env
+from rlsuite.keywords import says_what_to_write
+from rlsuite.synonyms import attribute_error
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin, Rule, Step
@@ -86,6 +88,7 @@ class Agent(Described):
         """Greedy actions of one state (counted from 0), in ascending order; several if tied, none at an end."""
         return np.flatnonzero(self.policy()[state])
 
+    @says_what_to_write
     def learn(
         self,
         env: str | gymnasium.Env[Any, Any],
@@ -243,7 +246,7 @@ class Agent(Described):
             for known in (memory, getattr(memory, "learned", ())):
                 if name[:-1] in getattr(known, "_fields", ()):
                     return getattr(known, name[:-1])
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        raise attribute_error(type(self).__name__, name, [one for one in dir(self) if not one.startswith("_")])
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse to change a parameter once there is a memory that was made with it."""

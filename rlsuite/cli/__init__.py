@@ -10,12 +10,12 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from rlsuite import __version__, errors
 from rlsuite.cli import checking, demo, experiments, filtering, listing, solving, training
 from rlsuite.cli.output import complain, note, show_warning
+from rlsuite.synonyms import nearest
 
 COMMANDS = (demo, listing, training, experiments, checking, solving, filtering)
 """Modules of commands, in the order in which help lists them."""
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["solve", "FrozenLake-v1", "--method", "no-such-method"])  # says on stderr which there are
     2
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     parser, commands = _parser()
     with warnings.catch_warnings():
         warnings.showwarning = show_warning
@@ -111,7 +111,7 @@ def _parse(
     if extra:
         known = [option for action in commands[chosen.command]._actions for option in action.option_strings]
         flag = extra[0].partition("=")[0]
-        near = get_close_matches(flag, known, n=1)
+        near = nearest(flag, known)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         what = "flag" if flag.startswith("-") else "argument"
         raise errors.ParameterError(f"unknown {what} {flag!r}{hint} (see 'rlsuite {chosen.command} --help')")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlsuite.cli.options import parameters
+from rlsuite.cli.options import parameters, spelling_of
 from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable
 from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 
@@ -62,9 +62,10 @@ def _of_values(
 ) -> "Draw":
     from rlsuite.plotting import solution_figures
 
-    name = (chosen.figure or (ELSEWHERE if layout is None else ON_GRID)).replace("-", "_")
+    typed: str = chosen.figure or (ELSEWHERE if layout is None else ON_GRID)
+    name = typed.replace("-", "_")
     if name not in solution_figures():
-        raise ParameterError(unknown("figure", name, solution_figures()))
+        raise ParameterError(unknown("figure", typed, solution_figures(), spelling_of(typed)))
     figure = solution_figures()[name]
     if figure.on_grid and layout is None:
         raise UnsuitableEnvironment(
@@ -84,7 +85,7 @@ def _of_plan(chosen: argparse.Namespace, pomdp: "POMDP", method: str) -> "Draw":
     fitting = [name for name, figure in known.items() if vectors and figure.n_states == pomdp.n_states]
     name = chosen.figure.replace("-", "_") if chosen.figure else next(iter(fitting), ANY_PLAN)
     if name not in known:
-        raise ParameterError(unknown("figure", name, known))
+        raise ParameterError(unknown("figure", chosen.figure, known, spelling_of(chosen.figure)))
     figure = known[name]
     if figure.n_states not in (None, pomdp.n_states):
         raise UnsuitableEnvironment(

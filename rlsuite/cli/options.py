@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rlsuite.errors import ParameterError, RlsuiteWarning, unknown
+from rlsuite.synonyms import in_dashes
 
 if TYPE_CHECKING:
     from rlsuite.agents import Agent
@@ -64,6 +65,15 @@ def env_keywords_of(chosen: argparse.Namespace) -> dict[str, Any]:
 def add_json_flag(parser: argparse.ArgumentParser) -> None:
     """Output for machines."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def spelling_of(word: str) -> Callable[[str], str]:
+    """How to spell names in answer to a word: with dashes if it has some.
+
+    >>> spelling_of("value-iteraton")("value_iteration")
+    'value-iteration'
+    """
+    return in_dashes if "-" in word else str
 
 
 def whole_number(text: str) -> int:
@@ -168,10 +178,17 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
     ParameterError
         If there is no such agent, or it does not take a parameter.
     """
-    from rlsuite.agents.description import build_agent
-    from rlsuite.experiments.lookup import find_agent_class
+    from rlsuite.agents.description import agent_classes, build_agent
+    from rlsuite.experiments.lookup import find_agent_class, match
 
-    kind: Any = find_agent_class(chosen.agent_name)
+    try:
+        kind: Any = find_agent_class(chosen.agent_name)
+    except ParameterError as error:
+        if match(chosen.environment, agent_classes()) is None:
+            raise
+        raise ParameterError(
+            f"the agent comes first: rlsuite {chosen.command} {chosen.environment} {chosen.agent_name}"
+        ) from error
     plain: dict[str, Any] = {"name": kind.__name__}
     if chosen.gamma is not None:
         plain["gamma"] = literal(chosen.gamma)

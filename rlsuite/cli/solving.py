@@ -6,9 +6,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.figures import ELSEWHERE, ON_GRID, drawer
-from rlsuite.cli.options import DEFAULT_GAMMA, add_env_flags, add_json_flag, keywords, parameters, whole_number
+from rlsuite.cli.options import (
+    DEFAULT_GAMMA,
+    add_env_flags,
+    add_json_flag,
+    keywords,
+    parameters,
+    spelling_of,
+    whole_number,
+)
 from rlsuite.cli.output import note, print_json
-from rlsuite.errors import ParameterError, UnsuitableEnvironment
+from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 
 if TYPE_CHECKING:
     import gymnasium
@@ -84,7 +92,7 @@ def run(chosen: argparse.Namespace) -> int:
     env, model = _opened(chosen)
     layout = _layout(env, model)
     default: str = inspect.signature(planning.solve).parameters["method"].default
-    method = (chosen.method or default).replace("-", "_")
+    method = _method(model, chosen.method) if chosen.method else default
     draw = drawer(chosen, env, layout, model, method)
     given = {flag: getattr(chosen, flag) for flag in FLAGS if getattr(chosen, flag) is not None}
     options = given | keywords("--option", chosen.option)
@@ -99,6 +107,17 @@ def run(chosen: argparse.Namespace) -> int:
         save(draw(solution), chosen.plot)
     _report(chosen, found, method)
     return 0 if found.good_enough else NOT_CONVERGED
+
+
+def _method(model: "MDP | POMDP", typed: str) -> str:
+    """The name of a method, typed with dashes or underscores."""
+    from rlsuite.models import MDP, POMDP
+    from rlsuite.planning import methods
+
+    name = typed.replace("-", "_")
+    if not any(name in methods(kind) for kind in (MDP, POMDP)):
+        raise ParameterError(unknown("method", typed, methods(model), spelling_of(typed)))
+    return name
 
 
 def _opened(chosen: argparse.Namespace) -> "tuple[gymnasium.Env[Any, Any] | None, MDP | POMDP]":

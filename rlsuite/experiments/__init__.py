@@ -6,6 +6,8 @@ Names are loaded on first use: who only reads results has no need of the compile
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rlsuite.synonyms import attribute_error
+
 _MODULE_OF = {
     "AgentEntry": "config",
     "EnvironmentEntry": "config",
@@ -28,7 +30,10 @@ else:
 
     def __getattr__(name: str) -> Any:
         if name not in _MODULE_OF:
-            raise AttributeError(f"module 'rlsuite.experiments' has no attribute {name!r}")
+            raise attribute_error(f"module {__name__!r}", name, __all__)
         value = getattr(import_module(f"rlsuite.experiments.{_MODULE_OF[name]}"), name)
         globals()[name] = value
         return value
+
+    def __dir__() -> list[str]:
+        return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

@@ -14,6 +14,7 @@ from typing import Any, cast
 from rlsuite.agents import Agent
 from rlsuite.agents.description import agent_classes, build_agent, choices, defined_agents
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
+from rlsuite.synonyms import ELSEWHERE, in_dashes, nearest, plain
 
 
 def match(word: str, names: Iterable[str]) -> str | None:
@@ -22,8 +23,7 @@ def match(word: str, names: Iterable[str]) -> str | None:
     >>> match("q-learning", ["QLearning", "Sarsa"])
     'QLearning'
     """
-    bare = _bare(word)
-    return next((name for name in names if _bare(name) == bare), None)
+    return next((name for name in names if plain(name) == plain(word)), None)
 
 
 def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
@@ -124,10 +124,6 @@ def _check_keys(kind: type, table: Mapping[str, Any], where: str) -> None:
                 _check_keys(classes[inner["name"]], inner, f"{where}.{key}")
 
 
-def _bare(word: str) -> str:
-    return word.replace("-", "").replace("_", "").lower()
-
-
 def _known_class(word: str) -> type[Agent]:
     classes = defined_agents()
     name = word if word in classes else match(word, classes)
@@ -135,9 +131,22 @@ def _known_class(word: str) -> type[Agent]:
         classes = agent_classes()
         name = word if word in classes else match(word, classes)
     if name is None:
-        sentence = unknown("agent", word, classes).removesuffix(")")
-        raise ParameterError(f"{sentence}; or file.py:Class, module:Class for one of your own)")
+        raise ParameterError(_no_agent(word, classes))
     return classes[name]
+
+
+def _no_agent(word: str, names: Iterable[str]) -> str:
+    """Sentence about a word that is not the name of an agent; names are spelled as the word is."""
+    other = match(word, ELSEWHERE)
+    if other is not None:
+        return f"{word!r} is not an agent of commands and TOML files: {ELSEWHERE[other]}"
+    spelled = in_dashes if word == word.lower() else str
+    near = [spelled(name) for name in nearest(word, names, 3)]
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    return (
+        f"unknown agent {word!r}; {hint}('rlsuite agents' lists all; write file.py:Class or module:Class for one of "
+        "your own)"
+    )
 
 
 def _import(spec: str, module: str) -> ModuleType:

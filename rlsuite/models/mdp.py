@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.checks import fraction, whole_number
 from rlsuite.errors import ParameterError, unknown
+from rlsuite.keywords import MadeFromArrays
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
 from rlsuite.models.on_disk import OnDisk
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MDP(WaysIn, WaysOut, OnDisk):
+class MDP(WaysIn, WaysOut, OnDisk, MadeFromArrays):
     """A finite Markov decision process: S states, A actions, N transitions.
 
     Prefer the ways in (`from_rows`, `from_arrays`, ...) to the constructor: they take what you have, check it, and
@@ -85,6 +86,8 @@ class MDP(WaysIn, WaysOut, OnDisk):
     >>> mdp.P[1][1]
     [(1.0, 2, 100.0, True)]
     """
+
+    what_to_write = "MDP.from_arrays(P, R, gamma=0.9)"
 
     indptr: IndexArray
     next_state: StateArray

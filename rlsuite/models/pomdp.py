@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from rlsuite.errors import ModelError, ParameterError, unknown
+from rlsuite.keywords import MadeFromArrays
 from rlsuite.models import observations, validation
 from rlsuite.models.aliases import FloatArray
 from rlsuite.models.beliefs import Beliefs
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs):
+class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
     """A finite POMDP: the MDP of its hidden states, and what is seen of them.
 
     Parameters
@@ -66,13 +67,15 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs):
     [0.6, 0.4]
     """
 
+    what_to_write = "POMDP.from_arrays(P, R, O, gamma=0.9)"
+
     mdp: MDP
     observation_labels: tuple[str, ...] | None
     given_observation: FloatArray | ObservationRows
 
     def __init__(self, mdp: MDP, observation: Observations, observation_labels: Sequence[str] | None = None) -> None:
         if not isinstance(cast("object", mdp), MDP):
-            raise ModelError(f"mdp is a {type(mdp).__name__}, not an MDP")
+            raise ModelError(f"mdp is a {type(mdp).__name__}, not an MDP. For arrays, write {self.what_to_write}")
         found = observations.checked(observation, mdp.n_actions, mdp.n_states)
         is_rows = isinstance(found, ObservationRows)
         symbols = found.n_observations if is_rows else found.shape[2]

@@ -1,5 +1,7 @@
 """Figures, each returned as matplotlib Axes; matplotlib is imported when the first one is drawn."""
 
+from typing import TYPE_CHECKING
+
 from rlsuite.plotting.belief_values import alpha_vectors
 from rlsuite.plotting.bounds import gap
 from rlsuite.plotting.curves import cumulative_reward, episode_return, evaluation, regret
@@ -15,6 +17,7 @@ from rlsuite.plotting.states import state_values
 from rlsuite.plotting.style import Palette
 from rlsuite.plotting.value_surfaces import value_surface
 from rlsuite.plotting.values import value_map
+from rlsuite.synonyms import attribute_error
 
 __all__ = [
     "Palette",
@@ -38,3 +41,8 @@ __all__ = [
     "value_map",
     "value_surface",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> None:
+        raise attribute_error(f"module {__name__!r}", name, __all__)

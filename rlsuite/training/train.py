@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from rlsuite import errors
 from rlsuite.checks import whole_number
+from rlsuite.keywords import says_what_to_write
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, Results
 from rlsuite.training.run import Budget, LoopChoice
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rlsuite.agents import Agent
 
 
+@says_what_to_write
 def train(
     agent: "Agent",
     env: str | gymnasium.Env[Any, Any],

@@ -39,6 +39,15 @@ print("numba" in sys.modules)
     assert done.stdout == "False\n"
 
 
+def test_alone_it_prints_its_help(rlsuite):
+    assert rlsuite() == rlsuite("--help")
+
+
+def test_python_m_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "rlsuite", "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"rlsuite {rl.__version__}\n")
+
+
 def test_help_lists_every_command(rlsuite):
     done = rlsuite("--help")
     assert done.code == 0
@@ -59,7 +68,7 @@ def test_version(rlsuite):
             ["trian"],
             "unknown command 'trian'; did you mean 'train'? (choices: agents, check, demo, envs, filter, plot, run, ",
         ),
-        ([], "the following arguments are required: COMMAND; see 'rlsuite --help'"),
+        (["--trian"], "the following arguments are required: COMMAND; see 'rlsuite --help'"),
         (["train"], "the following arguments are required: AGENT, ENV; see 'rlsuite train --help'"),
         (
             ["train", "sarsa", "FrozenLake-v1", "--epsilno", "0.1"],
@@ -96,7 +105,47 @@ def test_version(rlsuite):
         (["plot", "nowhere"], "nowhere holds no results of an experiment: there is no run.json"),
         (["check", "FrozenLak-v1"], "No environment 'FrozenLak-v1'. Did you mean 'FrozenLake-v1'?"),
         (["solve", "nowhere.py:Maze"], "'nowhere.py:Maze': there is no file 'nowhere.py'"),
-        (["agents", "q-lerning"], "unknown agent 'q-lerning'; did you mean 'QLearning'? (choices: "),
+        *(
+            (
+                ["train", "sarsa", "FrozenLake-v1", flag, "0.1"],
+                f"unknown flag '{flag}'; did you mean '{meant}'? (see 'rlsuite train --help')",
+            )
+            for flag, meant in {
+                "--alpha": "--learning-rate",
+                "--lr": "--learning-rate",
+                "--step-size": "--learning-rate",
+                "--discount": "--gamma",
+                "--eps": "--epsilon",
+                "--total-timesteps": "--steps",
+                "--n-episodes": "--episodes",
+                "--n_seeds": "--seeds",
+            }.items()
+        ),
+        (
+            ["train", "sarsa", "FrozenLake-v1", "--agent", "alpha=0.1"],
+            "Sarsa: unknown parameter 'alpha'; did you mean 'learning_rate'? (choices: ",
+        ),
+        (
+            ["agents", "q-lerning"],
+            "unknown agent 'q-lerning'; did you mean 'q-learning' or 'r-learning' or 'speedy-q-learning'? ",
+        ),
+        (["agents", "QLerning"], "unknown agent 'QLerning'; did you mean 'QLearning' or 'RLearning' or 'SpeedyQLearn"),
+        (
+            ["train", "FrozenLake-v1", "q-learning"],
+            "the agent comes first: rlsuite train q-learning FrozenLake-v1",
+        ),
+        (
+            ["train", "dqn", "FrozenLake-v1"],
+            "'dqn' is not an agent of commands and TOML files: it is rlsuite.approximation.DQN and needs PyTorch (pip ",
+        ),
+        (
+            ["solve", "FrozenLake-v1", "--method", "value-iteraton"],
+            "unknown method 'value-iteraton'; did you mean 'value-iteration'? (choices: auto, average-reward-",
+        ),
+        (
+            ["solve", "FrozenLake-v1", "--plot", "a.png", "--figure", "value-mop"],
+            "unknown figure 'value-mop'; did you mean 'value-map'? (choices: ",
+        ),
     ],
 )
 def test_mistakes_are_told_in_one_line_with_exit_code_2(rlsuite, arguments, sentence):

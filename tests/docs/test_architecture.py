@@ -9,7 +9,9 @@ from typing import NamedTuple
 import pytest
 
 FLOORS = (
+    "synonyms",
     "errors",
+    "keywords",
     "checks",
     "described",
     "files",
@@ -41,6 +43,7 @@ FLOORS = (
     "experiments",
     "plotting",
     "cli",
+    "__main__",
 )
 """Modules and packages of rlsuite; each imports only from those before it."""
 

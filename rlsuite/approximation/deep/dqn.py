@@ -19,6 +19,7 @@ from rlsuite.approximation.deep.run import DeepRun, Pace
 from rlsuite.checks import fraction, whole_number
 from rlsuite.exploration import EpsilonGreedy, Exploration, listed_actions
 from rlsuite.finding import find_env
+from rlsuite.keywords import says_what_to_write
 from rlsuite.schedules import UNUSED, VISITS, Linear, Schedule, as_schedule
 from rlsuite.training.run import Budget
 
@@ -132,6 +133,7 @@ class DQN(NetworkAgent):
         self._asked_for: str | gymnasium.Env[Any, Any] | None = None
         super().__post_init__()
 
+    @says_what_to_write
     def learn(
         self,
         env: str | gymnasium.Env[Any, Any],

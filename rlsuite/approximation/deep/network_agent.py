@@ -14,10 +14,11 @@ from rlsuite.approximation.deep.inputs import Inputs
 from rlsuite.approximation.deep.pytorch import device_of
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.storage import put_weights, reading, write_file
+from rlsuite.keywords import SaysWhatToWrite
 
 
 @dataclass(eq=False, kw_only=True)
-class NetworkAgent:
+class NetworkAgent(SaysWhatToWrite):
     """Base of agents that keep action values in a network: they act, tell, save and load.
 
     Attributes

@@ -1,0 +1,89 @@
+"""Calls with a keyword that there is not: the answer says what to write, in the words of `rlsuite.synonyms`."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, Final, ParamSpec, TypeVar
+
+from rlsuite.errors import CallError
+from rlsuite.synonyms import nearest
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+LONGEST: Final = 40
+"""Characters of a value that is repeated in a message."""
+
+
+def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+    """Make a function answer an unknown keyword with the one that is meant.
+
+    >>> @says_what_to_write
+    ... def learn(*, steps): return steps
+    >>> learn(total_timesteps=5)
+    Traceback (most recent call last):
+    rlsuite.errors.CallError: learn() has no parameter 'total_timesteps'; did you mean steps=5? (parameters: steps)
+    """
+    names = _names(function)
+
+    @wraps(function)
+    def checked(*args: Given.args, **given: Given.kwargs) -> Answer:
+        _check(f"{function.__name__}()", given, names)
+        return function(*args, **given)
+
+    return checked
+
+
+class SaysWhatToWrite:
+    """Base of classes whose constructors do so."""
+
+    if not TYPE_CHECKING:  # type checkers are to look at `__init__`
+
+        def __new__(cls, *args: Any, **given: Any) -> Any:
+            """Make an object, unless there is no such keyword."""
+            if given and not given.keys() <= getattr(cls, "__dataclass_fields__", {}).keys():
+                _check(cls.__name__, given, _names(cls.__init__))
+            return super().__new__(cls)
+
+
+class MadeFromArrays:
+    """Base of models whose constructors take what nobody has at hand: a call that does not fit is told of another.
+
+    Attributes
+    ----------
+    what_to_write : str
+        The call for dense arrays.
+    """
+
+    what_to_write: ClassVar[str]
+
+    if not TYPE_CHECKING:  # type checkers are to look at `__init__`
+
+        def __new__(cls, *args: Any, **given: Any) -> Any:
+            """Make an object, unless the arguments do not fit the constructor."""
+            if args or given:  # a copy is made without
+                try:
+                    inspect.signature(cls.__init__).bind(None, *args, **given)
+                except TypeError as error:
+                    raise CallError(f"{cls.__name__}(...): {error}. For arrays, write {cls.what_to_write}") from error
+            return super().__new__(cls)
+
+
+def _names(function: Callable[..., Any]) -> list[str] | None:
+    """Return the keywords that a function takes; None if it takes any."""
+    parameters = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return None
+    return [one.name for one in parameters if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
+
+
+def _check(what: str, given: Mapping[str, Any], names: Iterable[str] | None) -> None:
+    if names is None:
+        return
+    known = list(names)
+    for name, value in given.items():
+        if name not in known:
+            text = repr(value)
+            near = nearest(name, known, value=text if len(text) <= LONGEST and "\n" not in text else "...")
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise CallError(f"{what} has no parameter {name!r}{hint} (parameters: {', '.join(known)})")

@@ -1,0 +1,154 @@
+"""The words that everybody types, and what they are answered with."""
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import rlsuite as rl
+from rlsuite import plotting
+from rlsuite.agents.description import agent_classes
+from rlsuite.errors import CallError, ModelError, ParameterError
+from rlsuite.synonyms import SYNONYMS, nearest, plain
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"alpha": 0.1}, "learning_rate=0.1"),
+        ({"lr": 0.1}, "learning_rate=0.1"),
+        ({"learningRate": 0.1}, "learning_rate=0.1"),
+        ({"discount": 0.9}, "gamma=0.9"),
+        ({"epsilon": 0.1}, "exploration=EpsilonGreedy(0.1)"),
+        ({"temperature": 2.0}, "exploration=Softmax(2.0)"),
+        ({"gamma": 0.9, "base": 3}, "exploration=Softmax(base=3)"),
+        ({"lr": np.zeros((3, 3))}, "learning_rate=..."),
+    ],
+)
+def test_constructors(given, meant):
+    name = list(given)[-1]
+    with pytest.raises(CallError) as caught:
+        rl.QLearning(**given)
+    expected = f"QLearning has no parameter {name!r}; did you mean {meant}? (parameters: gamma, exploration, "
+    assert str(caught.value).startswith(expected)
+    assert isinstance(caught.value, TypeError)
+    assert isinstance(caught.value, ParameterError)
+
+
+@pytest.mark.parametrize("kind", agent_classes().values(), ids=list(agent_classes()))
+def test_constructors_of_all_agents_know_the_step_size(kind):
+    hint = r"; did you mean learning_rate=0\.5\?" if "learning_rate" in inspect.signature(kind).parameters else ""
+    with pytest.raises(CallError, match=rf"^{kind.__name__} has no parameter 'lr'{hint} \(parameters: "):
+        kind(lr=0.5)
+
+
+def test_parts_of_agents():
+    with pytest.raises(CallError, match=r"EpsilonGreedy has no parameter 'eps'; did you mean epsilon=0\.1\?"):
+        rl.EpsilonGreedy(eps=0.1)
+    with pytest.raises(CallError, match=r"TileCoding has no parameter 'tilings'; did you mean n_tilings=8\?"):
+        rl.approximation.TileCoding(tilings=8)
+    with pytest.raises(CallError, match=r"Linear has no parameter 'nonsense' \(parameters: start, end, over, per\)"):
+        rl.Linear(1.0, 0.1, nonsense=3)
+
+
+def test_an_agent_with_a_constructor_of_its_own_is_left_alone():
+    class Odd(rl.QLearning):
+        def __init__(self, flavour: str) -> None:
+            super().__init__(gamma=0.5)
+            self.flavour = flavour
+
+    assert Odd(flavour="sweet").gamma == 0.5
+    with pytest.raises(CallError, match=r"^Odd has no parameter 'flavor'; did you mean flavour='sour'\?"):
+        Odd(flavor="sour")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"total_timesteps": 10}, "steps=10"),
+        ({"timesteps": 10}, "steps=10"),
+        ({"n_episodes": 10}, "episodes=10"),
+        ({"num_episodes": 10}, "episodes=10"),
+        ({"steps": 10, "verbose": True}, "progress=True"),
+    ],
+)
+def test_learn_and_train(given, meant):
+    name = list(given)[-1]
+    for verb, call in (
+        ("learn", rl.QLearning().learn),
+        ("learn", rl.approximation.SemiGradientSarsa(features=rl.approximation.TileCoding()).learn),
+        ("train", lambda *where, **how: rl.train(rl.QLearning(), *where, **how)),
+    ):
+        with pytest.raises(CallError) as caught:
+            call("FrozenLake-v1", **given)
+        assert str(caught.value).startswith(f"{verb}() has no parameter {name!r}; did you mean {meant}?")
+
+
+def test_signatures_stay():
+    assert list(inspect.signature(rl.train).parameters)[:2] == ["agent", "env"]
+    assert list(inspect.signature(rl.QLearning).parameters)[:3] == ["gamma", "exploration", "learning_rate"]
+    agent = rl.QLearning(gamma=0.5)
+    for twin in (copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))):
+        assert twin.gamma == 0.5
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "sentence"),
+    [
+        (rl, "SARSA", "module 'rlsuite' has no attribute 'SARSA'; did you mean 'Sarsa'?"),
+        (rl, "Q_Learning", "module 'rlsuite' has no attribute 'Q_Learning'; did you mean 'QLearning'?"),
+        (rl, "DQN", "module 'rlsuite' has no attribute 'DQN': it is rlsuite.approximation.DQN and needs PyTorch"),
+        (rl, "compare", "module 'rlsuite' has no attribute 'compare': train each agent, then rlsuite.experiments.comp"),
+        (rl, "evaluate", "module 'rlsuite' has no attribute 'evaluate': rlsuite.train(agent, env, steps=..., evaluat"),
+        (rl, "make", "module 'rlsuite' has no attribute 'make': give an environment's id to learn, train or MDP.from_"),
+        (rl, "plot", "module 'rlsuite' has no attribute 'plot': figures are functions of rlsuite.plotting, such as "),
+        (rl.experiments, "tabel", "module 'rlsuite.experiments' has no attribute 'tabel'; did you mean 'table'?"),
+        (plotting, "learning_curve", "module 'rlsuite.plotting' has no attribute 'learning_curve'; did you mean 'eval"),
+        (rl.QLearning(), "predict", "QLearning has no attribute 'predict'; did you mean 'act'?"),
+        (rl.QLearning(), "q_table", "QLearning has no attribute 'q_table'; did you mean 'q_'?"),
+        (rl.QLearning(), "fit", "QLearning has no attribute 'fit'; did you mean 'learn'?"),
+        (rl.QLearning(), "zzz", "QLearning has no attribute 'zzz'"),
+    ],
+)
+def test_attributes(owner, name, sentence):
+    with pytest.raises(AttributeError) as caught:
+        getattr(owner, name)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_what_python_asks_for_is_not_guessed():
+    with pytest.raises(AttributeError, match=r"^module 'rlsuite' has no attribute '_repr_html_'$"):
+        _ = rl._repr_html_
+
+
+def test_models_point_to_from_arrays():
+    P, R = np.ones((1, 1, 1)), np.zeros((1, 1))
+    with pytest.raises(CallError, match=r"For arrays, write MDP\.from_arrays\(P, R, gamma=0\.9\)$"):
+        rl.MDP(P, R)
+    with pytest.raises(CallError, match=r"For arrays, write MDP\.from_arrays\(P, R, gamma=0\.9\)$"):
+        rl.MDP(P, R, 0.9)
+    with pytest.raises(ModelError, match=r"For arrays, write POMDP\.from_arrays\(P, R, O, gamma=0\.9\)$"):
+        rl.POMDP(P, R, P)
+    with pytest.raises(CallError, match=r"For arrays, write POMDP\.from_arrays\(P, R, O, gamma=0\.9\)$"):
+        rl.POMDP(P, R, P, 0.9)
+    model = rl.MDP.from_arrays(P, R, gamma=0.9)
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), model.replace(gamma=0.9)):
+        assert twin.gamma == 0.9
+
+
+def test_the_table_is_in_plain_spelling():
+    assert [word for word in SYNONYMS if word != plain(word)] == []
+
+
+def test_synonyms_come_before_what_is_spelled_alike():
+    assert nearest("--alpha", ["--loop", "--plot", "--learning-rate"]) == ["--learning-rate"]
+    assert nearest("epsilon", ["--epsilon", "--exploration"]) == ["--epsilon"]
+    assert nearest("value_iteraton", ["policy_iteration", "value_iteration"], 2)[0] == "value_iteration"
+
+
+def test_lists_of_names_have_nothing_else():
+    for module in (rl, rl.experiments):
+        assert set(module.__all__) <= set(dir(module))
+        assert [name for name in dir(module) if name not in module.__all__ and not name.startswith("__")] == []
