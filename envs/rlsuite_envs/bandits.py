@@ -1,7 +1,7 @@
 """The bandit with n arms: one state, and an action for each arm (lecture notes, Fig. 9.5; S&B2 chapter 2)."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, SupportsIndex, cast
+from typing import Any, NamedTuple, Self, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,7 +96,7 @@ class Rules(NamedTuple):
     values: tuple[float, ...] | None
     """Mean rewards, None if they are drawn."""
 
-    def checked(self) -> "Rules":
+    def checked(self) -> Self:
         """Return the rules, or raise `ParameterError` naming the keyword that is wrong."""
         choice("kind", self.kind, KINDS)
         number("std", self.std, 0.0)

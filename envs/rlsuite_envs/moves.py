@@ -3,7 +3,7 @@
 Rows are counted downwards from the top, as in the text of a map; the notes' i is our column.
 """
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class Board(NamedTuple):
     """(S, 2): row and column of each state."""
 
     @classmethod
-    def of(cls, free: NDArray[np.bool_]) -> "Board":
+    def of(cls, free: NDArray[np.bool_]) -> Self:
         """Number the squares where `free` (n_rows, n_columns) is True."""
         cells = np.ascontiguousarray(np.argwhere(free))
         cells.setflags(write=False)

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from rlsuite import errors
 from rlsuite.agents import Agent
@@ -177,7 +177,7 @@ class Experiment:
             _check_plain(entry.environment, f"agents[{index}].environment")
 
     @classmethod
-    def read(cls, path: str | PathLike[str], **changes: Any) -> "Experiment":
+    def read(cls, path: str | PathLike[str], **changes: Any) -> Self:
         """Read an experiment from a TOML file; the module docstring shows one.
 
         Parameters
@@ -196,10 +196,10 @@ class Experiment:
         """
         from rlsuite.experiments.reading import read
 
-        return read(Path(path), changes)
+        return read(cls, Path(path), changes)
 
     @classmethod
-    def from_plain(cls, table: Mapping[str, Any], file: Path | None = None) -> "Experiment":
+    def from_plain(cls, table: Mapping[str, Any], file: Path | None = None) -> Self:
         """Make an experiment from the tables of a TOML file; `plain` turns it back into them.
 
         Raises
@@ -209,7 +209,7 @@ class Experiment:
         """
         from rlsuite.experiments.reading import from_plain
 
-        return from_plain(table, file)
+        return from_plain(cls, table, file)
 
     def plain(self) -> dict[str, Any]:
         """The experiment as tables of numbers, strings and lists, with all defaults filled in."""

@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from rlsuite import errors
 from rlsuite.checks import whole_number
@@ -12,8 +12,10 @@ from rlsuite.errors import FileError, ParameterError, RlsuiteError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Experiment
 from rlsuite.experiments.lookup import agent_from_table
 
+E = TypeVar("E", bound=Experiment)
 
-def read(file: Path, changes: Mapping[str, Any]) -> Experiment:
+
+def read(kind: type[E], file: Path, changes: Mapping[str, Any]) -> E:
     """Read the experiment in a TOML file, with some top-level keys changed; `Experiment.read` documents it."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -24,20 +26,20 @@ def read(file: Path, changes: Mapping[str, Any]) -> Experiment:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileError(f"{file} is not valid TOML: {error}") from error
     try:
-        return from_plain({"name": file.stem, **table, **changes}, file)
+        return from_plain(kind, {"name": file.stem, **table, **changes}, file)
     except RlsuiteError as error:
         raise type(error)(f"{file}: {error}") from error
 
 
-def from_plain(table: Mapping[str, Any], file: Path | None) -> Experiment:
+def from_plain(kind: type[E], table: Mapping[str, Any], file: Path | None) -> E:
     """Make an experiment from the tables of a TOML file; `Experiment.from_plain` documents it."""
-    _check_keys(table, [one.name for one in fields(Experiment) if one.name != "file"], "")
+    _check_keys(table, [one.name for one in fields(kind) if one.name != "file"], "")
     folder = Path() if file is None else file.parent
     name = _text(table, "name", "")
     environments = [_environment(entry, where) for entry, where in _tables(table, "environments")]
     agents = [_agent(entry, where, folder) for entry, where in _tables(table, "agents")]
     rest = {key: value for key, value in table.items() if key not in ("name", "environments", "agents")}
-    return Experiment(name=name, environments=environments, agents=agents, file=file, **rest)
+    return kind(name=name, environments=environments, agents=agents, file=file, **rest)
 
 
 def _check_keys(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from inspect import isabstract
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.hmm import HMM
 from rlsuite.models.aliases import AnyArray
 from rlsuite.models.files import read_arrays, text, text_in, write_arrays
+
+M = TypeVar("M", bound=HMM)
 
 KIND = "HMM"
 SPARSE = "transition.data", "transition.indices", "transition.indptr"
@@ -41,8 +43,8 @@ def write(model: HMM, path: str | os.PathLike[str]) -> None:
     write_arrays(path, KIND, arrays)
 
 
-def read(path: str | os.PathLike[str]) -> HMM:
-    """Read a model; see `HMM.read`."""
+def read(model: type[M], path: str | os.PathLike[str]) -> M:
+    """Read a model of a class; see `HMM.read`."""
     arrays = read_arrays(path, KIND)
     labels = arrays.pop("state_labels", None)
     try:
@@ -59,7 +61,7 @@ def read(path: str | os.PathLike[str]) -> HMM:
         for name in sorted(arrays):
             raise FileError(f"{path} is malformed: it has an unknown array {name!r}")
         named = None if labels is None else tuple(text_in(path, "state_labels", labels))
-        return HMM(start, transition, emission, named)
+        return model(start, transition, emission, named)
     except (ModelError, ParameterError, TypeError, ValueError, IndexError) as cause:
         raise FileError(f"{path} holds no valid model: {cause}") from cause
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from rlsuite.inference.hmm import HMM
 from rlsuite.inference.learning import Learning
+from rlsuite.inference.sequences import Observations
 from rlsuite.models.aliases import FloatArray
 
 
 class FittedHMM(HMM):
     """A hidden Markov model, and how it was learned.
 
-    It is an `HMM` in every respect. `replace` returns a plain one, which was not learned as it is.
+    It is an `HMM` in every respect. `replace`, `read` and `from_states` return a plain one, which was not learned so.
 
     Attributes
     ----------
@@ -59,12 +63,26 @@ class FittedHMM(HMM):
         """Schwarz's information criterion: the smaller, the better."""
         return self.learning.bic
 
-    def replace(self, **changes: Any) -> HMM:
+    # How a model was learned is neither kept in a file nor true of a copy that was changed: these three return an HMM.
+
+    def replace(self, **changes: Any) -> HMM:  # pyright: ignore[reportIncompatibleMethodOverride] - see above
         """Return a plain model with some fields changed, checked anew."""
         return self._plain().replace(**changes)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> HMM:  # pyright: ignore[reportIncompatibleMethodOverride] - see above
+        """Read a plain model; see `HMM.read`."""
+        return HMM.read(path)
+
+    @classmethod
+    def from_states(  # pyright: ignore[reportIncompatibleMethodOverride] - see above
+        cls, z: Observations, states: Observations, lengths: ArrayLike | None = None, **options: Any
+    ) -> HMM:
+        """Learn a plain model by counting; see `HMM.from_states`."""
+        return HMM.from_states(z, states, lengths, **options)
 
     def _plain(self) -> HMM:
         return HMM(self.start, self.transition, self.emission, self.state_labels)
 
     def __reduce__(self) -> tuple[type[HMM], tuple[object, ...]]:
-        return FittedHMM, (self._plain(), self.learning)
+        return type(self), (self._plain(), self.learning)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -206,11 +206,12 @@ class HMM:
     @classmethod
     def from_states(
         cls, z: Observations, states: Observations, lengths: ArrayLike | None = None, **options: Any
-    ) -> HMM:
+    ) -> Self:
         """Learn a model by counting, where the states are known; see `rlsuite.inference.from_states`."""
         from rlsuite.inference.counting import from_states
 
-        return from_states(z, states, lengths, **options)
+        found = from_states(z, states, lengths, **options)
+        return cls(found.start, found.transition, found.emission, found.state_labels)
 
     def sample(self, n: int, *, seed: Seed | None = None) -> tuple[AnyArray, IndexArray]:
         """Draw a sequence.
@@ -244,7 +245,7 @@ class HMM:
     # --------------------------------------------------------------------------------------------------- files
 
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> HMM:
+    def read(cls, path: str | PathLike[str]) -> Self:
         """Read a model that `write` wrote.
 
         Raises
@@ -254,7 +255,7 @@ class HMM:
         """
         from rlsuite.inference.files import read
 
-        return read(path)
+        return read(cls, path)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the model to a ``.npz`` file, which appears complete or not at all.
@@ -268,7 +269,7 @@ class HMM:
 
         write(self, path)
 
-    def replace(self, **changes: Any) -> HMM:
+    def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed, checked anew."""
         for name in changes:
             if name not in {"start", "transition", "emission", "state_labels"}:
@@ -278,14 +279,14 @@ class HMM:
     def __repr__(self) -> str:
         return f"HMM(n_states={self.n_states}, emission={type(self.emission).__name__})"
 
-    def __copy__(self) -> HMM:
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: dict[int, object]) -> HMM:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self
 
     def __reduce__(self) -> tuple[type[HMM], tuple[object, ...]]:
-        return HMM, (self.start, self.transition, self.emission, self.state_labels)
+        return type(self), (self.start, self.transition, self.emission, self.state_labels)
 
 
 def _checked_transition(given: ArrayLike | SparseLike, states: int) -> FloatArray | csr_array[np.float64]:

@@ -6,7 +6,7 @@ The cuts depend on the observations alone, so neither the number of threads nor 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
 
@@ -121,12 +121,14 @@ class Request:
         middle = (begin + end) // 2
         return np.array([[begin, middle]]), np.array([[middle, end]])
 
-    def part(self, block: IndexArray) -> Request:
+    def part(self, block: IndexArray) -> Self:
         """Return the request for some neighbouring observations alone, whose likelihoods are found anew."""
         from rlsuite.inference.sequences import Sequences
 
         begin, end = (int(bound) for bound in block)
-        return Request(self.model, Sequences(self.data.emission, self.data.z[begin:end], np.array([[0, end - begin]])))
+        return type(self)(
+            self.model, Sequences(self.data.emission, self.data.z[begin:end], np.array([[0, end - begin]]))
+        )
 
     def room(self, pieces: IndexArray) -> FloatArray:
         """Return room for the rows of neighbouring pieces."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -74,7 +74,7 @@ class MarkovChain:
         object.__setattr__(self, "labels", validation.labels("labels", labels, states))
 
     @classmethod
-    def from_mdp(cls, mdp: MDP, policy: ArrayLike) -> MarkovChain:
+    def from_mdp(cls, mdp: MDP, policy: ArrayLike) -> Self:
         """Return the chain that `policy` makes of `mdp`.
 
         Parameters

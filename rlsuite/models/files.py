@@ -12,18 +12,22 @@ import os
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from rlsuite.checks import fraction
 from rlsuite.errors import FileError, ModelError, ParameterError
 from rlsuite.files import replacing
 from rlsuite.models.aliases import AnyArray
+from rlsuite.models.from_rows import FromRows
 
 if TYPE_CHECKING:
     from rlsuite.models.mdp import MDP
+
+M = TypeVar("M", bound=FromRows)
 
 FORMAT = "rlsuite model"
 VERSION = 1
@@ -110,13 +114,14 @@ def mdp_to_arrays(mdp: MDP) -> dict[str, AnyArray]:
     return arrays
 
 
-def mdp_from_arrays(path: str | os.PathLike[str], arrays: Mapping[str, AnyArray]) -> MDP:
-    """Return the model that `mdp_to_arrays` took apart."""
-    from rlsuite.models.mdp import MDP
-
+def mdp_from_arrays(
+    model: type[M], path: str | os.PathLike[str], arrays: Mapping[str, AnyArray], gamma: float | None = None
+) -> M:
+    """Return the model of a class that `mdp_to_arrays` took apart; with another discount, if one is given."""
     file = Path(path)
-    known = {field.name for field in fields(MDP)}
-    optional = {field.name for field in fields(MDP) if field.default is None}
+    declared = fields(cast("type[Any]", model))
+    known = {field.name for field in declared}
+    optional = {field.name for field in declared if field.default is not MISSING}
     for name in sorted(known - optional - arrays.keys()):
         raise FileError(f"{file} is malformed: it has no {name}")
     for name in sorted(arrays.keys() - known):
@@ -129,7 +134,9 @@ def mdp_from_arrays(path: str | os.PathLike[str], arrays: Mapping[str, AnyArray]
     for name in ("state_labels", "action_labels"):
         if name in arrays:
             values[name] = text_in(file, name, arrays[name])
+    if gamma is not None:
+        values["gamma"] = fraction("gamma", gamma)
     try:
-        return MDP(**values)
+        return cast("type[Any]", model)(**values)
     except (ModelError, ParameterError) as cause:
         raise FileError(f"{file} holds no valid model: {cause}") from cause

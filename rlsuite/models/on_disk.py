@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from rlsuite.errors import FileError, ModelError, ParameterError, unknown
 from rlsuite.models.cassandra import read_mdp, write_mdp
 from rlsuite.models.explicit import read_explicit, write_explicit
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, read_arrays, write_arrays
+from rlsuite.models.from_rows import FromRows
 
 if TYPE_CHECKING:
     from rlsuite.models.mdp import MDP
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".mdp", ".npz", ".tra")
 
 
-class OnDisk:
+class OnDisk(FromRows):
     """The methods of `MDP` that read and write files."""
 
     @classmethod
@@ -30,7 +31,7 @@ class OnDisk:
         labels: str | PathLike[str] | None = None,
         rewards: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
         end: str | None = None,
-    ) -> MDP:
+    ) -> Self:
         """Read a model from a file; its suffix says which kind of file it is.
 
         =========  ==========================================================================================
@@ -89,14 +90,13 @@ class OnDisk:
         """
         suffix = _suffix(path)
         if suffix == ".tra":
-            return read_explicit(path, gamma=gamma, labels=labels, rewards=rewards, end=end)
+            return read_explicit(cls, path, gamma=gamma, labels=labels, rewards=rewards, end=end)
         for name, value in (("labels", labels), ("rewards", rewards), ("end", end)):
             if value is not None:
                 raise ParameterError(f"{name}={value!r} is about .tra files, and {path} is a {suffix} file")
         if suffix == ".mdp":
-            return read_mdp(path, gamma)
-        mdp = mdp_from_arrays(path, read_arrays(path, "MDP"))
-        return mdp if gamma is None else mdp.replace(gamma=gamma)
+            return read_mdp(cls, path, gamma)
+        return mdp_from_arrays(cls, path, read_arrays(path, "MDP"), gamma)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, which appears complete or not at all; the suffix says which kind of file.

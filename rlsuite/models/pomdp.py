@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.keywords import MadeFromArrays
@@ -89,7 +89,7 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def replace(self, **changes: Any) -> POMDP:
+    def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed, those of the hidden MDP included, checked anew."""
         own = {"mdp", "observation", "observation_labels"}
         hidden = {field.name for field in fields(MDP)}
@@ -98,7 +98,7 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
                 raise ParameterError(unknown("field", name, own | hidden))
         of_mdp = {name: value for name, value in changes.items() if name in hidden}
         mdp = changes.get("mdp", self.mdp)
-        return POMDP(
+        return type(self)(
             mdp.replace(**of_mdp) if of_mdp else mdp,
             changes.get("observation", self.given_observation),
             changes.get("observation_labels", self.observation_labels),
@@ -160,7 +160,7 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
 
     # --------------------------------------------------------------------------------------------- ways out
 
-    def window(self, k: int) -> POMDP:
+    def window(self, k: int) -> Self:
         """Return the POMDP whose observation is the window of the last `k` (action, observation) pairs.
 
         A learner that sees this window instead of the last observation has a memory of `k` steps - the history-based
@@ -183,11 +183,11 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
         )
 
     # As for MDP: immutable, so a copy is the model itself, and unpickling goes through the door again.
-    def __copy__(self) -> POMDP:
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: dict[int, object]) -> POMDP:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self
 
-    def __reduce__(self) -> tuple[type[POMDP], tuple[object, ...]]:
-        return POMDP, (self.mdp, self.given_observation, self.observation_labels)
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
+        return type(self), (self.mdp, self.given_observation, self.observation_labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from rlsuite.models.observations import ObservationRows, Observations
 if TYPE_CHECKING:
     from rlsuite.models.pomdp import POMDP
 
+P = TypeVar("P", bound="POMDP")
+
 SUFFIXES = (".npz", ".pomdp")
 _ROWS = ("observation_indptr", "observation_index", "observation_probability", "n_observations")
 
@@ -24,7 +26,7 @@ class PomdpOnDisk:
     """The methods of `POMDP` that read and write files."""
 
     @classmethod
-    def read(cls, path: str | PathLike[str], *, gamma: float | None = None) -> POMDP:
+    def read(cls, path: str | PathLike[str], *, gamma: float | None = None) -> Self:
         """Read a model from a file; its suffix says which kind of file it is.
 
         ==========  =========================================================================================
@@ -86,9 +88,8 @@ class PomdpOnDisk:
         [0.15, 0.85]
         """
         if _suffix(path) == ".pomdp":
-            return read_pomdp(path, gamma)
-        found = _from_npz(path)
-        return found if gamma is None else found.replace(gamma=gamma)
+            return read_pomdp(cast("type[Any]", cls), path, gamma)
+        return _from_npz(cast("type[Any]", cls), path, gamma)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, which appears complete or not at all; the suffix says which kind of file.
@@ -134,8 +135,8 @@ def _to_arrays(pomdp: POMDP) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _from_npz(path: str | PathLike[str]) -> POMDP:
-    from rlsuite.models.pomdp import POMDP
+def _from_npz(model: type[P], path: str | PathLike[str], gamma: float | None) -> P:
+    from rlsuite.models.mdp import MDP
 
     arrays = read_arrays(path, "POMDP")
     observation: Observations
@@ -150,8 +151,8 @@ def _from_npz(path: str | PathLike[str]) -> POMDP:
         raise FileError(f"{path} is malformed: it has no observation")
     labels = arrays.pop("observation_labels", None)
     named = None if labels is None else text_in(path, "observation_labels", labels)
-    mdp = mdp_from_arrays(path, arrays)
+    mdp = mdp_from_arrays(MDP, path, arrays, gamma)
     try:
-        return POMDP(mdp, observation, named)
+        return model(mdp, observation, named)
     except ModelError as cause:
         raise FileError(f"{path} holds no valid model: {cause}") from cause

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,7 +46,7 @@ class PomdpWaysIn:
         state_labels: Sequence[str] | None = None,
         action_labels: Sequence[str] | None = None,
         observation_labels: Sequence[str] | None = None,
-    ) -> POMDP:
+    ) -> Self:
         """Build a model from matrices.
 
         Parameters
@@ -76,8 +76,6 @@ class PomdpWaysIn:
         >>> door.mdp.expected_reward().tolist()
         [[0.9], [0.1]]
         """
-        from rlsuite.models.pomdp import POMDP
-
         paid, weights = _without_observation(R)
         mdp = MDP.from_arrays(
             P,
@@ -92,7 +90,7 @@ class PomdpWaysIn:
             state_labels=state_labels,
             action_labels=action_labels,
         )
-        model = POMDP(mdp, _for_each_action(O, mdp.n_actions), observation_labels)
+        model = cast("type[Any]", cls)(mdp, _for_each_action(O, mdp.n_actions), observation_labels)
         if weights is None:
             return model
         mean = _folded(weights, model, order)
@@ -113,7 +111,7 @@ class PomdpWaysIn:
         observed_reward: Callable[[Any, Any, Any, Any], float] | None = None,
         terminal: Terminal | None = None,
         max_states: int = 1_000_000,
-    ) -> POMDP:
+    ) -> Self:
         """Build a model from Python functions, by exploring the states that can be reached.
 
         Parameters
@@ -157,8 +155,6 @@ class PomdpWaysIn:
         >>> cups.observation_labels, cups.update_belief([0.5, 0.5], 0, observation=1).tolist()
         (('left', 'right', 'nothing'), [0.2, 0.8])
         """
-        from rlsuite.models.pomdp import POMDP
-
         if reward is not None and observed_reward is not None:
             raise ParameterError("reward and observed_reward are both given; one of them says what is paid")
         paid = reward if observed_reward is None else fold_function(observe, observed_reward)
@@ -178,10 +174,10 @@ class PomdpWaysIn:
             state_labels=labels_of(found.states),
             action_labels=labels_of(found.actions) if isinstance(actions, Sequence) else None,
         )
-        return POMDP(mdp, seen.rows, labels_of(seen.observations))
+        return cast("type[Any]", cls)(mdp, seen.rows, labels_of(seen.observations))
 
     @classmethod
-    def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: Any) -> POMDP:
+    def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: Any) -> Self:
         """Read the model of a partially observable environment of ours.
 
         Parameters
@@ -199,12 +195,12 @@ class PomdpWaysIn:
             If the environment has no such model. Gymnasium has no convention for one, so only an environment with
             a POMDP in ``env.unwrapped.model`` will do.
         """
-        from rlsuite.models.pomdp import POMDP
-
         with opened(env, kwargs) as found:
             model: object = getattr(found.unwrapped, "model", None)
-            if isinstance(model, POMDP):
-                return model.replace(gamma=gamma)
+            if isinstance(model, PomdpWaysIn):
+                found_model = cast("POMDP", model).replace(gamma=gamma)
+                parts = found_model.mdp, found_model.given_observation, found_model.observation_labels
+                return cast("Self", found_model) if isinstance(model, cls) else cast("type[Any]", cls)(*parts)
             if isinstance(model, MDP):
                 raise UnsuitableEnvironment(f"{name_of(found)} is fully observable: read it with MDP.from_env")
             raise UnsuitableEnvironment(

@@ -7,7 +7,7 @@ the best of a set does not change when a member is listed twice.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,19 +19,21 @@ from rlsuite.models.functions import labels_of
 if TYPE_CHECKING:
     from rlsuite.models.mdp import MDP
 
+M = TypeVar("M", bound="MDP")
+
 END = "end"
 """Label of a state that is added to stand for the end of an episode."""
 
 
-class Closed(NamedTuple):
+class Closed(NamedTuple, Generic[M]):
     """A model in which no transition terminates."""
 
-    mdp: MDP
+    mdp: M
     absorbing: BoolArray
     """(S,) bool: the states that stand for the end of an episode"""
 
 
-def close(mdp: MDP) -> Closed:
+def close(mdp: M) -> Closed[M]:
     """Return the model in which terminated transitions lead to states that are never left and pay nothing.
 
     A state is such a state already, or is made one, if nothing can be earned in it any more: it has no legal action,
@@ -84,7 +86,7 @@ def close(mdp: MDP) -> Closed:
     return Closed(closed, absorbing)
 
 
-def fill_illegal(mdp: MDP) -> MDP:
+def fill_illegal(mdp: M) -> M:
     """Return the model in which each illegal action does what the first legal action of its state does."""
     if mdp.legal.all():
         return mdp
@@ -106,7 +108,7 @@ def fill_illegal(mdp: MDP) -> MDP:
     )
 
 
-def merge(mdp: MDP) -> MDP:
+def merge(mdp: M) -> M:
     """Return the model, in which nothing terminates, with one transition per successor, in ascending order.
 
     Impossible transitions are left out, probabilities added, and rewards replaced by their mean. Rows that are in

@@ -7,7 +7,7 @@ Each one hands its arguments to the module that knows the form, gets rows back, 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from numpy.typing import ArrayLike
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from gymnasium import Env
     from gymnasium.envs.registration import EnvSpec
 
-    from rlsuite.models.mdp import MDP
-
 
 class WaysIn(ArraysIn):
     """The ways into an `MDP` that start from something else than rows."""
@@ -48,7 +46,7 @@ class WaysIn(ArraysIn):
         bernoulli: ArrayLike | None = None,
         state_labels: Sequence[str] | None = None,
         action_labels: Sequence[str] | None = None,
-    ) -> MDP:
+    ) -> Self:
         """Build a model from a table of successors, in which the three kinds of transition look different.
 
         Parameters
@@ -75,10 +73,8 @@ class WaysIn(ArraysIn):
         >>> mdp.kind, mdp.P[0][0]
         ('nondeterministic', [(0.5, 1, 0.0, False), (0.5, 2, 0.0, True)])
         """
-        from rlsuite.models.mdp import MDP
-
         rows, n_actions, can_start = rows_from_successors(successors, reward, terminated=terminated)
-        return MDP.from_rows(
+        return cls.from_rows(
             rows.indptr,
             rows.next_state,
             rows.probability,
@@ -104,7 +100,7 @@ class WaysIn(ArraysIn):
         reward: RewardFunction | None = None,
         terminal: Terminal | None = None,
         max_states: int = 1_000_000,
-    ) -> MDP:
+    ) -> Self:
         """Build a model from a Python function, by exploring the states that can be reached.
 
         Parameters
@@ -145,12 +141,10 @@ class WaysIn(ArraysIn):
         >>> mdp.state_labels, mdp.action_labels, mdp.P[mdp.index_of("2")][1]
         (('0', '1', '2', '3'), ('-1', '1'), [(1.0, 3, -1.0, True)])
         """
-        from rlsuite.models.mdp import MDP
-
         limit = whole_number("max_states", max_states)
         found = explore(transitions, start, actions=actions, reward=reward, terminal=terminal, max_states=limit)
         rows = found.rows
-        return MDP.from_rows(
+        return cls.from_rows(
             rows.indptr,
             rows.next_state,
             rows.probability,
@@ -164,7 +158,7 @@ class WaysIn(ArraysIn):
         )
 
     @classmethod
-    def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: Any) -> MDP:
+    def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: Any) -> Self:
         """Read the model of an environment: its ``model`` if it is one of ours, else Gymnasium's ``P``.
 
         Wrappers are looked through, so what they change is not part of the model.
@@ -193,16 +187,15 @@ class WaysIn(ArraysIn):
         >>> MDP.from_env("FrozenLake-v1", gamma=0.99, is_slippery=False)
         MDP(n_states=16, n_actions=4, n_transitions=64, gamma=0.99, kind='deterministic')
         """
-        from rlsuite.models.mdp import MDP
-
         with opened(env, kwargs) as found:
             model: object = getattr(found.unwrapped, "model", None)
-            if isinstance(model, MDP):
-                return model.replace(gamma=gamma)
+            if isinstance(model, WaysIn):
+                found_model = cast("Any", model).replace(gamma=gamma)
+                return found_model if isinstance(model, cls) else cast("type[Any]", cls)(**vars(found_model))
             reject_partially_observable(model, name_of(found))
             table = read_table(found)
         rows = table.rows
-        return MDP.from_rows(
+        return cls.from_rows(
             rows.indptr,
             rows.next_state,
             rows.probability,
@@ -222,7 +215,7 @@ class WaysIn(ArraysIn):
         start: ArrayLike | None = None,
         state_labels: Sequence[str] | None = None,
         action_labels: Sequence[str] | None = None,
-    ) -> MDP:
+    ) -> Self:
         """Build a model from a bare table in Gymnasium's convention, as `to_table` returns it.
 
         Parameters
@@ -249,10 +242,8 @@ class WaysIn(ArraysIn):
         >>> MDP.from_table(P, gamma=1.0, start=0).legal.tolist()
         [[True], [False]]
         """
-        from rlsuite.models.mdp import MDP
-
         rows, n_actions = rows_from_bare_table(P)
-        return MDP.from_rows(
+        return cls.from_rows(
             rows.indptr,
             rows.next_state,
             rows.probability,
@@ -276,7 +267,7 @@ class WaysIn(ArraysIn):
         prior: float = 0.0,
         successors: ArrayLike | None = None,
         start: ArrayLike | None = None,
-    ) -> MDP:
+    ) -> Self:
         """Estimate a model from experienced transitions.
 
         Parameters
@@ -310,12 +301,10 @@ class WaysIn(ArraysIn):
         >>> MDP.from_experience(seen, n_states=2, n_actions=1, gamma=0.9, prior=1.0).dense()[0].tolist()
         [[[0.4, 0.6]], [[0.5, 0.5]]]
         """
-        from rlsuite.models.mdp import MDP
-
         rows = rows_from_experience(
             transitions, n_states=n_states, n_actions=n_actions, prior=prior, successors=successors
         )
-        return MDP.from_rows(
+        return cls.from_rows(
             rows.indptr,
             rows.next_state,
             rows.probability,

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Self
 
 from numpy.typing import ArrayLike
 
 from rlsuite.models import validation
 from rlsuite.models.aliases import SparseLike
 from rlsuite.models.arrays import Order, Tables, rows_from_arrays
+from rlsuite.models.from_rows import FromRows
 from rlsuite.models.pairs import rows_from_pairs
 
-if TYPE_CHECKING:
-    from rlsuite.models.mdp import MDP
 
-
-class ArraysIn:
+class ArraysIn(FromRows):
     """The ways into an `MDP` that start from matrices."""
 
     @classmethod
@@ -34,7 +32,7 @@ class ArraysIn:
         bernoulli: ArrayLike | None = None,
         state_labels: Sequence[str] | None = None,
         action_labels: Sequence[str] | None = None,
-    ) -> MDP:
+    ) -> Self:
         """Build a model from transition and reward matrices.
 
         Parameters
@@ -73,10 +71,8 @@ class ArraysIn:
         >>> MDP.from_arrays(P, [[5, 10], [-1, -1]], gamma=0.95).expected_reward().tolist()
         [[5.0, 10.0], [-1.0, -1.0]]
         """
-        from rlsuite.models.mdp import MDP
-
         rows, n_actions, can_start = rows_from_arrays(P, R, order=order, terminated=terminated, legal=legal)
-        return MDP.from_rows(
+        return cls.from_rows(
             rows.indptr,
             rows.next_state,
             rows.probability,
@@ -105,7 +101,7 @@ class ArraysIn:
         terminated: ArrayLike | None = None,
         state_labels: Sequence[str] | None = None,
         action_labels: Sequence[str] | None = None,
-    ) -> MDP:
+    ) -> Self:
         """Build a model from one row per legal pair, the layout of QuantEcon's ``DiscreteDP``.
 
         Its product form, R[s, a] with minus infinity for illegal actions and Q[s, a, s'], is read by
@@ -145,12 +141,10 @@ class ArraysIn:
         >>> mdp.legal.tolist(), mdp.expected_reward().tolist()
         ([[True, True], [True, False]], [[5.0, 10.0], [-1.0, 0.0]])
         """
-        from rlsuite.models.mdp import MDP
-
         rows, actions, can_start = rows_from_pairs(
             R, Q, s_indices, a_indices, n_actions=n_actions, terminated=terminated
         )
-        return MDP.from_rows(
+        return cls.from_rows(
             rows.indptr,
             rows.next_state,
             rows.probability,

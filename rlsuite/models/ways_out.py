@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -138,7 +138,7 @@ class WaysOut:
 
     # ---------------------------------------------------------------------------------- layouts of other libraries
 
-    def without_termination(self) -> MDP:
+    def without_termination(self) -> Self:
         """Return a model of the same values in which no transition terminates.
 
         What follows the end of an episode is worth 0, and so is a state that is never left and pays nothing. A state
@@ -153,9 +153,9 @@ class WaysOut:
         >>> MDP.from_table(P, gamma=0.9).without_termination().next_state.tolist()
         [2, 0, 2]
         """
-        return close(cast("MDP", self)).mdp
+        return close(cast("Any", self)).mdp
 
-    def with_all_legal(self) -> MDP:
+    def with_all_legal(self) -> Self:
         """Return a model of the same optimal values in which every action of a state that leads on is legal.
 
         An illegal action gets the transitions of the first legal action of its state: a policy that takes it means
@@ -168,7 +168,7 @@ class WaysOut:
         >>> mdp.with_all_legal().P[0][0]
         [(1.0, 1, 1.0, False)]
         """
-        return fill_illegal(cast("MDP", self))
+        return fill_illegal(cast("Any", self))
 
     def to_arrays(self, order: Order = "sas") -> Arrays:
         """Return P and R as dense arrays of the same layout, for libraries that know no termination.
@@ -236,7 +236,7 @@ class WaysOut:
         ([5.0, 0.0, 0.0], [0, 1, 1], [1, 0, 1])
         """
         closed = self.without_termination()
-        listed = np.flatnonzero(closed.legal)
+        listed = np.flatnonzero(cast("MDP", closed).legal)
         s_indices, a_indices = np.divmod(listed, closed.n_actions)
         reward = closed.expected_reward().reshape(-1)[listed]
         return Pairs(reward, closed.matrix_of(closed.probability)[listed], s_indices, a_indices)
@@ -253,8 +253,8 @@ class WaysOut:
         P = cast("MDP", self).P
         return {s: dict(P[s]) for s in P}
 
-    def _complete(self, layout: str) -> MDP:
+    def _complete(self, layout: str) -> Self:
         """Return the model without termination, in which every action must be legal."""
         closed = self.without_termination()
-        refuse_illegal(closed, layout)
+        refuse_illegal(cast("MDP", closed), layout)
         return closed

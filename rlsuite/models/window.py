@@ -13,7 +13,7 @@ Windows are shorter than k in the first k - 1 steps, and empty at the start.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from rlsuite.models.mdp import MDP
 
 if TYPE_CHECKING:
     from rlsuite.models.pomdp import POMDP
+
+P = TypeVar("P", bound="POMDP")
 
 Window: TypeAlias = tuple[tuple[int, int], ...]
 """(action, observation) pairs, oldest first."""
@@ -41,7 +43,7 @@ class _State(NamedTuple):
     window: Window
 
 
-def windowed(pomdp: POMDP, k: int) -> POMDP:
+def windowed(pomdp: P, k: int) -> P:
     """Return the POMDP over the reachable (hidden state, window) pairs.
 
     Parameters

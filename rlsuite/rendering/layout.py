@@ -197,7 +197,7 @@ class GridLayout:
         return cls(n_rows, n_columns, cells, marks=marks, arrows=arrows, idle=idle)
 
     @classmethod
-    def from_env(cls, env: "gymnasium.Env[Any, Any]") -> "GridLayout":
+    def from_env(cls, env: "gymnasium.Env[Any, Any]") -> Self:
         """Layout of an environment that lives on a grid.
 
         Parameters
@@ -228,12 +228,15 @@ class GridLayout:
 
         inner = cast("Any", env.unwrapped)
         layout = getattr(inner, "layout", None)
-        if isinstance(layout, GridLayout):
+        if isinstance(layout, cls):
             return layout
+        if isinstance(layout, GridLayout):
+            parts = (layout.n_rows, layout.n_columns, layout.cells, layout.walls, layout.marks, layout.arrows)
+            return cls(*parts, layout.idle)
         if isinstance(inner, FrozenLakeEnv):
-            return _frozen_lake(inner.desc)
+            return cls.row_major(**_frozen_lake(inner.desc))
         if isinstance(inner, CliffWalkingEnv):
-            return _cliff_walking(*inner.shape)
+            return cls.row_major(**_cliff_walking(*inner.shape))
         name = type(inner).__name__ if env.spec is None else env.spec.id
         raise UnsuitableEnvironment(
             f"{name} does not say where its states lie on a grid: env.unwrapped.layout is missing. "
@@ -250,20 +253,22 @@ def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
     return array
 
 
-def _frozen_lake(desc: NDArray[np.bytes_]) -> GridLayout:
+def _frozen_lake(desc: NDArray[np.bytes_]) -> dict[str, Any]:
+    """Return the arguments of `GridLayout.row_major`."""
     letters = np.char.decode(desc, "ascii")
     marks = {(int(row), int(column)): str(letters[row, column]) for row, column in np.argwhere(letters != "F")}
     idle = ((letters == "H") | (letters == "G")).ravel()
-    return GridLayout.row_major(*letters.shape, marks=marks, actions=["left", "down", "right", "up"], idle=idle)
+    size = dict(zip(("n_rows", "n_columns"), letters.shape, strict=True))
+    return {**size, "marks": marks, "actions": ["left", "down", "right", "up"], "idle": idle}
 
 
-def _cliff_walking(n_rows: int, n_columns: int) -> GridLayout:
+def _cliff_walking(n_rows: int, n_columns: int) -> dict[str, Any]:
+    """Return the arguments of `GridLayout.row_major`."""
     # Gymnasium keeps the cliff in a private attribute but fixes it to the last row between start and goal.
     bottom = n_rows - 1
     marks = {(bottom, column): "X" for column in range(1, n_columns - 1)}
     marks |= {(bottom, 0): "S", (bottom, n_columns - 1): "G"}
     idle = np.zeros((n_rows, n_columns), dtype=np.bool_)
     idle[bottom, 1:] = True
-    return GridLayout.row_major(
-        n_rows, n_columns, marks=marks, actions=["up", "right", "down", "left"], idle=idle.ravel()
-    )
+    size = {"n_rows": n_rows, "n_columns": n_columns}
+    return {**size, "marks": marks, "actions": ["up", "right", "down", "left"], "idle": idle.ravel()}

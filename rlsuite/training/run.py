@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
 import gymnasium
 import numpy as np
@@ -52,7 +52,7 @@ class Budget:
     @classmethod
     def of(
         cls, steps: int | None, episodes: int | None, evaluate_every: int | None, checkpoint_every: int | None = None
-    ) -> "Budget":
+    ) -> Self:
         """Check the arguments of `learn` and `train`; by default about 200 checkpoints are noted."""
         if (steps is None) == (episodes is None):
             raise errors.ParameterError("give steps= or episodes=, one of the two")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,7 +88,7 @@ class Batch(WaysIn):
         n_actions: int | None = None,
         first_action: int = 0,
         observation_space: Space[Any] | None = None,
-    ) -> Batch:
+    ) -> Self:
         """Make a batch of arrays, one row per transition.
 
         Parameters
@@ -144,7 +144,7 @@ class Batch(WaysIn):
         )
 
     @classmethod
-    def join(cls, batches: Iterable[Batch]) -> Batch:
+    def join(cls, batches: Iterable[Batch]) -> Self:
         """Put batches of one environment together, in their order.
 
         Raises
@@ -177,7 +177,7 @@ class Batch(WaysIn):
 
     # --------------------------------------------------------------------------------------------- ways out
 
-    def take(self, rows: ArrayLike) -> Batch:
+    def take(self, rows: ArrayLike) -> Self:
         """Return a batch of some of the transitions.
 
         Parameters
@@ -202,7 +202,7 @@ class Batch(WaysIn):
         first = self.first[index]
         first[1:] |= index[1:] != index[:-1] + 1
         first[0] = True
-        return Batch(
+        return type(self)(
             self.observation[index],
             self.action[index],
             self.reward[index],

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
     from gymnasium import Env
 
-    from rlsuite.approximation.batch.batch import Batch
     from rlsuite.models import MDP
 
 
@@ -27,7 +26,7 @@ class WaysIn:
         episodes: int | None = None,
         policy: Callable[[Any], Any] | None = None,
         seed: int | None = None,
-    ) -> Batch:
+    ) -> Self:
         """Act in an environment, and keep what happened.
 
         Parameters
@@ -54,13 +53,12 @@ class WaysIn:
             If the policy takes an action that does not exist, or the environment answers with a number that is not
             finite.
         """
-        from rlsuite.approximation.batch.batch import Batch
         from rlsuite.approximation.batch.sources import collected
 
-        return Batch.from_arrays(**collected(env, steps, episodes, policy, seed))
+        return cast("type[Any]", cls).from_arrays(**collected(env, steps, episodes, policy, seed))
 
     @classmethod
-    def from_model(cls, mdp: MDP) -> Batch:
+    def from_model(cls, mdp: MDP) -> Self:
         """Write down all transitions of a model, each with its probability as weight and its mean as reward.
 
         What is learned from it is exact, if the features are. Observations are the states' ids. Where some actions are
@@ -75,15 +73,14 @@ class WaysIn:
         >>> batch.weight, batch.terminated
         (array([0.5, 0.5]), array([False,  True]))
         """
-        from rlsuite.approximation.batch.batch import Batch
         from rlsuite.approximation.batch.sources import transitions_of
 
-        return Batch.from_arrays(**transitions_of(mdp))
+        return cast("type[Any]", cls).from_arrays(**transitions_of(mdp))
 
     @classmethod
     def from_dynamics(
         cls, env: str | Env[Any, Any], states: ArrayLike, *, samples: int = 1, seed: int | None = None
-    ) -> Batch:
+    ) -> Self:
         """Try every action in every one of some states, which an environment with compiled dynamics can be put into.
 
         Parameters
@@ -104,13 +101,12 @@ class WaysIn:
         UnsuitableEnvironment
             If the environment has no compiled dynamics, or its actions are not Discrete.
         """
-        from rlsuite.approximation.batch.batch import Batch
         from rlsuite.approximation.batch.sources import simulated
 
-        return Batch.from_arrays(**simulated(env, states, samples, seed))
+        return cast("type[Any]", cls).from_arrays(**simulated(env, states, samples, seed))
 
     @classmethod
-    def from_csv(cls, path: str | PathLike[str], *, n_actions: int | None = None, first_action: int = 0) -> Batch:
+    def from_csv(cls, path: str | PathLike[str], *, n_actions: int | None = None, first_action: int = 0) -> Self:
         """Read a table with a line of names; `to_csv` writes it.
 
         The columns, in any order: ``observation_0``, ``observation_1``, ... (``observation`` if it is one number),
@@ -124,13 +120,12 @@ class WaysIn:
         ParameterError
             If its numbers are not those of a batch; see `from_arrays`.
         """
-        from rlsuite.approximation.batch.batch import Batch
         from rlsuite.approximation.batch.csv_files import read
 
-        return Batch.from_arrays(**read(path), n_actions=n_actions, first_action=first_action)
+        return cast("type[Any]", cls).from_arrays(**read(path), n_actions=n_actions, first_action=first_action)
 
     @classmethod
-    def from_minari(cls, dataset: Any) -> Batch:
+    def from_minari(cls, dataset: Any) -> Self:
         """Take over a data set of Minari.
 
         Parameters
@@ -147,7 +142,6 @@ class WaysIn:
         UnsuitableEnvironment
             If its actions are not Discrete, or its observations no vectors.
         """
-        from rlsuite.approximation.batch.batch import Batch
         from rlsuite.approximation.batch.sources import from_dataset
 
-        return Batch.from_arrays(**from_dataset(dataset))
+        return cast("type[Any]", cls).from_arrays(**from_dataset(dataset))

@@ -223,7 +223,7 @@ class AutoencoderFeatures(FeatureMap):
         write_file(path, FORMAT, {"parameters": parameters | {"hidden": list(self.hidden)}}, self.fitted_, {})
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> "AutoencoderFeatures":
+    def load(cls, path: str | PathLike[str]) -> Self:
         """Read features that were written by `save`.
 
         Raises

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import gymnasium
 import numpy as np
@@ -44,7 +44,7 @@ class Inputs:
     high: tuple[float, ...] = (np.inf,)
 
     @classmethod
-    def of(cls, space: gymnasium.Space[Any]) -> "Inputs":
+    def of(cls, space: gymnasium.Space[Any]) -> Self:
         """Describe the observations of a space.
 
         Raises

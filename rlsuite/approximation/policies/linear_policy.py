@@ -25,7 +25,7 @@ from rlsuite.training.sight import Encoding
 class ParametricPolicy(Protocol):
     """What policy search asks of a policy: a vector of parameters, and an action for an observation."""
 
-    def for_env(self, env: gymnasium.Env[Any, Any]) -> "ParametricPolicy":
+    def for_env(self, env: gymnasium.Env[Any, Any]) -> Self:
         """Return a policy with as many parameters as the environment's spaces call for, and their first values."""
         ...
 
@@ -34,7 +34,7 @@ class ParametricPolicy(Protocol):
         """The parameters, shape (n_parameters,)."""
         ...
 
-    def with_parameters(self, parameters: NDArray[np.float64]) -> "ParametricPolicy":
+    def with_parameters(self, parameters: NDArray[np.float64]) -> Self:
         """Return the same policy with other parameters."""
         ...
 

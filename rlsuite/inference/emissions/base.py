@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -104,7 +104,7 @@ class Emission(ABC):
     @abstractmethod
     def fit_weighted(
         self, z: AnyArray, weights: FloatArray, prior: Any = None, frozen: AbstractSet[str] = frozenset()
-    ) -> "Emission":
+    ) -> Self:
         """Return the emission that maximises the weighted log-likelihood of checked observations: the M-step.
 
         Parameters
@@ -160,7 +160,7 @@ class Emission(ABC):
         """Return the logarithm of the density of the parameters under a resolved prior, in nats, up to a constant."""
         return 0.0
 
-    def randomized(self, z: AnyArray, rng: np.random.Generator) -> "Emission":
+    def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return an emission of the same family, drawn at random to suit checked observations: a start for learning.
 
         By default the observations are cut into blocks, each is given to a random state, and the states are fitted.

@@ -121,7 +121,7 @@ class Categorical(Emission):
 
     def fit_weighted(
         self, z: AnyArray, weights: FloatArray, prior: Any = None, frozen: AbstractSet[str] = frozenset()
-    ) -> "Categorical":
+    ) -> Self:
         """Return relative frequencies: b_k(z) = sum_{t: z_t = z} w_t(k) / sum_t w_t(k) (R89 eq. 40c)."""
         if "table" in frozen:
             return self
@@ -129,7 +129,7 @@ class Categorical(Emission):
         counts = np.zeros((self.n_symbols, self.n_states))
         np.add.at(counts, z[seen], weights[seen])
         pseudo = np.zeros(self.table.shape) if prior is None else prior
-        return Categorical(dirichlet.most_probable(counts.T, pseudo, self.table))
+        return type(self)(dirichlet.most_probable(counts.T, pseudo, self.table))
 
     def resolve_prior(self, prior: object, z: AnyArray) -> FloatArray | None:
         """Return pseudo-counts (K, M): one number for every possible symbol, or one for each entry of the table."""
@@ -143,10 +143,10 @@ class Categorical(Emission):
         """Return the sum of c ln b_k(z), in nats."""
         return 0.0 if prior is None else dirichlet.log_density(self.table, prior)
 
-    def randomized(self, z: AnyArray, rng: np.random.Generator) -> "Categorical":
+    def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return random rows; what is impossible stays impossible."""
         drawn = rng.exponential(size=self.table.shape) * (self.table > 0.0)
-        return Categorical(drawn / drawn.sum(axis=1, keepdims=True))
+        return type(self)(drawn / drawn.sum(axis=1, keepdims=True))
 
     def arrays(self) -> Mapping[str, Any]:
         """Return the table, for files."""

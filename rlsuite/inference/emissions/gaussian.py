@@ -129,7 +129,7 @@ class Gaussian(Emission):
 
     def fit_weighted(
         self, z: AnyArray, weights: FloatArray, prior: Pseudo | None = None, frozen: AbstractSet[str] = frozenset()
-    ) -> "Gaussian":
+    ) -> Self:
         """Return weighted means and variances (R89 eqs. 53 and 54)."""
         count, first, _ = _moments(z, weights, self.mean)
         total = count
@@ -148,7 +148,7 @@ class Gaussian(Emission):
                 second += prior.number * (own + (prior.mean - mean) ** 2)
             variance = np.where(told, second / np.where(told, total, 1.0), self.variance)
             variance = np.maximum(variance, self.least_variance)
-        return Gaussian(mean, variance, self.least_variance)
+        return type(self)(mean, variance, self.least_variance)
 
     def resolve_prior(self, prior: object, z: AnyArray) -> Pseudo | None:
         """Return `PseudoObservations` for each state; one number is worth so many, like all observations together."""
@@ -161,9 +161,9 @@ class Gaussian(Emission):
         squares = np.diagonal(prior.covariance, axis1=1, axis2=2) + (prior.mean - self.mean) ** 2
         return float(-0.5 * prior.number * (np.log(2.0 * np.pi * self.variance) + squares / self.variance).sum())
 
-    def randomized(self, z: AnyArray, rng: np.random.Generator) -> "Gaussian":
+    def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return means that are observations far from each other, and the variance of all observations."""
-        return Gaussian.from_data(z, self.n_states, rng, least_variance=self.least_variance)
+        return type(self).from_data(z, self.n_states, rng, least_variance=self.least_variance)
 
     def arrays(self) -> Mapping[str, Any]:
         """Return the parameters, for files."""

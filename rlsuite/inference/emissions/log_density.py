@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -120,13 +120,13 @@ class LogDensity(Emission):
 
     def fit_weighted(
         self, z: AnyArray, weights: FloatArray, prior: Any = None, frozen: AbstractSet[str] = frozenset()
-    ) -> "LogDensity":
+    ) -> Self:
         """Return the emission that ``fit`` finds; itself if there is no ``fit``."""
         there = ~self.missing(z)
         if self.fit is None or "log_density" in frozen or not weights[there].any():
             return self
         found = self.fit(self._handed(z[there]), weights[there])
-        return LogDensity(
+        return type(self)(
             found,
             n_states=self.n_states,
             width=self.width,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -127,7 +127,7 @@ class Mixture(Emission):
         weights: FloatArray,
         prior: MixturePrior | None = None,
         frozen: AbstractSet[str] = frozenset(),
-    ) -> "Mixture":
+    ) -> Self:
         """Return what the components' shares in each observation tell (R89 eqs. 52-54).
 
         One step of expectation maximisation: it cannot lower the weighted likelihood, but need not reach its maximum.
@@ -142,7 +142,7 @@ class Mixture(Emission):
         if "components" not in frozen:
             inner = None if prior is None else prior.components
             components = components.fit_weighted(z, share.reshape(len(z), -1), inner, frozen)
-        return Mixture(rows, components)
+        return type(self)(rows, components)
 
     def resolve_prior(self, prior: object, z: AnyArray) -> MixturePrior | None:
         """Return a `MixturePrior`; one number is meant for both of its parts."""
@@ -163,10 +163,10 @@ class Mixture(Emission):
             return 0.0
         return dirichlet.log_density(self.weights, prior.weights) + self.components.log_prior(prior.components)
 
-    def randomized(self, z: AnyArray, rng: np.random.Generator) -> "Mixture":
+    def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return random weights, and components as their family draws them."""
         drawn = rng.exponential(size=self.weights.shape) * (self.weights > 0.0)
-        return Mixture(drawn / drawn.sum(axis=1, keepdims=True), self.components.randomized(z, rng))
+        return type(self)(drawn / drawn.sum(axis=1, keepdims=True), self.components.randomized(z, rng))
 
     def arrays(self) -> Mapping[str, Any]:
         """Return the weights and what the components say, for files."""

@@ -144,7 +144,7 @@ class MultivariateGaussian(Emission):
 
     def fit_weighted(
         self, z: AnyArray, weights: FloatArray, prior: Pseudo | None = None, frozen: AbstractSet[str] = frozenset()
-    ) -> "MultivariateGaussian":
+    ) -> Self:
         """Return weighted means and covariances (R89 eqs. 53 and 54), missing coordinates being completed."""
         states, width = self.mean.shape
         total, first, second = np.zeros(states), np.zeros((states, width)), np.zeros((states, width, width))
@@ -160,7 +160,7 @@ class MultivariateGaussian(Emission):
         known = np.where(told, total, 1.0)[:, np.newaxis]
         mean = self.mean if "mean" in frozen else self.mean + np.where(told[:, np.newaxis], first / known, 0.0)
         if "covariance" in frozen:
-            return MultivariateGaussian(mean, self.covariance, self.least_variance)
+            return type(self)(mean, self.covariance, self.least_variance)
         for group in groups:
             second += group.about(mean - self.mean)
         if prior is not None:
@@ -169,7 +169,7 @@ class MultivariateGaussian(Emission):
         covariance = self.covariance.copy()
         for k in np.flatnonzero(told):
             covariance[k] = _at_least(second[k] / total[k], self.least_variance)
-        return MultivariateGaussian(mean, covariance, self.least_variance)
+        return type(self)(mean, covariance, self.least_variance)
 
     def resolve_prior(self, prior: object, z: AnyArray) -> Pseudo | None:
         """Return `PseudoObservations` for each state; one number is worth so many, like all observations together."""
@@ -185,9 +185,9 @@ class MultivariateGaussian(Emission):
         determinants = np.linalg.slogdet(self.covariance)[1] + self.width * np.log(2.0 * np.pi)
         return float(-0.5 * prior.number * (determinants + traces).sum())
 
-    def randomized(self, z: AnyArray, rng: np.random.Generator) -> "MultivariateGaussian":
+    def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return means that are observations far from each other, and the variances of all observations."""
-        return MultivariateGaussian.from_data(z, self.n_states, rng, least_variance=self.least_variance)
+        return type(self).from_data(z, self.n_states, rng, least_variance=self.least_variance)
 
     def arrays(self) -> Mapping[str, Any]:
         """Return the parameters, for files."""

@@ -113,7 +113,7 @@ class Poisson(Emission):
 
     def fit_weighted(
         self, z: AnyArray, weights: FloatArray, prior: Pseudo | None = None, frozen: AbstractSet[str] = frozenset()
-    ) -> "Poisson":
+    ) -> Self:
         """Return weighted mean counts."""
         if "rate" in frozen:
             return self
@@ -124,7 +124,7 @@ class Poisson(Emission):
             total += prior.number
             events += prior.number * prior.mean
         told = total > NO_WEIGHT
-        return Poisson(np.where(told, events / np.where(told, total, 1.0), self.rate))
+        return type(self)(np.where(told, events / np.where(told, total, 1.0), self.rate))
 
     def resolve_prior(self, prior: object, z: AnyArray) -> Pseudo | None:
         """Return `PseudoObservations` for each state; one number is worth so many, like all observations together."""
@@ -142,9 +142,9 @@ class Poisson(Emission):
         logs = cast("FloatArray", xlogy(prior.mean, self.rate))
         return float(prior.number * (logs - self.rate).sum())
 
-    def randomized(self, z: AnyArray, rng: np.random.Generator) -> "Poisson":
+    def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return rates that are observations far from each other, drawn a little towards the mean of all."""
-        return Poisson.from_data(z, self.n_states, rng)
+        return type(self).from_data(z, self.n_states, rng)
 
     def arrays(self) -> Mapping[str, Any]:
         """Return the rates, for files."""

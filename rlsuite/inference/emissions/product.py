@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -136,14 +136,14 @@ class Product(Emission):
         weights: FloatArray,
         prior: Sequence[Any] | None = None,
         frozen: AbstractSet[str] = frozenset(),
-    ) -> "Product":
+    ) -> Self:
         """Return each channel fitted by itself."""
         priors = [None] * len(self.channels) if prior is None else prior
         channels = list(self.channels)
         for c, (channel, block) in enumerate(self._parts(z)):
             if "channels" not in frozen and f"channels[{c}]" not in frozen:
                 channels[c] = channel.fit_weighted(block, weights, priors[c], frozen)
-        return Product(channels)
+        return type(self)(channels)
 
     def resolve_prior(self, prior: object, z: AnyArray) -> list[Any] | None:
         """Return a prior for each channel; one number is meant for every channel."""
@@ -162,9 +162,9 @@ class Product(Emission):
             return 0.0
         return sum(channel.log_prior(own) for channel, own in zip(self.channels, prior, strict=True))
 
-    def randomized(self, z: AnyArray, rng: np.random.Generator) -> "Product":
+    def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return each channel at random."""
-        return Product([channel.randomized(block, rng) for channel, block in self._parts(z)])
+        return type(self)([channel.randomized(block, rng) for channel, block in self._parts(z)])
 
     def arrays(self) -> Mapping[str, Any]:
         """Return the channels, for files."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -74,12 +74,12 @@ class Entries:
             self._at = [np.concatenate(self._at)]
         return self._slots[0], self._values[0]
 
-    def part(self, slots: Sequence[int], chosen: BoolArray | None = None) -> Entries:
+    def part(self, slots: Sequence[int], chosen: BoolArray | None = None) -> Self:
         """Return the chosen entries with other slots: those of these numbers, in this order."""
         given, values = self.table()
         if chosen is not None:
             given, values = given[:, chosen], values[chosen]
-        found = Entries(tuple(self.dims[slot] for slot in slots))
+        found = type(self)(tuple(self.dims[slot] for slot in slots))
         found.extend(list(given[list(slots)]), values)
         return found
 

@@ -23,7 +23,7 @@ is unusual, it is read again entry by entry, which finds the place of an error.
 from __future__ import annotations
 
 import math
-from typing import NoReturn
+from typing import NoReturn, Self
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class Parsed:
         """The states, actions and observations; both of the former have been declared."""
         return Declared(self.kinds["action"], self.kinds["state"], self.kinds.get("observation"))
 
-    def parse(self) -> Parsed:
+    def parse(self) -> Self:
         """Read the text to its end and return self."""
         text = self.text
         while (token := text.peek()).text:

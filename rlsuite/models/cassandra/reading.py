@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -14,20 +14,25 @@ from rlsuite.models.cassandra.grammar import Parsed
 from rlsuite.models.cassandra.tables import Distributions
 from rlsuite.models.cassandra.text import Text
 from rlsuite.models.decimals import ROUNDING, rescaled
+from rlsuite.models.from_rows import FromRows
 
 if TYPE_CHECKING:
-    from rlsuite.models.mdp import MDP
     from rlsuite.models.pomdp import POMDP
+
+M = TypeVar("M", bound=FromRows)
+P = TypeVar("P", bound="POMDP")
 
 LOOSE = 1.0000001e-3
 """How far the rows of a ``.pomdp`` file may be off, with a warning: people write .333 for a third."""
 
 
-def read_mdp(path: str | os.PathLike[str], gamma: float | None) -> MDP:
+def read_mdp(model: type[M], path: str | os.PathLike[str], gamma: float | None) -> M:
     """Return the model of a file without observations.
 
     Parameters
     ----------
+    model : type
+        The class of the model.
     path
         The file.
     gamma : float, optional
@@ -46,10 +51,10 @@ def read_mdp(path: str | os.PathLike[str], gamma: float | None) -> MDP:
         )
     gamma = _discount(parsed, gamma)
     moves = tables.transitions(parsed, ROUNDING)
-    return _hidden(parsed, gamma, moves, tables.rewards(parsed, moves, None), ROUNDING)
+    return _hidden(model, parsed, gamma, moves, tables.rewards(parsed, moves, None), ROUNDING)
 
 
-def read_pomdp(path: str | os.PathLike[str], gamma: float | None) -> POMDP:
+def read_pomdp(model: type[P], path: str | os.PathLike[str], gamma: float | None) -> P:
     """Return the model of a file with observations; parameters and errors as in `read_mdp`.
 
     Warns
@@ -58,8 +63,8 @@ def read_pomdp(path: str | os.PathLike[str], gamma: float | None) -> POMDP:
         If rows are off by more than 1e-5, which the rounding of a few decimals does not explain. Beyond 1e-3 that is
         an error.
     """
+    from rlsuite.models.mdp import MDP
     from rlsuite.models.observations import ObservationRows
-    from rlsuite.models.pomdp import POMDP
 
     parsed = Parsed(Text.of(path), LOOSE).parse()
     names = parsed.declared.observations
@@ -70,10 +75,10 @@ def read_pomdp(path: str | os.PathLike[str], gamma: float | None) -> POMDP:
     gamma = _discount(parsed, gamma)
     moves = tables.transitions(parsed, LOOSE)
     seen = tables.observations(parsed, LOOSE)
-    mdp = _hidden(parsed, gamma, moves, tables.rewards(parsed, moves, seen), LOOSE)
+    mdp = _hidden(MDP, parsed, gamma, moves, tables.rewards(parsed, moves, seen), LOOSE)
     rows = ObservationRows(seen.indptr, seen.column.astype(np.int32), seen.probability, names.size)
     try:
-        return POMDP(mdp, rows, names.labels)
+        return model(mdp, rows, names.labels)
     except ModelError as cause:
         raise FileError(f"{path} holds no valid model: {cause}") from cause
 
@@ -85,16 +90,16 @@ def _discount(parsed: Parsed, gamma: float | None) -> float:
     return found
 
 
-def _hidden(parsed: Parsed, gamma: float, moves: Distributions, reward: FloatArray, rounding: float) -> MDP:
+def _hidden(
+    model: type[M], parsed: Parsed, gamma: float, moves: Distributions, reward: FloatArray, rounding: float
+) -> M:
     """Return the process of the states."""
-    from rlsuite.models.mdp import MDP
-
     actions, states, _ = parsed.declared
     path, start = parsed.text.path, parsed.start
     if start is not None:
         start = rescaled(path, start, np.array([0, start.size]), lambda _: "the start", worst=rounding)
     try:
-        return MDP.from_rows(
+        return model.from_rows(
             moves.indptr,
             moves.column,
             moves.probability,

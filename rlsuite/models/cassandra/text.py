@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, Self
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class Text:
         self.at = 0
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> Text:
+    def of(cls, path: str | os.PathLike[str]) -> Self:
         """Return the text of a file.
 
         Raises

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,10 +14,10 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.decimals import rescaled
 from rlsuite.models.explicit.columns import Columns, read_columns
 from rlsuite.models.explicit.labels import Labels
+from rlsuite.models.from_rows import FromRows
 from rlsuite.models.validation import leads_on, start_distribution
 
-if TYPE_CHECKING:
-    from rlsuite.models.mdp import MDP
+M = TypeVar("M", bound=FromRows)
 
 REWARD_SUFFIXES = (".rew", ".srew", ".trew", ".rews", ".rewt")
 """Files beside the transitions that are taken for rewards: all that exist, added up."""
@@ -37,14 +37,15 @@ class _Choices(NamedTuple):
 
 
 def read_explicit(
+    model: type[M],
     path: str | os.PathLike[str],
     *,
     gamma: float | None,
     labels: str | os.PathLike[str] | None,
     rewards: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
     end: str | None,
-) -> MDP:
-    """Return the model of explicit files; the parameters are those of `MDP.read`.
+) -> M:
+    """Return the model of explicit files, of a class; the other parameters are those of `MDP.read`.
 
     Raises
     ------
@@ -53,8 +54,6 @@ def read_explicit(
     ParameterError
         If `gamma` is not given: the files hold none.
     """
-    from rlsuite.models.mdp import MDP
-
     file = Path(path)
     if gamma is None:
         raise ParameterError(f"{file} holds no discount: pass gamma=")
@@ -84,7 +83,7 @@ def read_explicit(
         return f"the row of state {state} and action {label}"
 
     try:
-        return MDP.from_rows(
+        return model.from_rows(
             indptr,
             choices.next_state[kept],
             rescaled(file, choices.probability[kept], indptr, name),

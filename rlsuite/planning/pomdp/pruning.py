@@ -1,7 +1,7 @@
 """Which vectors matter: sets of alpha vectors, and sums of two such sets, reduced to what is the best somewhere."""
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class _Set(NamedTuple):
     """how far a vector that was taken for another one can rise above it"""
 
     @classmethod
-    def of(cls, vectors: FloatArray) -> "_Set":
+    def of(cls, vectors: FloatArray) -> Self:
         common = vectors.max(axis=0)
         columns = np.ascontiguousarray((vectors - common).T)
         scale = max(float(-columns.min()), TINY)

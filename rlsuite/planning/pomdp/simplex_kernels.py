@@ -10,7 +10,7 @@ The equation of the sum and theta have the number 0 in the core, states and weig
 the multipliers: minus the height of the surface, and the belief on the states of the core.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class Basis(NamedTuple):
     """(n,): memory for a value of each vector"""
 
     @classmethod
-    def of(cls, n_states: int, n_vectors: int, n_values: int) -> "Basis":
+    def of(cls, n_states: int, n_vectors: int, n_values: int) -> Self:
         """Return memory for a set of at most so many vectors; `n_values` as many or more."""
         c = min(n_states, n_vectors) + 1
         size: IndexArray = np.zeros(2, dtype=np.int64)

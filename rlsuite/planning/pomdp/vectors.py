@@ -10,7 +10,7 @@ infinity is 0 here.
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,7 +38,7 @@ class BoundsTrace(NamedTuple):
     """(n,) float64"""
 
     @classmethod
-    def of(cls, records: list[tuple[int, float, float, float]]) -> "BoundsTrace":
+    def of(cls, records: list[tuple[int, float, float, float]]) -> Self:
         """Return the trace of a list of (iterations, seconds, lower bound, upper bound)."""
         table = np.array(records, dtype=np.float64).reshape(-1, 4)
         return cls(table[:, 0].astype(np.int64), table[:, 1].copy(), table[:, 2].copy(), table[:, 3].copy())
@@ -55,7 +55,7 @@ class VectorSet(NamedTuple):
     """(n, Z) int64, how each plan goes on after an observation: the number of a vector with one step less to go (in a
     plan without end, of the same set); -1 if the observation is impossible or nothing follows"""
 
-    def frozen(self) -> "VectorSet":
+    def frozen(self) -> Self:
         """Return the set itself, its arrays read-only."""
         for array in self:
             array.setflags(write=False)

@@ -135,10 +135,10 @@ class Exact:
         """Return h = 1 + C_pi h, solved."""
         return self._solved(policy, np.ones(self.model.n_states * self.model.n_actions))
 
-    def raised(self, extra: float, value: FloatArray) -> "Exact":
+    def raised(self, extra: float, value: FloatArray) -> Self:
         """Return an engine for r + extra."""
         model = rewarded(self.model, self.model.reward + extra, self.model.reward_size + extra)
-        other = Exact(model, self._policy)
+        other = type(self)(model, self._policy)
         other.value = value
         return other
 
@@ -205,10 +205,10 @@ class Sweeps:
             sweeps *= 2
         return steps
 
-    def raised(self, extra: float, value: FloatArray) -> "Sweeps":
+    def raised(self, extra: float, value: FloatArray) -> Self:
         """Return an engine for r + extra."""
         model = rewarded(self.model, self.model.reward + extra, self.model.reward_size + extra)
-        return Sweeps(model, self._action, value, self._watch)
+        return type(self)(model, self._action, value, self._watch)
 
     def _follow(self, value: FloatArray, enough: float, most: int) -> None:
         for sweep in range(most):
