@@ -38,9 +38,10 @@ def finite_number(name: str, value: object) -> float:
     ParameterError
         If `value` is not a number, NaN or infinite.
     """
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
+    number = _as_float(value)
+    if not math.isfinite(number):
         raise ParameterError(f"{name}={value!r} is not a finite number")
-    return float(value)
+    return number
 
 
 def fraction(name: str, value: object) -> float:
@@ -75,9 +76,10 @@ def positive_number(name: str, value: object) -> float:
     >>> positive_number("tol", 1e-6)
     1e-06
     """
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not float(value) > 0.0:
+    number = _as_float(value)
+    if not number > 0.0:
         raise ParameterError(f"{name}={value!r} is not a positive number")
-    return float(value)
+    return number
 
 
 def one_of(name: str, value: object, choices: Iterable[str]) -> str:
@@ -116,3 +118,13 @@ def fits_in_memory(what: str, n_bytes: int) -> None:
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if n_bytes > there:
         raise ParameterError(f"{what} needs {n_bytes / 1e9:,.0f} GB, and this machine has {there / 1e9:,.0f}")
+
+
+def _as_float(value: object) -> float:
+    """A number as a float; NaN for what is not a number, or is too large to be a float."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan

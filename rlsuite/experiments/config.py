@@ -31,7 +31,7 @@ from rlsuite.agents import Agent
 from rlsuite.agents.description import describe
 from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError
-from rlsuite.experiments.folder import slug
+from rlsuite.experiments.folder import as_folder
 from rlsuite.training.results import Results
 from rlsuite.training.run import LOOPS, Budget, LoopChoice
 from rlsuite.training.train import seed_list
@@ -285,9 +285,7 @@ def _set_label(entry: EnvironmentEntry | AgentEntry, default: str) -> None:
 def _check_labels(what: str, labels: list[str]) -> None:
     taken: dict[str, str] = {}
     for index, label in enumerate(labels):
-        folder = slug(label).casefold()
-        if not folder:
-            raise ParameterError(f"{what}[{index}].label={label!r} needs a letter or a digit: it names a folder")
+        folder = as_folder(f"{what}[{index}].label", label).casefold()
         if folder in taken:
             raise ParameterError(
                 f"{what}[{index}].label={label!r} is too close to {taken[folder]!r}: give each entry a label of its own"

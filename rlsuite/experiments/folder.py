@@ -10,14 +10,17 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from rlsuite.errors import FileError
+from rlsuite.errors import FileError, ParameterError
 from rlsuite.experiments.store import read_cell
 from rlsuite.training.results import Results
+from rlsuite.training.train import seed_list
 
 FORMAT = "rlsuite run 1"
 RUN = "run.json"
+LONGEST_NAME = 255
+"""Bytes that the name of a folder may have on the usual disks."""
 
 
 def slug(label: str) -> str:
@@ -27,6 +30,34 @@ def slug(label: str) -> str:
     ('mazes-Small-v0', 'softmax-k-2')
     """
     return re.sub(r"[^\w.]+", "-", label).strip("-.")
+
+
+def as_folder(where: str, label: str) -> str:
+    """A label as the name of a folder, if it can be one.
+
+    Parameters
+    ----------
+    where : str
+        Path of the label in its file, for messages.
+    label : str
+        The label.
+
+    Raises
+    ------
+    ParameterError
+        If nothing of it can be part of a name, it is too long, or there is a file of this name already.
+    """
+    name = slug(label)
+    short = label if len(label) < 60 else f"{label[:57]}..."
+    if not name:
+        raise ParameterError(f"{where}={short!r} needs a letter or a digit: it names a folder")
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        raise ParameterError(
+            f"{where}={short!r} names a folder of {len(os.fsencode(name))} bytes; the longest may have {LONGEST_NAME}"
+        )
+    if name.casefold() == RUN:
+        raise ParameterError(f"{where}={short!r} names a folder, and {RUN} is a file of the experiment; choose another")
+    return name
 
 
 def seed_folder(seed: int) -> str:
@@ -52,12 +83,19 @@ def read_run(folder: Path) -> dict[str, Any]:
         if content["format"] != FORMAT:
             raise FileError(f"{file} holds {content['format']!r}, not {FORMAT!r}")
         config = content["config"]
-        _ = config["name"], config["seeds"], labels(config, "environments"), labels(config, "agents")
+        if not isinstance(config["name"], str):
+            raise ValueError("name")
+        if not isinstance(config["seeds"], list):
+            raise ValueError("seeds")
+        seed_list(cast("list[Any]", config["seeds"]))
+        for what in ("environments", "agents"):
+            for label in labels(config, what):
+                as_folder("label", label)
     except FileNotFoundError as error:
         raise FileError(f"{folder} holds no results of an experiment: there is no {RUN}") from error
     except OSError as error:
         raise FileError(f"cannot read {file}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FileError(f"{file} is damaged; running the experiment again after deleting it mends it") from error
     return content
 

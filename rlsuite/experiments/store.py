@@ -23,16 +23,20 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.checks import finite_number, whole_number
 from rlsuite.errors import FileError
+from rlsuite.files import sync
 from rlsuite.training.results import Record
 
 FORMAT = "rlsuite cell 1"
 CELL, MONITOR, CURVE, EVALUATION = "cell.json", "monitor.csv", "curve.csv", "evaluation.csv"
+LARGEST_COUNT = 2**53
+"""Up to here, floats tell all whole numbers apart."""
 
 
 def write_cell(folder: Path, spec: Mapping[str, Any], versions: Mapping[str, str], record: Record, aside: Path) -> None:
@@ -49,7 +53,7 @@ def write_cell(folder: Path, spec: Mapping[str, Any], versions: Mapping[str, str
     aside : Path
         Folder of unfinished cells, on the same disk.
     """
-    unfinished = aside / "-".join(folder.parts[-3:])
+    unfinished = aside / _sha256(str(folder).encode())
     try:
         unfinished.mkdir(parents=True)
         contents = _contents(spec, record)
@@ -68,6 +72,8 @@ def write_cell(folder: Path, spec: Mapping[str, Any], versions: Mapping[str, str
         checksums = {name: _sha256(text.encode()) for name, text in contents.items()}
         cell["sha256"] = {**checksums, CELL: _own_checksum({**cell, "sha256": checksums})}
         (unfinished / CELL).write_text(_json(cell), encoding="utf-8", newline="\n")
+        for name in (*contents, CELL):
+            sync(unfinished / name)
         folder.parent.mkdir(parents=True, exist_ok=True)
         os.replace(unfinished, folder)
     except OSError as error:
@@ -89,10 +95,14 @@ def read_description(folder: Path) -> dict[str, Any]:
         stated = cell["sha256"].pop(CELL)
         if cell["format"] != FORMAT:
             raise FileError(f"{file} holds {cell['format']!r}, not {FORMAT!r}")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        tables = set(cell["sha256"])
+        known = isinstance(cell["spec"], dict) and isinstance(cell["versions"], dict)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(file, "is not the JSON of a cell") from error
     if stated != _own_checksum(cell):
         raise _damaged(file, "does not have the checksum that it states")
+    if not known or not {MONITOR, CURVE} <= tables <= {MONITOR, CURVE, EVALUATION}:
+        raise _damaged(file, "does not describe a cell")
     return cell
 
 
@@ -105,25 +115,49 @@ def read_cell(folder: Path) -> Record:
         If one of its files is missing, damaged or truncated; the message names it.
     """
     cell = read_description(folder)
-    columns: dict[str, dict[str, NDArray[np.float64]]] = {}
+    columns: dict[str, Columns] = {}
     for name, checksum in cell["sha256"].items():
         content = _bytes(folder / name)
         if _sha256(content) != checksum:
             raise _damaged(folder / name, f"does not have the checksum that {CELL} states")
-        columns[name] = _columns(content.decode(), skip=1 if name == MONITOR else 0)
-    monitor, curve, evaluation = columns[MONITOR], columns[CURVE], columns.get(EVALUATION, {})
+        try:
+            columns[name] = _columns(content.decode(), skip=1 if name == MONITOR else 0)
+        except (ValueError, IndexError) as error:
+            raise _damaged(folder / name, f"is not a table of numbers ({error})") from error
+    try:
+        return _record(cell, columns[MONITOR], columns[CURVE], columns.get(EVALUATION, {}))
+    except (ValueError, KeyError) as error:
+        raise _damaged(folder / CELL, f"and the tables beside it are not those of a cell ({error})") from error
+
+
+Columns: TypeAlias = dict[str, NDArray[np.float64]]
+
+
+def _record(cell: Mapping[str, Any], monitor: Columns, curve: Columns, evaluation: Columns) -> Record:
+    """The record that a cell was made of.
+
+    Raises
+    ------
+    KeyError, ValueError
+        If an entry or a column is missing, or is not what it should be.
+    """
+    whole_number("seed", cell["seed"], at_least=0)
+    if cell["loop"] not in ("compiled", "stepwise") or cell["unit"] not in ("steps", "episodes"):
+        raise ValueError(f"loop {cell['loop']!r}, unit {cell['unit']!r}")
+    if cell["optimal_value"] is not None:
+        finite_number("optimal_value", cell["optimal_value"])
     nothing = np.zeros(0)
     return Record(
         seed=cell["seed"],
         loop=cell["loop"],
         unit=cell["unit"],
         episode_return=monitor["r"],
-        episode_length=monitor["l"].astype(np.int64),
+        episode_length=_whole(monitor["l"]),
         episode_regret=monitor.get("regret", nothing),
-        time=curve["time"].astype(np.int64),
+        time=_whole(curve["time"]),
         cumulative_reward=curve["cumulative_reward"],
         regret=curve.get("regret", nothing),
-        evaluation_time=evaluation.get("time", nothing).astype(np.int64),
+        evaluation_time=_whole(evaluation.get("time", nothing)),
         evaluation=evaluation.get("value", nothing),
         optimal_value=cell["optimal_value"],
         optimum_unknown=cell.get("optimum_unknown", ""),
@@ -151,11 +185,26 @@ def _table(columns: Mapping[str, NDArray[Any]]) -> str:
 
 
 def _columns(text: str, skip: int) -> dict[str, NDArray[np.float64]]:
-    """Columns of a table by name; whole numbers are exact up to 2**53."""
+    """Columns of a table by name; whole numbers are exact up to 2**53.
+
+    Raises
+    ------
+    ValueError, IndexError
+        If that is not a table of numbers.
+    """
     lines = text.splitlines()[skip:]
     names = lines[0].split(",")
     values = np.loadtxt(lines[1:], delimiter=",", ndmin=2) if lines[1:] else np.zeros((0, len(names)))
+    if values.shape[1] != len(names):
+        raise ValueError(f"{len(names)} names for {values.shape[1]} columns")
     return {name: np.ascontiguousarray(values[:, index]) for index, name in enumerate(names)}
+
+
+def _whole(column: NDArray[np.float64]) -> NDArray[np.int64]:
+    """A column of counts."""
+    if not ((column >= 0) & (column <= LARGEST_COUNT) & (column == np.floor(column))).all():
+        raise ValueError("a count is not a whole number")
+    return column.astype(np.int64)
 
 
 def _bytes(file: Path) -> bytes:

@@ -17,6 +17,7 @@ from rlsuite.experiments.cells import Cell, differences
 from rlsuite.experiments.config import Experiment
 from rlsuite.experiments.folder import FORMAT, RUN, read_run
 from rlsuite.experiments.store import read_cell, read_description
+from rlsuite.files import sync
 from rlsuite.training.results import Record
 
 UNFINISHED = ".unfinished"
@@ -46,6 +47,7 @@ def write_description(experiment: Experiment, folder: Path, aside: Path) -> None
     try:
         aside.mkdir(exist_ok=True)
         (aside / RUN).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8", newline="\n")
+        sync(aside / RUN)
         os.replace(aside / RUN, file)
     except OSError as error:
         raise FileError(f"cannot write {file}: {error.strerror}") from error
@@ -58,7 +60,7 @@ def writing(folder: Path) -> Generator[Path]:
     Raises
     ------
     FileError
-        If the folder cannot be made, or another process is writing to it.
+        If the folder cannot be made or locked, or another process is writing to it.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,12 +83,21 @@ def _locked(folder: Path) -> Generator[None]:
         return
     import fcntl
 
-    handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise FileError(f"cannot open the folder {folder}: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise FileError(f"another process is writing to {folder}; wait for it, or choose another folder") from error
+        except OSError as error:
+            raise FileError(
+                f"cannot lock the folder {folder} against other writers ({error.strerror}); choose a folder on a disk "
+                "of this machine"
+            ) from error
         yield
-    except BlockingIOError as error:
-        raise FileError(f"another process is writing to {folder}; wait for it, or choose another folder") from error
     finally:
         os.close(handle)
 
@@ -104,8 +115,12 @@ def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
     ParameterError
         If a cell was made with other parameters; the message names the difference.
     FileError
-        If a file is damaged.
+        If a file is damaged, or stands where a folder of a cell belongs.
     """
+    places = dict.fromkeys(part for cell in cells for part in (*reversed(cell.place.parents[:-1]), cell.place))
+    for place in places:
+        if not (folder / place).is_dir() and os.path.lexists(folder / place):
+            raise FileError(f"{folder / place} must be a folder, for cells of this experiment; remove the file")
     done = [cell for cell in cells if (folder / cell.place).is_dir()]
     now = versions()
     for cell in done:

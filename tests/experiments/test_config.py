@@ -121,6 +121,14 @@ BAD = {
         HEAD + LAKE + LEARNER + 'label = "a b"\n' + LEARNER + 'label = "A-b"\n',
         "agents[1].label='A-b' is too close to 'a b': give each entry a label of its own",
     ),
+    "label of a file of ours": (
+        HEAD + LAKE + LEARNER + 'label = "Run.json"\n',
+        "agents[0].label='Run.json' names a folder, and run.json is a file of the experiment; choose another",
+    ),
+    "label that is too long": (
+        HEAD + LAKE + LEARNER + 'label = "' + "ü" * 128 + '"\n',
+        "agents[0].label='" + "ü" * 57 + "...' names a folder of 256 bytes; the longest may have 255",
+    ),
     "label without a letter": (
         HEAD + LAKE + LEARNER + 'label = "../.."\n',
         "agents[0].label='../..' needs a letter or a digit: it names a folder",

@@ -183,6 +183,62 @@ def test_remains_of_a_killed_run_are_cleared_away(toml, tmp_path, tree):
     assert tree(tmp_path / "out") == before
 
 
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+from pathlib import Path
+import rlsuite_envs
+from rlsuite.experiments import Experiment
+
+rename = os.replace
+
+def rename_or_die(old, new):
+    if Path(new).name == "seed-0001":
+        os.kill(os.getpid(), signal.SIGKILL)
+    rename(old, new)
+
+os.replace = rename_or_die
+Experiment.read(sys.argv[1]).run(sys.argv[2])
+"""
+
+
+def test_killed_while_a_cell_is_written(toml, tmp_path, tree):
+    """The next run makes the same cell again, at the same place."""
+    Experiment.read(toml()).run(tmp_path / "whole")
+    command = [sys.executable, "-c", KILLED_WHILE_WRITING, str(toml()), str(tmp_path / "killed")]
+    assert subprocess.run(command, timeout=100).returncode == -signal.SIGKILL
+    assert any((tmp_path / "killed" / ".unfinished").iterdir())
+    Experiment.read(toml()).run(tmp_path / "killed")
+    assert tree(tmp_path / "killed") == tree(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("place", ["dry-lake", "dry-lake/QLearning", "dry-lake/QLearning/seed-0001"])
+def test_a_file_where_cells_belong_is_found_before_anything_is_learned(toml, tmp_path, place):
+    file = tmp_path / "out" / place
+    file.parent.mkdir(parents=True)
+    file.write_text("not a cell")
+    with pytest.raises(FileError, match=f"{place} must be a folder, for cells of this experiment; remove the file"):
+        Experiment.read(toml()).run(tmp_path / "out")
+    assert not cells_below(tmp_path / "out")
+
+
+def test_a_disk_that_cannot_lock(toml, tmp_path, monkeypatch):
+    import fcntl
+
+    def refuse(handle, how):
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(FileError, match=r"cannot lock the folder .*out against other writers \(No locks available\)"):
+        Experiment.read(toml()).run(tmp_path / "out")
+
+
+def test_labels_as_long_as_a_folder_can_be(toml, tmp_path):
+    long = "x" * 255
+    text = toml().read_text().replace('label = "dry lake"', f'label = "{long}"').replace("fast learner", long)
+    Experiment.read(toml(text, seeds="seeds = 1")).run(tmp_path / "out")
+    assert [runs.agent for runs in load_results(tmp_path / "out")[long]] == ["QLearning", long]
+
+
 def test_more_of_anything_only_adds_cells(toml, tmp_path, tree):
     Experiment.read(toml()).run(tmp_path / "out")
     before = tree(tmp_path / "out")
@@ -278,6 +334,34 @@ def test_damaged_run_json(toml, tmp_path, content):
     with pytest.raises(FileError, match=r"out/run\.json"):
         Experiment.read(toml(), seeds=2).run(tmp_path / "out")
     assert (tmp_path / "out" / "run.json").read_text() == content
+
+
+@pytest.mark.parametrize("seeds", ["abc", None, ["x"], [1.5], ["../../x"], 3, {"a": 1}, [-1], [2**70, "1"]])
+def test_impossible_seeds_in_run_json(toml, tmp_path, seeds):
+    assert_refused(toml, tmp_path, lambda config: config.update(seeds=seeds))
+
+
+@pytest.mark.parametrize("label", [3, None, "", "...", "run.json", "x" * 256, ["a"]])
+@pytest.mark.parametrize("what", ["agents", "environments"])
+def test_impossible_labels_in_run_json(toml, tmp_path, label, what):
+    assert_refused(toml, tmp_path, lambda config: config[what][0].update(label=label))
+
+
+def assert_refused(toml, tmp_path, change):
+    Experiment.read(toml(), seeds=1, steps=10).run(tmp_path / "out")
+    file = tmp_path / "out" / "run.json"
+    content = json.loads(file.read_text())
+    change(content["config"])
+    file.write_text(json.dumps(content))
+    with pytest.raises(FileError, match=r"out/run\.json is damaged"):
+        load_results(tmp_path / "out")
+
+
+def test_deep_run_json(toml, tmp_path):
+    Experiment.read(toml(), seeds=1, steps=10).run(tmp_path / "out")
+    (tmp_path / "out" / "run.json").write_text("[" * 100_000)
+    with pytest.raises(FileError, match=r"out/run\.json is damaged"):
+        load_results(tmp_path / "out")
 
 
 def test_folders_without_results(tmp_path, toml):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rlsuite.errors import FileError
+from rlsuite.experiments import store
 from rlsuite.experiments.store import read_cell, write_cell
 from rlsuite.training.results import Record
 
@@ -133,3 +134,62 @@ def test_folder_that_cannot_be_written_to(tmp_path):
     (tmp_path / "lake").write_text("a file where a folder should be")
     with pytest.raises(FileError, match=r"^cannot write .*seed-0007: Not a directory$"):
         write(tmp_path, RECORD)
+
+
+def rewrite(cell, tables=None, **changes):
+    """Change a cell, and make all its checksums right again, as whoever means harm can do."""
+    content = json.loads((cell / "cell.json").read_text())
+    for name, text in (tables or {}).items():
+        (cell / name).write_text(text)
+        content["sha256"][name] = store._sha256(text.encode())
+    content.update(changes)
+    del content["sha256"]["cell.json"]
+    content["sha256"]["cell.json"] = store._own_checksum(content)
+    (cell / "cell.json").write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": "7"},
+        {"seed": -1},
+        {"loop": ["compiled"]},
+        {"unit": None},
+        {"optimal_value": "much"},
+        {"optimal_value": 10**400},
+        {"spec": []},
+        {"versions": "new"},
+        {"tables": {"../outside.csv": "r,l,t\n"}},
+        {"tables": {"curve.csv": ""}},
+        {"tables": {"curve.csv": "time\n1\n"}},
+        {"tables": {"curve.csv": "time,cumulative_reward\n1\n"}},
+        {"tables": {"curve.csv": "time,cumulative_reward\nnan,2\n"}},
+        {"tables": {"curve.csv": "time,cumulative_reward\n1e300,2\n"}},
+        {"tables": {"curve.csv": "time,cumulative_reward\none,2\n"}},
+        {"tables": {"monitor.csv": "#{}\nr,l,t\n1.0,-3,3\n"}},
+        {"tables": {"monitor.csv": "#{}\nr,l,t\n1.0,2.5,3\n"}},
+    ],
+    ids=str,
+)
+def test_right_checksums_over_nonsense(tmp_path, changes):
+    cell = write(tmp_path, RECORD)
+    rewrite(cell, **changes)
+    with pytest.raises(FileError, match="delete the folder"):
+        read_cell(cell)
+
+
+def test_deep_json(tmp_path):
+    cell = write(tmp_path, RECORD)
+    (cell / "cell.json").write_text("[" * 100_000)
+    with pytest.raises(FileError, match=r"cell\.json is not the JSON of a cell"):
+        read_cell(cell)
+
+
+def test_cells_are_on_the_disk_before_their_folder_appears(tmp_path, monkeypatch):
+    done = []
+    monkeypatch.setattr(store, "sync", lambda path: done.append(path.name))
+    rename = store.os.replace
+    monkeypatch.setattr(store.os, "replace", lambda old, new: (done.append("renamed"), rename(old, new)))
+    write(tmp_path, RECORD)
+    assert done[-1] == "renamed"
+    assert sorted(done[:-1]) == ["cell.json", "curve.csv", "evaluation.csv", "monitor.csv"]
