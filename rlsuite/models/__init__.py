@@ -1,8 +1,8 @@
 """Finite decision problems as validated, immutable arrays.
 
-`MDP` is the centre: every way in (arrays, rows, successors, a function, an environment, experience, a file) ends in
-its rows, and every way out starts from them. `POMDP` hides its states behind observations; `MarkovChain` is what
-remains of it under a fixed policy.
+`MDP` is the centre: every constructor (from arrays, rows, successors, a function, an environment, experience, a file)
+makes its rows, and every conversion starts from them. A `POMDP` has hidden states and observations; a `MarkovChain` is
+an MDP under a fixed policy.
 """
 
 from rlsuite.models.chain import MarkovChain

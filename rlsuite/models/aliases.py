@@ -16,7 +16,7 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 
 class SparseLike(Protocol):
-    """What rlsuite needs of a matrix of ``scipy.sparse``: every format has it."""
+    """The attributes of a ``scipy.sparse`` matrix that rlsuite uses; every format has them."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -29,7 +29,7 @@ class SparseLike(Protocol):
 
 
 class CsrMatrix(Protocol):
-    """A ``scipy.sparse.csr_array`` of float64, as far as rlsuite looks into one.
+    """A ``scipy.sparse.csr_array`` of float64: the attributes that rlsuite uses.
 
     SciPy ships no types, and its separate stubs leave the arrays inside a sparse matrix open.
     """
@@ -64,7 +64,7 @@ class CsrMatrix(Protocol):
 
 
 class Rows(NamedTuple):
-    """Transitions as rows over (state, action): the form in which every way into a model ends.
+    """Transitions as rows over (state, action): the form that every constructor of a model makes.
 
     The row of the pair (s, a) is ``indptr[s * A + a] : indptr[s * A + a + 1]``; an empty row is an illegal action.
     """

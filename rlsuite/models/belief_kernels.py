@@ -1,7 +1,7 @@
 """Belief updates in compiled code.
 
-Few states can emit an observation, and few states lead to one of them: the update walks backwards from the states
-that the observation leaves possible, and touches nothing else.
+Few states can emit an observation, and few states lead to one of them: the update goes backwards from the states that
+can have emitted the observation, and reads nothing else.
 """
 
 from __future__ import annotations

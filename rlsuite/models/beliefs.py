@@ -1,8 +1,8 @@
-"""What a POMDP makes of beliefs: the state estimator SE(b, a, z) of KLC98, section 3.3, and what it divides by.
+"""Belief updates of a POMDP: the state estimator SE(b, a, z) of KLC98, section 3.3, and its normalising constant.
 
 b'(s') = O[a, s', z] sum_s Pr[s' | s, a] b(s) / Pr[z | b, a]
 
-One who still asks knows that the episode goes on, so only transitions that do not terminate count in b'.
+A belief is needed only while the episode goes on, so only transitions that do not terminate count in b'.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class MarkovChain:
 
     @classmethod
     def from_mdp(cls, mdp: MDP, policy: ArrayLike) -> Self:
-        """Return the chain that `policy` makes of `mdp`.
+        """Return the chain of `mdp` under `policy`.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Probabilities that went through text: rows whose sum is off by the rounding of a few decimals."""
+"""Probabilities read from text: rows whose sum differs from 1 by the rounding of a few decimals."""
 
 import os
 import warnings

@@ -1,7 +1,7 @@
 """From experienced transitions to rows: counting, with a Dirichlet prior.
 
 Let n(s, a, s') be how often action a led from s to s', n(s, a) their sum over s', and K(s, a) the number of successors
-that are considered possible. With the prior Dirichlet(c, ..., c) over these, the posterior mean is
+that are possible. With the prior Dirichlet(c, ..., c) over these, the posterior mean is
 
     Pr[s' | s, a] = (n(s, a, s') + c) / (n(s, a) + c K(s, a)),
 

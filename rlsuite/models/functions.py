@@ -9,13 +9,13 @@ returned                                        meaning
 a state (a tuple, a string, a number ...)       deterministic
 a ``set`` or ``frozenset`` of states            non-deterministic: all of them equally likely
 ``{state: probability}``                        stochastic
-a ``list`` of                                   stochastic, with the reward and the end of the episode told for
+a ``list`` of                                   stochastic, with the reward and the end of the episode given for
 ``(probability, state, reward, terminated)``    each outcome; a state may occur more than once
 ==============================================  =============================================================
 
-With the other forms, ``reward(state, action, next_state)`` and ``terminal(state)`` tell these two things. A state in
-which every action is illegal is terminal too. States are numbered in the order in which they are found, breadth first;
-the members of a set have no order, so they are taken in the order of their `repr` - the numbering must not change with
+With the other forms, ``reward(state, action, next_state)`` and ``terminal(state)`` give these two. A state in which
+every action is illegal is terminal too. States are numbered in the order in which they are found, breadth first; the
+members of a set have no order, so they are taken in the order of their `repr` - the numbering must not change with
 Python's hash seed. (A state that is itself a frozenset goes into a dict: ``{frozenset("ab"): 1.0}``.)
 """
 
@@ -186,7 +186,7 @@ def _outcomes(
         outcomes = [_told(one, where, terminal) for one in cast("list[object]", returned)]
     else:
         if reward is None:
-            raise ModelError(f"{where} returned {returned!r}, which tells no reward: pass reward=")
+            raise ModelError(f"{where} returned {returned!r}, which has no reward: pass reward=")
         outcomes = [
             _derived(probability, ahead, state, action, where, reward, terminal)
             for ahead, probability in _successors(returned, where)

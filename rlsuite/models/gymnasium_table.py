@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Table(NamedTuple):
-    """What a table in Gymnasium's convention says."""
+    """The content of a table in Gymnasium's convention."""
 
     rows: Rows
     n_actions: int
@@ -47,7 +47,7 @@ def opened(env: str | EnvSpec | Env[Any, Any], kwargs: Mapping[str, Any]) -> Gen
 
 
 def reject_partially_observable(model: object, name: str) -> None:
-    """Raise `UnsuitableEnvironment` if `model`, found in the environment `name`, hides its states."""
+    """Raise `UnsuitableEnvironment` if `model`, found in the environment `name`, has hidden states."""
     from rlsuite.models.pomdp import POMDP
 
     if isinstance(model, POMDP):

@@ -179,7 +179,7 @@ class MDP(WaysIn, WaysOut, OnDisk, MadeFromArrays):
 
     @cached_property
     def kind(self) -> Literal["deterministic", "nondeterministic", "stochastic"]:
-        """Which of the three kinds of the lecture notes the transitions are.
+        """The kind of the transitions, one of the three of the lecture notes.
 
         "deterministic": every legal action has one successor. "nondeterministic": every legal action has a set of
         successors, all equally likely. "stochastic": anything else.
@@ -238,7 +238,7 @@ class MDP(WaysIn, WaysOut, OnDisk, MadeFromArrays):
             f"gamma={self.gamma:g}, kind={self.kind!r})"
         )
 
-    # The arrays are immutable, so a copy is the model itself; unpickling goes through the door again because
+    # The arrays are immutable, so a copy is the model itself; unpickling validates again because
     # NumPy restores arrays writeable.
     def __copy__(self) -> Self:
         return self

@@ -1,7 +1,7 @@
 """Observation models: dense tables, one sparse matrix per action, and the rows that both stand for.
 
-What is seen is mostly a function of few states: of the A S Z probabilities of a large problem almost all are 0. So a
-model may be given, kept and written as rows, and turned into a dense table only if somebody asks for one.
+Most states can emit only few observations: of the A S Z probabilities of a large problem almost all are 0. So a
+model may be given, kept and written as rows, and turned into a dense table only if one is asked for.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Observations: TypeAlias = ArrayLike | Sequence[SparseLike] | ObservationRows
 
 
 def checked(given: Observations, actions: int, states: int) -> FloatArray | ObservationRows:
-    """Return an observation model that is one: read-only, in the form in which it was given.
+    """Return a validated observation model: read-only, in the form in which it was given.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a Python function says is seen of the states that were found by exploring.
+"""The observation model that a Python function gives to the states that were found by exploring.
 
 ``observe(action, next_state)`` returns an observation, a set of equally likely ones, or
 ``{observation: probability}``; observations are any hashable objects.
@@ -24,7 +24,7 @@ ObserveFunction: TypeAlias = Callable[[Any, Any], object]
 
 
 class Observed(NamedTuple):
-    """What is seen of the states."""
+    """The observation model of the states."""
 
     rows: ObservationRows
     observations: list[Hashable]

@@ -1,4 +1,4 @@
-"""The files of an `MDP`, told apart by their suffix."""
+"""The files of an `MDP`; the suffix gives the format."""
 
 from __future__ import annotations
 

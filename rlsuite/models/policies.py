@@ -50,7 +50,7 @@ def policy_weights(legal: BoolArray, policy: ArrayLike) -> FloatArray:
 
 
 def check_policy_form(name: str, policy: object) -> None:
-    """Raise unless `policy` can be one for some model: one action per state, or a table of probabilities.
+    """Raise unless `policy` has a form that fits some model: one action per state, or a table of probabilities.
 
     Whether it suits a model is for `policy_weights` to say.
 

@@ -1,4 +1,4 @@
-"""A partially observable Markov decision process: an MDP whose states are seen only through observations.
+"""A partially observable Markov decision process: an MDP whose states are hidden and emit observations.
 
 The observation that follows action a in the new state s' is z with probability O[a, s', z] = Pr(z | a, s') (KLC98,
 section 3). What is known of the hidden state is the belief b(s); the state estimator SE(b, a, z) is `update_belief`.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
-    """A finite POMDP: the MDP of its hidden states, and what is seen of them.
+    """A finite POMDP: the MDP of its hidden states, and the probabilities of its observations.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
             "mdp": mdp,
             "observation_labels": validation.labels("observation_labels", observation_labels, symbols),
             "given_observation": found,
-            # The other form is computed when somebody asks for it.
+            # The other form is computed when it is asked for.
             "observation_rows" if is_rows else "observation": found,
         }
         for name, value in values.items():
@@ -182,7 +182,7 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
             f"n_transitions={self.mdp.n_transitions}, gamma={self.gamma:g})"
         )
 
-    # As for MDP: immutable, so a copy is the model itself, and unpickling goes through the door again.
+    # As for MDP: immutable, so a copy is the model itself, and unpickling validates again.
     def __copy__(self) -> Self:
         return self
 

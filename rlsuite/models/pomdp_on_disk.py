@@ -1,4 +1,4 @@
-"""The files of a `POMDP`, told apart by their suffix."""
+"""The files of a `POMDP`; the suffix gives the format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every way into a `POMDP` besides files, as class methods that it inherits."""
+"""The constructors of a `POMDP` except from files, as class methods that it inherits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class PomdpWaysIn:
-    """The ways into a `POMDP` that start from arrays, functions or environments."""
+    """The constructors of a `POMDP` from arrays, functions or environments."""
 
     @classmethod
     def from_arrays(
@@ -68,7 +68,7 @@ class PomdpWaysIn:
 
         Examples
         --------
-        A door that is open or shut, a look at it that errs once in ten times, and a reward for seeing it open:
+        A door is open or shut; looking at it is wrong once in ten times, and observing it open pays a reward:
 
         >>> from rlsuite.models import POMDP
         >>> paid = [[[[1, 0], [1, 0]]], [[[1, 0], [1, 0]]]]
@@ -156,7 +156,7 @@ class PomdpWaysIn:
         (('left', 'right', 'nothing'), [0.2, 0.8])
         """
         if reward is not None and observed_reward is not None:
-            raise ParameterError("reward and observed_reward are both given; one of them says what is paid")
+            raise ParameterError("reward and observed_reward are both given; give one of them")
         paid = reward if observed_reward is None else fold_function(observe, observed_reward)
         limit = whole_number("max_states", max_states)
         found = explore(transitions, start, actions=actions, reward=paid, terminal=terminal, max_states=limit)

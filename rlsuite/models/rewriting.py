@@ -1,7 +1,7 @@
-"""Models rewritten, values unchanged, so that layouts poorer than rows over (state, action) can hold them.
+"""Models with the same values, for formats that can express less than rows over (state, action).
 
 Most formats know neither the end of an episode nor illegal actions. Termination becomes a state that is never left
-and pays nothing: what follows an end is worth 0 either way. An illegal action becomes a second name of a legal one:
+and pays nothing: the value after an end is 0 either way. An illegal action becomes a copy of a legal one:
 the best of a set does not change when a member is listed twice.
 """
 
@@ -136,7 +136,7 @@ def merge(mdp: M) -> M:
 
 
 def refuse_illegal(mdp: MDP, layout: str) -> None:
-    """Raise `ModelError` naming the first illegal action, which `layout` has no form for."""
+    """Raise `ModelError` naming the first illegal action, which `layout` cannot express."""
     if not mdp.legal.all():
         state, action = (int(i) for i in np.argwhere(~mdp.legal)[0])
         raise ModelError(
@@ -147,7 +147,7 @@ def refuse_illegal(mdp: MDP, layout: str) -> None:
 
 
 def refuse_noise(mdp: MDP, layout: str) -> None:
-    """Raise `ModelError` if rewards are random, which `layout` has no form for."""
+    """Raise `ModelError` if rewards are random, which `layout` cannot express."""
     if mdp.random_rewards:
         raise ModelError(
             f"some rewards are random, and {layout} holds mean rewards only: "

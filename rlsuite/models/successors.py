@@ -1,4 +1,4 @@
-"""From a table of successors to rows: the three kinds of transition of the lecture notes, told apart by type.
+"""From a table of successors to rows: the three kinds of transition of the lecture notes, distinguished by type.
 
 ===================  ==============================  =======================================
 kind                 delta(s, a)                     written here

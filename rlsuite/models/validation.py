@@ -1,4 +1,4 @@
-"""The checks at the door of every model: each names the offender, what is allowed, and the fix.
+"""The validation of every model: each check names the offender, what is allowed, and the fix.
 
 All of them work on whole arrays; the offender is searched for only after a check has failed.
 """
@@ -98,7 +98,7 @@ def labels(name: str, values: Sequence[str] | None, number_of: int) -> tuple[str
 
 
 def excess(total: float) -> str:
-    """Return by how much `total` differs from 1, in words."""
+    """Return a phrase that says by how much `total` differs from 1."""
     return f"missing {1.0 - total:.10g}" if total < 1.0 else f"{total - 1.0:.10g} too much"
 
 

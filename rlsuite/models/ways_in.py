@@ -1,7 +1,7 @@
-"""Every way into an `MDP` besides rows, arrays and files, as class methods that it inherits.
+"""The constructors of an `MDP` except from rows, arrays and files, as class methods that it inherits.
 
-Each one hands its arguments to the module that knows the form, gets rows back, and goes through the one door:
-`MDP.from_rows`. The signatures stand together here; the forms are explained in their modules.
+Each one passes its arguments to the module that reads that form, gets rows back, and ends in `MDP.from_rows`, which
+validates them. The signatures stand together here; the forms are explained in their modules.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class WaysIn(ArraysIn):
-    """The ways into an `MDP` that start from something else than rows."""
+    """The constructors of an `MDP` from other things than rows."""
 
     @classmethod
     def from_successors(
@@ -47,7 +47,7 @@ class WaysIn(ArraysIn):
         state_labels: Sequence[str] | None = None,
         action_labels: Sequence[str] | None = None,
     ) -> Self:
-        """Build a model from a table of successors, in which the three kinds of transition look different.
+        """Build a model from a table of successors, in which the type of an entry gives the kind of the transition.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The ways into an `MDP` from arrays laid out as other libraries do, as class methods that it inherits."""
+"""The constructors of an `MDP` from arrays in the layouts of other libraries, as class methods that it inherits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rlsuite.models.pairs import rows_from_pairs
 
 
 class ArraysIn(FromRows):
-    """The ways into an `MDP` that start from matrices."""
+    """The constructors of an `MDP` from matrices."""
 
     @classmethod
     def from_arrays(

@@ -1,4 +1,4 @@
-"""What the rows of an `MDP` give as matrices, dense arrays, and the layouts of other libraries."""
+"""The rows of an `MDP` as matrices, dense arrays, and the layouts of other libraries."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class WaysOut:
         return fill_illegal(cast("Any", self))
 
     def to_arrays(self, order: Order = "sas") -> Arrays:
-        """Return P and R as dense arrays of the same layout, for libraries that know no termination.
+        """Return P and R as dense arrays of the same layout, for libraries without termination.
 
         ``order="ass"`` is the dense layout of MDPtoolbox. Unlike `dense`, the result stands for the model
         `without_termination`, so it may have one state more. Rewards are means.

@@ -1,4 +1,4 @@
-"""A POMDP seen through the window of the last k (action, observation) pairs.
+"""A POMDP whose observation is the window of the last k (action, observation) pairs.
 
 The policy on histories of the lecture notes, cut to the last k steps. With H for the window, the pairs (s, H) form a
 Markov chain under any policy that looks at H alone: action a in s leads to s' with observation z, and H to H', the

@@ -263,7 +263,7 @@ PREAMBLE_FAULTS = {
     "1:1: 'states:' must stand before the first R:": "R: * : * : * 1",
     "1:10: the file ends without 'actions:'": "states: 2",
     "1:1: the file ends without 'states:'": "# nothing",
-    "3:1: a file with observations holds a POMDP; MDP.read needs one whose states are seen": (
+    "3:1: a file with observations holds a POMDP; MDP.read needs observed states": (
         "states: 1\nactions: 1\nobservations: 2\nT: * identity\nO: * uniform"
     ),
     "3:1: 'observations' must stand before the first T:, O: or R:": (

@@ -1,4 +1,4 @@
-"""Every check at the door of the models, with the sentence that the user reads."""
+"""Every check of the models' constructors, with the sentence that the user reads."""
 
 import numpy as np
 import pytest

@@ -134,7 +134,7 @@ def zero(s, a, s2):
 
 
 RETURNS = {
-    "transitions('s', 0) returned 's', which tells no reward: pass reward=": ("s", {"reward": None}),
+    "transitions('s', 0) returned 's', which has no reward: pass reward=": ("s", {"reward": None}),
     "transitions('s', 0) returned []; return None if the action is illegal": ([], {}),
     "transitions('s', 0) returned set(); return None if the action is illegal": (set(), {}),
     "transitions('s', 0) returned {}; return None if the action is illegal": ({}, {}),

@@ -259,7 +259,7 @@ def test_faults_are_found_where_they_are(fault, message, lines):
 
 
 PREAMBLE_FAULTS = {
-    ":4:15: the file ends without 'observations:'; if the states are seen, name it .mdp for MDP.read": (
+    ":4:15: the file ends without 'observations:'; if states are observed, name it .mdp for MDP.read": (
         "states: 1\nactions: 1\ndiscount: 1\nT: 0 : 0 : 0 1"
     ),
     " has no observations: no 'O:' in it": PREAMBLE + T,

@@ -1,6 +1,6 @@
-"""Thousands of entries in one step, as programs write them.
+"""Thousands of entries of files written by programs, read in one step.
 
-`Outline` cuts the text into statements without looking at what they say: one begins at each ``T``, ``O`` or ``R`` that
+`Outline` cuts the text into statements without parsing them: one begins at each ``T``, ``O`` or ``R`` that
 stands before a colon and not behind one. Statements of one form - so many slots, so many numbers - are then split and
 converted together. If anything among them is unusual the whole batch is refused: read one by one, it shows where the
 fault is, or that there is none.
@@ -104,7 +104,7 @@ class Outline:
         return int(self._at[statement])
 
     def read(self, first: int, last: int, names: dict[str, tuple[Names, ...]]) -> list[Entered]:
-        """Return what the statements ``first : last`` say.
+        """Return the entries of the statements ``first : last``.
 
         Parameters
         ----------

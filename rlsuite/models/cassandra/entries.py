@@ -1,8 +1,8 @@
 """Assignments to the cells of a table, by lines with wildcards of which the last one counts.
 
 A table of 10^5 states has 10^10 cells per action, so no cell is ever visited: a line is kept as one entry however many
-cells it covers, and the cells that matter ask which entry came last. Entries with wildcards in the same slots cover
-a cell if they agree with it in the other slots, so one sorted search per such form answers for all cells at once.
+cells it covers, and for the cells that matter the last entry is looked up. Entries with wildcards in the same slots
+cover a cell if they agree with it in the other slots, so one sorted search per such form answers for all cells at once.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Entries:
         return cells[np.append(True, cells[1:] != cells[:-1])] if cells.size else cells
 
     def values_at(self, cells: IndexArray) -> FloatArray:
-        """Return what the last entry that covers each cell says, 0 if there is none: (n,) float64."""
+        """Return the value of the last entry that covers each cell, 0 if there is none: (n,) float64."""
         _, values = self.table()
         found = np.zeros(cells.size)
         if values.size == 0:

@@ -42,7 +42,7 @@ MAX_FILLED = 2**25
 
 
 class Parsed:
-    """What a file says; `parse` fills it.
+    """The content of a file; `parse` fills it.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def read_mdp(model: type[M], path: str | os.PathLike[str], gamma: float | None) 
     parsed = Parsed(Text.of(path)).parse()
     if parsed.observations_at >= 0:
         parsed.text.fail(
-            parsed.observations_at, "a file with observations holds a POMDP; MDP.read needs one whose states are seen"
+            parsed.observations_at, "a file with observations holds a POMDP; MDP.read needs observed states"
         )
     gamma = _discount(parsed, gamma)
     moves = tables.transitions(parsed, ROUNDING)
@@ -70,7 +70,7 @@ def read_pomdp(model: type[P], path: str | os.PathLike[str], gamma: float | None
     names = parsed.declared.observations
     if names is None:
         parsed.text.fail(
-            parsed.text.end, "the file ends without 'observations:'; if the states are seen, name it .mdp for MDP.read"
+            parsed.text.end, "the file ends without 'observations:'; if states are observed, name it .mdp for MDP.read"
         )
     gamma = _discount(parsed, gamma)
     moves = tables.transitions(parsed, LOOSE)

@@ -39,7 +39,7 @@ def write_mdp(mdp: MDP, path: str | os.PathLike[str]) -> None:
 
 
 def write_pomdp(pomdp: POMDP, path: str | os.PathLike[str]) -> None:
-    """Write the model as `write_mdp` does; where episodes have ended, an observation is made that says so.
+    """Write the model as `write_mdp` does; an extra observation says that the episode has ended.
 
     Errors are those of `write_mdp`.
     """
@@ -118,7 +118,7 @@ def _lines(mdp: MDP, observations: Sequence[str] | None, of_observations: Iterab
 
 
 def _observation_lines(mdp: MDP, rows: ObservationRows, names: Sequence[str]) -> Iterator[str]:
-    """Say what is seen; once for all actions if it is the same after each of them."""
+    """Write the observations; once for all actions if they are the same after each of them."""
     states, actions = _names(mdp.state_labels, mdp.n_states), _names(mdp.action_labels, mdp.n_actions)
     lengths = np.diff(rows.indptr).reshape(len(actions), len(states))
     entries = rows.observation.size // len(actions)

@@ -202,7 +202,7 @@ def _reward_files(
 
 
 def _rewards(path: str | os.PathLike[str], choices: _Choices) -> FloatArray:
-    """Return what a file says about each transition: (N,) float64."""
+    """Return the rewards of the transitions in a file: (N,) float64."""
     table = read_columns(
         path, [4, 2], "state choice successor reward' or 'state reward", comments=True, header=_check_reward_header
     )
