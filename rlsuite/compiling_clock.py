@@ -1,6 +1,7 @@
 """A clock that stands still while code is compiled, so that a deadline means the same on the first day and later."""
 
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import Any, Self
@@ -10,14 +11,49 @@ import numba.core.event
 from rlsuite.clock import Clock
 
 _events: Any = numba.core.event  # carries no types
-_EVENT = "numba:compile"
+_COMPILING = "numba:compile"
+_GETTING_READY = "numba:compiler_lock"
+"""What numba does under this lock is compiling, and loading what was compiled before from its cache."""
+
+
+class _Preparation(numba.core.event.Listener):
+    """Adds up the seconds in which numba compiles or loads; one function may begin on another, and so may a thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._begun = 0.0
+        self._finished = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """All of them since the start of the process."""
+        with self._lock:
+            return self._finished + (time.perf_counter() - self._begun if self._depth else 0.0)
+
+    def on_start(self, event: Any) -> None:
+        with self._lock:
+            if self._depth == 0:
+                self._begun = time.perf_counter()
+            self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._finished += time.perf_counter() - self._begun
+
+
+_preparation = _Preparation()
+_events.register(_GETTING_READY, _preparation)
 
 
 class CompilingClock(Clock):
     """The clock of work that may have to be compiled first.
 
-    Compiling is done once, on first use, and what it takes has nothing to do with the data. So that time counts neither
-    for the deadline nor in `seconds`, and whoever asked for progress is told what is going on.
+    Compiling is done once, on first use, and loading what was compiled earlier once in each process; what either takes
+    has nothing to do with the data. So that time counts neither for the deadline nor in `seconds`, from the making of
+    the clock on, and whoever asked for progress is told when something is compiled.
 
     Parameters
     ----------
@@ -28,8 +64,6 @@ class CompilingClock(Clock):
 
     Attributes
     ----------
-    compiling : float
-        Seconds spent on compiling so far, while the clock was entered.
     says : bool
         Whether it says on stderr that something is compiled; as `progress`, unless it is set to something else.
 
@@ -43,19 +77,33 @@ class CompilingClock(Clock):
 
     def __init__(self, name: str, **limits: Any) -> None:
         super().__init__(name, **limits)
-        self.compiling = 0.0
         self.says = self.progress
+        self._prepared_before = _preparation.seconds
+        self._compiling: float | None = None
         self._listener = _Listener(self)
+
+    @property
+    def compiling(self) -> float:
+        """Seconds spent on compiling and loading since the clock was made, until its `with` statement was left."""
+        if self._compiling is not None:
+            return self._compiling
+        return _preparation.seconds - self._prepared_before
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time since the beginning, without what was spent on compiling and loading."""
+        return super().seconds - self.compiling
 
     def __enter__(self) -> Self:
         super().__enter__()
-        _events.register(_EVENT, self._listener)
+        _events.register(_COMPILING, self._listener)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        _events.unregister(_EVENT, self._listener)
+        _events.unregister(_COMPILING, self._listener)
+        self._compiling = self.compiling
         super().__exit__(kind, error, traceback)
 
     def say(self) -> None:
@@ -65,28 +113,18 @@ class CompilingClock(Clock):
 
             tqdm.write(f"{self.name}: compiling, once; later runs find it in numba's cache", file=sys.stderr)
 
-    def stand_still(self, seconds: float) -> None:
-        """Leave some seconds out of account."""
-        self.compiling += seconds
-        self.started += seconds
-
 
 class _Listener(numba.core.event.Listener):
-    """Tells a clock when numba compiles; compiling one function may start that of another."""
+    """Tells a clock when numba begins to compile for the first time."""
 
     def __init__(self, clock: CompilingClock) -> None:
         self._clock = clock
-        self._depth = 0
-        self._begun = 0.0
+        self._told = False
 
     def on_start(self, event: Any) -> None:
-        if self._depth == 0:
-            self._begun = time.perf_counter()
-            if self._clock.compiling == 0.0:
-                self._clock.say()
-        self._depth += 1
+        if not self._told:
+            self._told = True
+            self._clock.say()
 
     def on_end(self, event: Any) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._clock.stand_still(time.perf_counter() - self._begun)
+        """Nothing is left to say."""

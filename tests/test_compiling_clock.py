@@ -1,7 +1,9 @@
 import math
+import time
 
 import numba
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 
 from rlsuite.clock import Clock
 from rlsuite.compiling_clock import CompilingClock
@@ -35,6 +37,28 @@ def test_nothing_is_said_unless_progress_is_asked_for(capsys):
     compile_something()
     assert clock.compiling == after  # it listens only while it runs
     assert capsys.readouterr().err == ""
+
+
+def test_loading_what_was_compiled_takes_no_time_either():
+    """Numba loads machine code from its cache under the lock under which it compiles."""
+    with CompilingClock("this test", deadline=0.2) as clock:
+        with global_compiler_lock:
+            time.sleep(0.1)
+            assert clock.seconds < 0.1  # it stands still already
+            with global_compiler_lock:
+                time.sleep(0.1)
+        assert clock.compiling >= 0.2
+        assert not clock.hurries
+
+
+def test_the_clock_stands_still_from_the_beginning():
+    """What is prepared before the work is watched is compiled, too."""
+    clock = CompilingClock("this test", deadline=60.0)
+    compile_something()
+    before = clock.compiling
+    assert before > 0.0
+    with clock:
+        assert clock.compiling == before
 
 
 def test_it_goes_before_other_clocks():

@@ -55,11 +55,7 @@ class Blind(NamedTuple):
 
 def seen_values(model: PreparedModel, watch: Watch, *, share: float = 1.0) -> Above:
     """Return the QMDP bound, computed in that share of the time left."""
-    while True:
-        compiling = watch.compiling
-        solution = policy_iteration(model.pomdp.mdp, tol=math.inf, deadline=_left(watch, share))
-        if watch.deadline is None or watch.compiling == compiling:  # else its time went into compiling
-            break
+    solution = policy_iteration(model.pomdp.mdp, tol=math.inf, deadline=_left(watch, share))
     q = np.where(model.pomdp.mdp.legal, solution.q + solution.error_bound, -np.inf)
     return Above(q, 2.0 * solution.error_bound, solution.iterations)
 
