@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch
-from rlsuite.approximation.features.feature_map import check_observations
+from rlsuite.approximation.features.checks import check_observations
 
 # scikit-learn carries no types that strict checking could use
 _base: Any = sklearn.base

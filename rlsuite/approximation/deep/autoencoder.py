@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,8 @@ from rlsuite.approximation.deep.layers import flat_weights, layers_rule, n_weigh
 from rlsuite.approximation.deep.network import build_network, check_layers
 from rlsuite.approximation.deep.pytorch import device_of, one_thread, pytorch
 from rlsuite.approximation.deep.storage import reading, write_file
-from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_observations
+from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.feature_map import UNSEEDED, FeatureMap, FeatureRule
 from rlsuite.checks import positive_number, whole_number
 
 FORMAT = "rlsuite AutoencoderFeatures 2"
@@ -64,7 +65,7 @@ class AutoencoderFeatures(FeatureMap):
     Raises
     ------
     ParameterError
-        If a parameter is outside its allowed values; from `fit`, if the observations are not a finite (n, d) array, or
+        From `fit`, if a parameter is outside its allowed values, the observations are not a finite (n, d) array, or
         there is no such device.
     MissingPackage
         From `fit`, if PyTorch is not installed.
@@ -89,6 +90,8 @@ class AutoencoderFeatures(FeatureMap):
     batch_size: int = 64
     seed: int | None = None
     device: str = "cpu"
+
+    expected_failed_checks: ClassVar[dict[str, str]] = UNSEEDED
 
     def check_parameters(self) -> None:
         """Raise unless the numbers are above 0, and the hidden layers a sequence of such numbers."""
@@ -126,7 +129,7 @@ class AutoencoderFeatures(FeatureMap):
                 "decoder_": decoder,
                 "losses_": losses,
             }
-        )
+        ).name_columns(X)
 
     def _learn(self, rows: NDArray[np.float32], widths: list[int]) -> tuple[NDArray[np.float64], ...]:
         """Fit both networks to standardised rows; return their weights, and the mean loss of each epoch."""
@@ -186,7 +189,7 @@ class AutoencoderFeatures(FeatureMap):
         ParameterError
             If the codes are not a finite (n, n_features) array.
         """
-        self._check_fitted()
+        self.check_fitted()
         codes = check_observations(X, self.n_features_out_, "AutoencoderFeatures")
         return send_through(self.widths_[::-1].copy(), self.decoder_, codes) * self.scale_ + self.mean_
 
@@ -200,13 +203,10 @@ class AutoencoderFeatures(FeatureMap):
         again = self.inverse_transform(self.transform(known))
         return np.square((again - known) / self.scale_).mean(axis=1)
 
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Names of the features, as scikit-learn's pipelines ask for them."""
-        return np.array([f"code{i}" for i in range(self.n_features_out_)], dtype=object)
-
-    def _check_fitted(self) -> None:
-        if not self.is_fitted:
-            raise errors.NotLearned("this AutoencoderFeatures is not fitted yet; call fit(observations) first")
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Names of the features, as scikit-learn's pipelines ask for them: ``code0`` and so on."""
+        names = super().get_feature_names_out(input_features)
+        return np.array([f"code{i}" for i in range(len(names))], dtype=object)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write parameters and networks to an .npz file; `load` reads it.
@@ -218,7 +218,7 @@ class AutoencoderFeatures(FeatureMap):
         FileError
             If the file cannot be written.
         """
-        self._check_fitted()
+        self.check_fitted()
         parameters = {each.name: getattr(self, each.name) for each in fields(self)}
         write_file(path, FORMAT, {"parameters": parameters | {"hidden": list(self.hidden)}}, self.fitted_, {})
 

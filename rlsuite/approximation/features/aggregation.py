@@ -10,14 +10,8 @@ import sklearn.cluster
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.approximation.features.bounded import BoundedMap, cell_of, check_counts, counts
-from rlsuite.approximation.features.feature_map import (
-    FeatureMap,
-    FeatureRule,
-    at_least,
-    check_observations,
-    check_seed,
-    check_size,
-)
+from rlsuite.approximation.features.checks import at_least, check_observations, check_seed
+from rlsuite.approximation.features.feature_map import GRID, UNSEEDED, FeatureMap, FeatureRule, check_size
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 
@@ -61,7 +55,7 @@ class StateAggregation(BoundedMap):
     Raises
     ------
     ParameterError
-        If a number is not above 0; from `fit`, if bounds are infinite or there are more than 100 million groups.
+        From `fit`, if a number is not above 0, bounds are infinite, or there are more than 100 million groups.
 
     Examples
     --------
@@ -75,6 +69,7 @@ class StateAggregation(BoundedMap):
     bins: int | Sequence[int] = 10
 
     sparse: ClassVar[bool] = True
+    expected_failed_checks: ClassVar[dict[str, str]] = GRID
 
     def check_parameters(self) -> None:
         """Raise unless all numbers are above 0."""
@@ -142,7 +137,7 @@ class Clusters(FeatureMap):
     Raises
     ------
     ParameterError
-        If `n_clusters` is not a whole number above 0; from `fit`, if there are fewer observations than groups.
+        From `fit`, if `n_clusters` is not a whole number above 0, or there are fewer observations than groups.
 
     Examples
     --------
@@ -157,6 +152,7 @@ class Clusters(FeatureMap):
     seed: int | None = field(default=None, kw_only=True)
 
     sparse: ClassVar[bool] = True
+    expected_failed_checks: ClassVar[dict[str, str]] = UNSEEDED
 
     def check_parameters(self) -> None:
         """Raise unless the number of groups is above 0."""
@@ -171,7 +167,7 @@ class Clusters(FeatureMap):
         found = _cluster.KMeans(self.n_clusters, random_state=self.seed, n_init="auto").fit(observations)
         self.centres_: NDArray[np.float64] = np.ascontiguousarray(found.cluster_centers_)
         self.n_features_in_, self.n_features_out_, self.most_active_ = observations.shape[1], self.n_clusters, 1
-        return self
+        return self.name_columns(X)
 
     @property
     def rule(self) -> FeatureRule:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.feature_map import FeatureMap, check_observations
+from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.feature_map import FeatureMap
 from rlsuite.checks import finite_number, whole_number
 from rlsuite.compilation import compiled
 
@@ -80,7 +81,7 @@ class BoundedMap(FeatureMap):
             If the observations are not finite numbers, or do not go with the parameters.
         """
         observations = check_observations(X, None, type(self).__name__)
-        return self.fit_bounds(observations.min(axis=0), observations.max(axis=0))
+        return self.fit_bounds(observations.min(axis=0), observations.max(axis=0)).name_columns(X)
 
     def fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
         """Take the bounds (d,) that were not given from those of a space.
@@ -88,8 +89,16 @@ class BoundedMap(FeatureMap):
         Raises
         ------
         ParameterError
-            If one of them is infinite, or they do not go with the parameters.
+            If one of them is infinite, or they do not go with the parameters; what an earlier fit has learned is kept.
         """
+        before = dict(vars(self))
+        try:
+            return self._fit_bounds(low, high)
+        except errors.ParameterError:
+            self.__dict__ = before  # half of one fit and half of another would read beyond the ends of arrays
+            raise
+
+    def _fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
         self.check_parameters()
         asker, width = type(self).__name__, len(low)
         self.low_ = np.array(low if self.low is None else spread(asker, "low", self.low, width), dtype=np.float64)

@@ -10,7 +10,8 @@ import sklearn.base
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.feature_map import Bounds, FeatureMap, FeatureRule, check_observations
+from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.feature_map import Bounds, FeatureMap, FeatureRule
 from rlsuite.compilation import compiled
 
 _base: Any = sklearn.base
@@ -57,7 +58,7 @@ class Chain(FeatureMap):
     Raises
     ------
     ParameterError
-        If there is no map, or something else than maps.
+        From `fit`, if there is no map, or something else than maps.
 
     Examples
     --------
@@ -79,6 +80,7 @@ class Chain(FeatureMap):
                     f"Chain: features[{i}] is a {type(each).__name__}, which is not a FeatureMap of rlsuite and has no "
                     "compiled form; scikit-learn's Pipeline takes any transformer"
                 )
+            each.check_parameters()
 
     @property
     def sparse(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride] - it is that of the last map
@@ -94,7 +96,7 @@ class Chain(FeatureMap):
             if i > 0:
                 features = _dense(fitted[-1].transform(features))
             fitted.append(_base.clone(each).fit(features))
-        return self._link(fitted)
+        return self._link(fitted).name_columns(X)
 
     def fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
         """Fit each map to the bounds that the maps before it make of bounds (d,)."""

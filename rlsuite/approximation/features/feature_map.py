@@ -10,14 +10,16 @@ observation beyond the bounds, or NaN, it may list features that mean little, bu
 """
 
 from dataclasses import fields
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, Final, NamedTuple, Self, cast
 
 import numpy as np
 import sklearn.base
+import sklearn.exceptions
+import sklearn.utils.validation
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.checks import whole_number
+from rlsuite.approximation.features.checks import check_observations
 from rlsuite.compilation import Compiled, compiled
 from rlsuite.described import Described
 
@@ -31,6 +33,12 @@ MOST_DENSE, MOST_SPARSE = 10**6, 10**8
 # scikit-learn carries no types that strict checking could use
 _BaseEstimator: Any = sklearn.base.BaseEstimator
 _TransformerMixin: Any = sklearn.base.TransformerMixin
+_NotFittedError: Any = sklearn.exceptions.NotFittedError
+_validation: Any = sklearn.utils.validation
+
+
+class NotFitted(errors.NotLearned, _NotFittedError):
+    """A feature map was asked before `fit`: `NotLearned`, which scikit-learn knows as its own ``NotFittedError``."""
 
 
 class FeatureRule(NamedTuple):
@@ -76,12 +84,15 @@ def fill_rows(
             out[i, indices[k]] += values[k]
 
 
-class FeatureMap(Described, _BaseEstimator, _TransformerMixin):
+class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
     """Base of the feature maps: dataclasses whose fields are the parameters, as for every scikit-learn estimator.
 
     A map of your own sets `n_features_in_`, `n_features_out_` and `most_active_` in `fit`, and returns its compiled
     form from `rule`; whatever it learns has a name that ends in _, and is an array or a number. Where bounds are all
     it needs, `BoundedMap` is a shorter way.
+
+    As scikit-learn wants it, a constructor only keeps the parameters. `fit` checks them, and so does an agent that is
+    given the map.
 
     Attributes
     ----------
@@ -92,6 +103,8 @@ class FeatureMap(Described, _BaseEstimator, _TransformerMixin):
     most_active_ : int
         Length of the lists that `active` fills: as many as can differ from 0 at once, or more, where a map needs room
         for its computations.
+    feature_names_in_ : ndarray of object, shape (d,)
+        Names of the columns, if `fit` was given a data frame; `transform` wants the same.
     """
 
     described_as = "features"
@@ -99,15 +112,15 @@ class FeatureMap(Described, _BaseEstimator, _TransformerMixin):
     sparse: ClassVar[bool] = False
     """Whether `transform` returns a SciPy CSR matrix: for maps with few active features."""
 
+    expected_failed_checks: ClassVar[dict[str, str]] = {}
+    """Those of scikit-learn's ``check_estimator`` that the class does not pass with its default parameters, and why."""
+
     n_features_in_: int
     n_features_out_: int
     most_active_: int
 
-    def __post_init__(self) -> None:
-        self.check_parameters()
-
     def check_parameters(self) -> None:
-        """Raise unless the parameters make sense by themselves: asked at construction, and again by `fit`.
+        """Raise unless the parameters make sense by themselves: asked by `fit`, and by agents that are given the map.
 
         Raises
         ------
@@ -152,6 +165,40 @@ class FeatureMap(Described, _BaseEstimator, _TransformerMixin):
     def __sklearn_is_fitted__(self) -> bool:
         return self.is_fitted
 
+    def __sklearn_tags__(self) -> Any:
+        tags = cast(Any, super()).__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # features are float64, whatever observations are
+        tags.non_deterministic = getattr(self, "seed", 0) is None
+        return tags
+
+    def check_fitted(self) -> None:
+        """Raise unless the map is fitted.
+
+        Raises
+        ------
+        NotLearned
+            If it is not; scikit-learn knows the error as its own ``NotFittedError``.
+        """
+        if not self.is_fitted:
+            raise NotFitted(f"this {type(self).__name__} is not fitted yet; call fit(observations) first")
+
+    def name_columns(self, X: ArrayLike) -> Self:
+        """Keep the names of the columns that `fit` has seen, if they have any, and return self; the last step of `fit`.
+
+        Raises
+        ------
+        ParameterError
+            If some columns have names that are not text.
+        """
+        return self._columns(X, reset=True)
+
+    def _columns(self, X: ArrayLike, reset: bool) -> Self:
+        try:
+            _validation.validate_data(self, X, reset=reset, skip_check_array=True)
+        except (TypeError, ValueError) as error:
+            raise errors.ParameterError(f"{type(self).__name__}: {error}") from error
+        return self
+
     def transform(self, X: ArrayLike) -> Any:
         """Compute the features of observations (n, d): an array (n, n_features_out_), CSR if the map is sparse.
 
@@ -160,11 +207,11 @@ class FeatureMap(Described, _BaseEstimator, _TransformerMixin):
         NotLearned
             Before `fit`.
         ParameterError
-            If the observations are not finite or of another width.
+            If the observations are not finite, of another width, or have other names than those of `fit`.
         """
-        if not self.is_fitted:
-            raise errors.NotLearned(f"this {type(self).__name__} is not fitted yet; call fit(observations) first")
+        self.check_fitted()
         observations = self.check(X)
+        self._columns(X, reset=False)
         rule, n = self.rule, len(observations)
         if not self.sparse:
             dense = np.zeros((n, self.n_features_out_))
@@ -184,19 +231,36 @@ class FeatureMap(Described, _BaseEstimator, _TransformerMixin):
         """Return observations as float64 (n, n_features_in_), or raise what `transform` raises for them."""
         return check_observations(X, self.n_features_in_, type(self).__name__)
 
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Names of the features, as scikit-learn's pipelines ask for them."""
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Names of the features, as scikit-learn's pipelines ask for them: the class and a number.
+
+        Raises
+        ------
+        NotLearned
+            Before `fit`.
+        ParameterError
+            If `input_features`, which change nothing, are not one name for each number of an observation.
+        """
+        self.check_fitted()
+        if input_features is not None and np.shape(input_features) != (self.n_features_in_,):
+            raise errors.ParameterError(
+                f"{type(self).__name__}: input_features should have length equal to the numbers of an observation, "
+                f"{self.n_features_in_}; their shape is {np.shape(input_features)}"
+            )
         name = type(self).__name__.lower()
         return np.array([f"{name}{i}" for i in range(self.n_features_out_)], dtype=object)
 
     @property
     def fitted_(self) -> dict[str, NDArray[Any]]:
-        """What `fit` has learned, as arrays by name; `restore` takes it back. Part of saving an agent."""
-        parameters = {field.name for field in fields(cast(Any, self))}
+        """What `fit` has learned, as arrays by name; `restore` takes it back. Part of saving an agent.
+
+        The names of the columns of a data frame are left out: an agent sees vectors.
+        """
+        left_out = {"feature_names_in_", *(field.name for field in fields(cast(Any, self)))}
         return {
             name: np.asarray(value)
             for name, value in vars(self).items()
-            if name.endswith("_") and not name.startswith("_") and name not in parameters
+            if name.endswith("_") and not name.startswith("_") and name not in left_out
         }
 
     def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
@@ -204,54 +268,6 @@ class FeatureMap(Described, _BaseEstimator, _TransformerMixin):
         for name, value in fitted.items():
             setattr(self, name, value.item() if value.ndim == 0 else value)
         return self
-
-
-def check_observations(X: ArrayLike, width: int | None, asker: str) -> NDArray[np.float64]:
-    """Return observations as float64 (n, d), one row each.
-
-    Raises
-    ------
-    ParameterError
-        If they are not a finite two-dimensional array of numbers, or not `width` wide; None, for `fit`, takes any
-        width, but wants at least one observation.
-    """
-    try:
-        if np.iscomplexobj(X):
-            raise TypeError("they are complex")  # NumPy would leave half of each out
-        found = np.ascontiguousarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise errors.ParameterError(f"{asker}: observations must be an array (n, d) of numbers ({error})") from error
-    if not found.flags.writeable:  # another type to the compiler, which would have to compile all again
-        found = found.copy()
-    if found.ndim != 2:
-        raise errors.ParameterError(
-            f"{asker}: observations have shape {found.shape}; give (n, d), one row per observation: X[None] makes a "
-            "row of one observation, X[:, None] a column of numbers"
-        )
-    if width is None and found.size == 0:
-        raise errors.ParameterError(f"{asker} cannot be fitted to observations of shape {found.shape}: there are none")
-    if width is not None and found.shape[1] != width:
-        raise errors.ParameterError(
-            f"{asker} was fitted to observations of {width} numbers, and these have {found.shape[1]}"
-        )
-    if not np.isfinite(found).all():
-        row, column = np.argwhere(~np.isfinite(found))[0]
-        raise errors.ParameterError(
-            f"{asker}: observation[{row}, {column}]={found[row, column]} is not a finite number"
-        )
-    return found
-
-
-def check_seed(seed: object) -> None:
-    """Raise unless a seed is None or a whole number from 0 to 2**32 - 1, as scikit-learn wants it.
-
-    Raises
-    ------
-    ParameterError
-        If it is not.
-    """
-    if seed is not None and whole_number("seed", seed, 0) >= 2**32:
-        raise errors.ParameterError(f"seed={seed} is more than scikit-learn takes: 2**32 - 1")
 
 
 def check_size(asker: FeatureMap, n_features: int, made_of: str, advice: str) -> None:
@@ -269,15 +285,9 @@ def check_size(asker: FeatureMap, n_features: int, made_of: str, advice: str) ->
         )
 
 
-def at_least(asker: str, name: str, number: int, observations: NDArray[np.float64]) -> None:
-    """Raise unless there are as many observations (n, d) as a parameter says.
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer.
-    """
-    if len(observations) < number:
-        raise errors.ParameterError(
-            f"{asker}: {name}={number} cannot be found in {len(observations)} observations; give more, or lower {name}="
-        )
+UNSEEDED: Final = {"check_fit_idempotent": "without a seed=, fitting twice draws twice"}
+GRID: Final = {
+    "check_dtype_object": "its data have 10 numbers, and a grid in 10 dimensions more places than there is memory",
+    "check_fit2d_1sample": "its data have 10 numbers, and a grid in 10 dimensions more places than there is memory",
+}
+"""What maps that draw random numbers, or cover a box with a grid, do not pass of scikit-learn's checks."""

@@ -3,13 +3,13 @@
 import math
 from dataclasses import dataclass, field
 from itertools import combinations, product
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.approximation.features.bounded import BoundedMap
-from rlsuite.approximation.features.feature_map import Bounds, FeatureRule, check_size
+from rlsuite.approximation.features.feature_map import GRID, Bounds, FeatureRule, check_size
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 
@@ -68,7 +68,7 @@ class FourierBasis(BoundedMap):
     Raises
     ------
     ParameterError
-        If a number is not above 0; from `fit`, if bounds are infinite or there are more than a million features.
+        From `fit`, if a number is not above 0, bounds are infinite, or there are more than a million features.
 
     Examples
     --------
@@ -83,6 +83,8 @@ class FourierBasis(BoundedMap):
 
     order: int = 3
     most_coupled: int | None = field(default=None, kw_only=True)
+
+    expected_failed_checks: ClassVar[dict[str, str]] = GRID
 
     def check_parameters(self) -> None:
         """Raise unless all numbers are above 0."""

@@ -1,14 +1,17 @@
 """The observation itself, and the table as a special case: `Identity` and `OneHot`."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_observations, check_size
-from rlsuite.checks import whole_number
+from rlsuite.approximation.features.bounded import check_counts, counts
+from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_size
 from rlsuite.compilation import compiled
 
 
@@ -43,7 +46,7 @@ class Identity(FeatureMap):
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn how many numbers an observation has, from observations (n, d); `y` is ignored."""
-        return self._fit(check_observations(X, None, "Identity").shape[1])
+        return self._fit(check_observations(X, None, "Identity").shape[1]).name_columns(X)
 
     def fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
         """Learn how many numbers an observation has, from bounds (d,)."""
@@ -60,10 +63,17 @@ class Identity(FeatureMap):
 
 
 class OneHotData(NamedTuple):
-    """What the compiled form of `OneHot` knows."""
+    """What the compiled form of `OneHot` knows of one id."""
 
     first: int
     n: int
+
+
+class Combinations(NamedTuple):
+    """What the compiled form of `OneHot` knows of several ids."""
+
+    first: NDArray[np.int64]  # (d,)
+    n: NDArray[np.int64]  # (d,)
 
 
 @compiled(in_place=True)
@@ -77,87 +87,127 @@ def _id(
     return 1
 
 
+@compiled(in_place=True)
+def _combination(
+    data: Combinations, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
+) -> int:
+    """List the place of several ids together; the last changes fastest."""
+    place = 0
+    for j in range(data.n.size):
+        if not 0.0 <= observation[j] - data.first[j] < data.n[j]:
+            return 0
+        place = place * data.n[j] + int(observation[j]) - data.first[j]
+    indices[0] = place
+    values[0] = 1.0
+    return 1
+
+
 @dataclass(eq=False, repr=False)
 class OneHot(FeatureMap):
     """One feature per id: 1 for the id observed, 0 for the others.
 
     A linear function of these features is a table. So every linear method has a tabular twin, which it equals to the
-    last bit.
+    last bit. Of observations of several ids, such as those of a MultiDiscrete space, each combination has a feature.
 
     Parameters
     ----------
-    n : int, optional
-        How many ids there are: 0 .. n - 1. By default as many as the space has, or up to the largest that `fit` sees.
+    n : int or sequence of int, optional
+        How many ids there are: 0 .. n - 1; a sequence has a number for each id of an observation. By default as many as
+        the space has, or up to the largest that `fit` sees.
 
     Attributes
     ----------
-    first_ : int
-        The id of feature 0: 0, unless the space starts elsewhere.
+    first_, n_ids_ : ndarray of int64, shape (d,)
+        The smallest id, which is 0 unless the space starts elsewhere, and how many there are.
 
     Raises
     ------
     ParameterError
-        If `n` is not a whole number above 0; from `fit` and `transform`, for observations that are not ids.
+        From `fit`, if `n` is not a whole number above 0, or there are more than 100 million combinations; from `fit`
+        and `transform`, for observations that are not ids.
 
     Examples
     --------
     >>> OneHot(4).fit([[0]]).transform([[2], [0]]).toarray()
     array([[0., 0., 1., 0.],
            [1., 0., 0., 0.]])
+    >>> OneHot((2, 3)).fit([[0, 0]]).transform([[1, 0], [1, 2]]).toarray()
+    array([[0., 0., 0., 1., 0., 0.],
+           [0., 0., 0., 0., 0., 1.]])
     """
 
-    n: int | None = None
+    n: int | Sequence[int] | None = None
 
     sparse: ClassVar[bool] = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.positive_only = True
+        return tags
 
     def check_parameters(self) -> None:
         """Raise unless `n` is a number of ids."""
         if self.n is not None:
-            whole_number("n", self.n)
+            check_counts("n", self.n)
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn the largest id from observations (n, 1), unless `n` says how many there are; `y` is ignored."""
+        """Learn the largest ids from observations (n, d), unless `n` says how many there are; `y` is ignored."""
         observations = check_observations(X, None, "OneHot")
+        if observations.min() < 0.0:
+            raise errors.ParameterError(
+                f"Negative values in data passed to OneHot.fit: ids begin with 0, and the least of these is "
+                f"{observations.min():g}; fit_bounds(low, high) takes others"
+            )
         high: NDArray[np.float64] = observations.max(axis=0)
         self.fit_bounds(np.zeros(len(high)), high)
         self.check(observations)
-        return self
+        return self.name_columns(X)
 
     def fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
-        """Learn the first and the last id, (1,) each."""
+        """Learn the first and the last ids, (d,) each."""
         self.check_parameters()
-        if len(low) != 1:
-            raise errors.ParameterError(
-                f"OneHot takes observations of one number, the id, and these have {len(low)}; "
-                "StateAggregation(bins=...) makes one feature of each combination of several numbers"
-            )
-        if not (float(low[0]).is_integer() and float(high[0]).is_integer()):
-            raise errors.ParameterError(
-                f"OneHot takes ids, and observations from {low[0]:g} to {high[0]:g} are none; for numbers use "
-                "TileCoding, RadialBasis or FourierBasis"
-            )
-        self.first_ = int(low[0])
-        n_ids = int(high[0]) - self.first_ + 1
-        if self.n is not None and self.n < n_ids:
-            raise errors.ParameterError(f"OneHot: n={self.n}, and there are {n_ids} ids, {low[0]:g}..{high[0]:g}")
-        self.n_features_out_ = n_ids if self.n is None else self.n
-        check_size(self, self.n_features_out_, "one for each id", "use StateAggregation, which groups them")
-        self.n_features_in_ = self.most_active_ = 1
+        for begins, ends in zip(low.tolist(), high.tolist(), strict=True):
+            if not (float(begins).is_integer() and float(ends).is_integer()):
+                raise errors.ParameterError(
+                    f"OneHot takes ids, and observations from {begins:g} to {ends:g} are not ids; for numbers use "
+                    "TileCoding, RadialBasis or FourierBasis"
+                )
+        first = low.astype(np.int64)
+        n_ids = high.astype(np.int64) - first + 1
+        if self.n is not None:
+            given = counts("OneHot", "n", self.n, len(low))
+            for n, found, begins, ends in zip(given, n_ids, low, high, strict=True):
+                if n < found:
+                    raise errors.ParameterError(f"OneHot: n={n}, and there are {found} ids, {begins:g}..{ends:g}")
+            n_ids = given
+        n_features = math.prod(n_ids.tolist())
+        made_of = "one for each id" if len(n_ids) == 1 else "one for each combination of ids"
+        check_size(self, n_features, made_of, "use StateAggregation, which groups them")
+        self.first_, self.n_ids_, self.n_features_out_ = first, n_ids, n_features
+        self.n_features_in_, self.most_active_ = len(low), 1
         return self
 
     def check(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return ids as float64 (n, 1), or raise for those that are none."""
+        """Return ids as float64 (n, d), or raise for those that are none."""
         ids = super().check(X)
-        wrong = (ids % 1.0 != 0.0) | (ids < self.first_) | (ids >= self.first_ + self.n_features_out_)
+        wrong = (ids % 1.0 != 0.0) | (ids < self.first_) | (ids >= self.first_ + self.n_ids_)
         if wrong.any():
-            row = int(np.argmax(wrong[:, 0]))
+            row, column = np.argwhere(wrong)[0]
             raise errors.ParameterError(
-                f"OneHot: observation[{row}, 0] is {ids[row, 0]:g}, which is not an id: these are "
-                f"{self.first_}..{self.first_ + self.n_features_out_ - 1}"
+                f"OneHot: observation[{row}, {column}] is {ids[row, column]:g}, which is not an id: these are "
+                f"{self.first_[column]}..{self.first_[column] + self.n_ids_[column] - 1}"
             )
         return ids
+
+    def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
+        """Take back what `fitted_` gave."""
+        if "n_ids_" not in fitted:  # a file from before there were several ids
+            fitted = fitted | {"n_ids_": np.atleast_1d(fitted["n_features_out_"])}
+        return super().restore(fitted | {"first_": np.atleast_1d(fitted["first_"])})
 
     @property
     def rule(self) -> FeatureRule:
         """The fitted map in compiled form."""
-        return FeatureRule(_id, OneHotData(self.first_, self.n_features_out_))
+        if len(self.n_ids_) == 1:
+            return FeatureRule(_id, OneHotData(int(self.first_[0]), int(self.n_ids_[0])))
+        return FeatureRule(_combination, Combinations(self.first_, self.n_ids_))

@@ -7,20 +7,14 @@ product of few features: `Nystroem` by the kernel with some of the observations 
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import sklearn.kernel_approximation
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.approximation.features.feature_map import (
-    Bounds,
-    FeatureMap,
-    FeatureRule,
-    at_least,
-    check_observations,
-    check_seed,
-)
+from rlsuite.approximation.features.checks import check_observations, check_seed
+from rlsuite.approximation.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
 from rlsuite.checks import finite_number, one_of, positive_number, whole_number
 from rlsuite.compilation import compiled
 
@@ -87,7 +81,8 @@ class Nystroem(FeatureMap):
     kernel : {"rbf", "linear", "polynomial", "sigmoid"}
         exp(-gamma ||x - x'||^2), x . x', (gamma x . x' + coef0)^degree, or tanh(gamma x . x' + coef0).
     n_components : int
-        How many of the observations become landmarks, and how many features there are.
+        How many of the observations become landmarks, and how many features there are: one for each observation that
+        `fit` is given, if there are fewer.
     gamma : float, optional
         By default 1 / d.
     coef0 : float
@@ -99,15 +94,15 @@ class Nystroem(FeatureMap):
 
     Attributes
     ----------
-    landmarks_ : ndarray of float64, shape (n_components, d)
+    landmarks_ : ndarray of float64, shape (n_features_out_, d)
         The observations chosen.
-    mixing_ : ndarray of float64, shape (n_components, n_components)
+    mixing_ : ndarray of float64, shape (n_features_out_, n_features_out_)
         The features are the mixing times the kernels of the observation with all landmarks.
 
     Raises
     ------
     ParameterError
-        If a parameter is outside its allowed values; from `fit`, if there are fewer observations than landmarks.
+        From `fit`, if a parameter is outside its allowed values.
 
     Examples
     --------
@@ -126,6 +121,8 @@ class Nystroem(FeatureMap):
     degree: int = field(default=3, kw_only=True)
     seed: int | None = field(default=None, kw_only=True)
 
+    expected_failed_checks: ClassVar[dict[str, str]] = UNSEEDED
+
     def check_parameters(self) -> None:
         """Raise unless the parameters are what the class says."""
         one_of("kernel", self.kernel, KERNELS)
@@ -140,7 +137,7 @@ class Nystroem(FeatureMap):
         """Choose landmarks among observations (n, d); `y` is ignored."""
         self.check_parameters()
         observations = check_observations(X, None, "Nystroem")
-        at_least("Nystroem", "n_components", self.n_components, observations)
+        n = min(self.n_components, len(observations))
         self.gamma_ = 1.0 / observations.shape[1] if self.gamma is None else float(self.gamma)
         shape = {
             "rbf": {"gamma": self.gamma_},
@@ -149,13 +146,13 @@ class Nystroem(FeatureMap):
             "sigmoid": {"gamma": self.gamma_, "coef0": self.coef0},
         }
         found = _approximation.Nystroem(
-            kernel=self.kernel, n_components=self.n_components, random_state=self.seed, **shape[self.kernel]
+            kernel=self.kernel, n_components=n, random_state=self.seed, **shape[self.kernel]
         ).fit(observations)
         self.landmarks_: NDArray[np.float64] = np.ascontiguousarray(found.components_)
         self.mixing_: NDArray[np.float64] = np.ascontiguousarray(found.normalization_)
-        self.n_features_in_, self.n_features_out_ = observations.shape[1], self.n_components
-        self.most_active_ = 2 * self.n_components
-        return self
+        self.n_features_in_, self.n_features_out_ = observations.shape[1], n
+        self.most_active_ = 2 * n
+        return self.name_columns(X)
 
     @property
     def rule(self) -> FeatureRule:
@@ -214,7 +211,7 @@ class RandomFourier(FeatureMap):
     Raises
     ------
     ParameterError
-        If a parameter is outside its allowed values.
+        From `fit`, if a parameter is outside its allowed values.
 
     Examples
     --------
@@ -228,6 +225,8 @@ class RandomFourier(FeatureMap):
     gamma: float | None = field(default=None, kw_only=True)
     seed: int | None = field(default=None, kw_only=True)
 
+    expected_failed_checks: ClassVar[dict[str, str]] = UNSEEDED
+
     def check_parameters(self) -> None:
         """Raise unless the numbers are above 0."""
         whole_number("n_components", self.n_components)
@@ -237,7 +236,7 @@ class RandomFourier(FeatureMap):
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Draw waves for observations (n, d), of which only the width matters; `y` is ignored."""
-        return self._fit(check_observations(X, None, "RandomFourier").shape[1])
+        return self._fit(check_observations(X, None, "RandomFourier").shape[1]).name_columns(X)
 
     def fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
         """Draw waves for observations as wide as the bounds (d,)."""

@@ -2,20 +2,14 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import sklearn.mixture
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.approximation.features.feature_map import (
-    Bounds,
-    FeatureMap,
-    FeatureRule,
-    at_least,
-    check_observations,
-    check_seed,
-)
+from rlsuite.approximation.features.checks import at_least, check_observations, check_seed
+from rlsuite.approximation.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
 from rlsuite.checks import one_of, whole_number
 from rlsuite.compilation import compiled
 
@@ -86,7 +80,7 @@ class MixtureResponsibilities(FeatureMap):
     Raises
     ------
     ParameterError
-        If a parameter is outside its allowed values; from `fit`, if there are fewer observations than components.
+        From `fit`, if a parameter is outside its allowed values, or there are fewer observations than components.
 
     Examples
     --------
@@ -98,6 +92,8 @@ class MixtureResponsibilities(FeatureMap):
     n_components: int = 10
     covariance: str = "full"
     seed: int | None = field(default=None, kw_only=True)
+
+    expected_failed_checks: ClassVar[dict[str, str]] = UNSEEDED
 
     def check_parameters(self) -> None:
         """Raise unless the parameters are what the class says."""
@@ -122,7 +118,7 @@ class MixtureResponsibilities(FeatureMap):
         self.weights_, self.means_ = found.weights_, np.ascontiguousarray(found.means_)
         self.n_features_in_ = d
         self.n_features_out_ = self.most_active_ = n
-        return self
+        return self.name_columns(X)
 
     def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
         """Probabilities lie between 0 and 1."""

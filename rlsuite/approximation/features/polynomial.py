@@ -8,7 +8,8 @@ import numpy as np
 import sklearn.preprocessing
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_observations, check_size
+from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_size
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 
@@ -54,7 +55,7 @@ class Polynomial(FeatureMap):
     Raises
     ------
     ParameterError
-        If `degree` is not a whole number above 0; from `fit`, if there are more than a million products.
+        From `fit`, if `degree` is not a whole number above 0, or there are more than a million products.
 
     Examples
     --------
@@ -70,7 +71,7 @@ class Polynomial(FeatureMap):
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn how many numbers an observation (n, d) has; `y` is ignored."""
-        return self._fit(check_observations(X, None, "Polynomial").shape[1])
+        return self._fit(check_observations(X, None, "Polynomial").shape[1]).name_columns(X)
 
     def fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
         """Learn how many numbers an observation has, from bounds (d,)."""

@@ -8,7 +8,8 @@ import sklearn.decomposition
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_observations, check_seed
+from rlsuite.approximation.features.checks import check_observations, check_seed
+from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 
@@ -63,7 +64,7 @@ class PrincipalComponents(FeatureMap):
     Raises
     ------
     ParameterError
-        If a parameter is outside its allowed values; from `fit`, if there are more axes than numbers in an observation,
+        From `fit`, if a parameter is outside its allowed values, or there are more axes than numbers in an observation,
         or than observations.
 
     Examples
@@ -76,6 +77,11 @@ class PrincipalComponents(FeatureMap):
     n_components: int = 2
     whiten: bool = field(default=False, kw_only=True)
     seed: int | None = field(default=None, kw_only=True)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = False  # but where the axes are few of very many
+        return tags
 
     def check_parameters(self) -> None:
         """Raise unless the number of axes is above 0."""
@@ -101,7 +107,7 @@ class PrincipalComponents(FeatureMap):
             self.directions_ /= np.maximum(deviations, np.finfo(np.float64).eps)[:, None]
         self.n_features_in_ = observations.shape[1]
         self.n_features_out_ = self.most_active_ = self.n_components
-        return self
+        return self.name_columns(X)
 
     @property
     def rule(self) -> FeatureRule:

@@ -3,14 +3,15 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self, cast
+from typing import ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.features.bounded import BoundedMap, check_counts, counts, spread
-from rlsuite.approximation.features.feature_map import Bounds, FeatureRule, check_observations, check_size
+from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.feature_map import GRID, Bounds, FeatureRule, check_size
 from rlsuite.checks import finite_number
 from rlsuite.compilation import compiled
 
@@ -83,7 +84,7 @@ class RadialBasis(BoundedMap):
     Raises
     ------
     ParameterError
-        If a number is not above 0, or no width is given for centres of your own; from `fit`, if the centres are of
+        From `fit`, if a number is not above 0, no width is given for centres of your own, the centres are of
         another width than the observations, bounds are infinite, or there are more than a million centres.
 
     Examples
@@ -98,6 +99,8 @@ class RadialBasis(BoundedMap):
     centres: int | Sequence[int] | ArrayLike = 5
     width: float | Sequence[float] | None = None
     normalized: bool = field(default=False, kw_only=True)
+
+    expected_failed_checks: ClassVar[dict[str, str]] = GRID
 
     def check_parameters(self) -> None:
         """Raise unless the numbers of centres and the widths are above 0, and the centres are finite."""

@@ -8,7 +8,8 @@ import sklearn.preprocessing
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.approximation.features.bounded import BoundedMap
-from rlsuite.approximation.features.feature_map import Bounds, FeatureMap, FeatureRule, check_observations
+from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.feature_map import Bounds, FeatureMap, FeatureRule
 from rlsuite.compilation import compiled
 
 _preprocessing: Any = sklearn.preprocessing
@@ -91,7 +92,7 @@ class Standardization(FeatureMap):
         self.mean_: NDArray[np.float64] = found.mean_
         self.scale_: NDArray[np.float64] = found.scale_
         self.n_features_in_ = self.n_features_out_ = self.most_active_ = observations.shape[1]
-        return self
+        return self.name_columns(X)
 
     def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
         """Scale the bounds."""

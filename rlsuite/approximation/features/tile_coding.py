@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.features.bounded import BoundedMap, cell_of, check_counts, counts
-from rlsuite.approximation.features.feature_map import FeatureRule, check_size
+from rlsuite.approximation.features.feature_map import GRID, FeatureRule, check_size
 from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.compilation import compiled
 
@@ -111,7 +111,7 @@ class TileCoding(BoundedMap):
     Raises
     ------
     ParameterError
-        If a number is not above 0; from `fit`, if bounds are infinite or there are more than 100 million tiles.
+        From `fit`, if a number is not above 0, bounds are infinite, or there are more than 100 million tiles.
 
     Examples
     --------
@@ -130,6 +130,7 @@ class TileCoding(BoundedMap):
     seed: int = field(default=0, kw_only=True)
 
     sparse: ClassVar[bool] = True
+    expected_failed_checks: ClassVar[dict[str, str]] = GRID
 
     def check_parameters(self) -> None:
         """Raise unless all numbers are above 0."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.feature_map import check_observations
+from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.linear import memory
 from rlsuite.approximation.linear.learner import LinearLearner, check_unit, new_scene
 from rlsuite.approximation.linear.memory import LinearMemory, evaluate_rows

@@ -52,13 +52,15 @@ def meet_environment(features: Any, env: gymnasium.Env[Any, Any]) -> tuple[Featu
 
 
 def check_features(features: Any) -> None:
-    """Raise unless features are None, or an instance that can transform.
+    """Raise unless features are None, or an instance that can transform; the parameters of a `FeatureMap` are checked.
 
     Raises
     ------
     ParameterError
-        If they are a class, or have no `transform`.
+        If they are a class, or have no `transform`, or a parameter is outside its allowed values.
     """
+    if isinstance(features, FeatureMap):
+        features.check_parameters()
     if isinstance(features, type):
         name = features.__name__
         raise errors.ParameterError(f"features= is the class {name}; give an instance, {name}()")
@@ -96,12 +98,12 @@ def _outside(features: Any, found: Encoding) -> tuple[FeatureMap, Encoding]:
         width = transform(middle[None]).shape[1]
     except sklearn.exceptions.NotFittedError as error:
         raise errors.NotLearned(
-            f"features={features!r} is not fitted; call its fit(observations) first, with an array (n, {middle.size}) "
-            "of observations that a few random episodes meet"
+            f"features: {type(features).__name__} is not fitted; call its fit(observations) first, with an array "
+            f"(n, {middle.size}) of observations that a few random episodes meet"
         ) from error
     except ValueError as error:
         raise errors.UnsuitableEnvironment(
-            f"features={features!r} cannot transform observations of {middle.size} numbers: {error}"
+            f"features: {type(features).__name__} cannot transform observations of {middle.size} numbers: {error}"
         ) from error
     unknown = np.zeros(int(width))  # the identity asks for no bounds, only for how many there are
     return Identity().fit_bounds(unknown, unknown), found._replace(transform=transform, plain=False)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.feature_map import FeatureRule, check_observations
+from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.feature_map import FeatureRule
 from rlsuite.approximation.linear.following import check_coverage, check_size, follow_linear, policy_table
 from rlsuite.approximation.linear.learner import LinearLearner, new_scene
 from rlsuite.approximation.linear.memory import Scene, evaluate_rows, perceive

@@ -16,7 +16,7 @@ from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.regressors import fresh
-from rlsuite.approximation.features.feature_map import check_observations
+from rlsuite.approximation.features.checks import check_observations
 from rlsuite.checks import whole_number
 from rlsuite.planning.solution import Solution
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.feature_map import check_observations
+from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.approximation.linear.memory import LinearMemory, Scene, evaluate, evaluate_rows
 from rlsuite.compilation import compiled

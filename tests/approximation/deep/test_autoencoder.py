@@ -187,7 +187,7 @@ def test_arrays_that_do_not_fit_together_are_no_features(driver, tmp_path):
         ("mean_", np.array([0.0, np.nan])),
     ]:
         np.savez(tmp_path / "damaged.npz", **{**arrays, f"features.{name}": damaged})
-        with pytest.raises(errors.FileError, match=r"no agent written by rlsuite"):
+        with pytest.raises(errors.FileError, match=r"not an agent written by rlsuite"):
             rl.load(tmp_path / "damaged.npz")
 
 
@@ -201,7 +201,7 @@ def test_bad_input_is_named(cloud, tmp_path):
         with pytest.raises(errors.ParameterError, match=name):
             AutoencoderFeatures(**(QUICK | {name: value})).fit(cloud)
     with pytest.raises(errors.ParameterError, match=r"hidden=<generator .* must be a sequence of sizes"):
-        AutoencoderFeatures(hidden=(units for units in (4, 4)))
+        AutoencoderFeatures(hidden=(units for units in (4, 4))).fit(cloud)
     with pytest.raises(errors.ParameterError, match=r"observation\[3, 1\]=nan"):
         fitted.fit(np.where(np.arange(640).reshape(128, 5) == 16, np.nan, cloud))
 

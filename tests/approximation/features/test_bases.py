@@ -79,27 +79,35 @@ def test_normalized_bumps_add_up_to_one_everywhere():
 
 def test_bad_bases():
     with pytest.raises(ParameterError, match="centres of your own need a width="):
-        RadialBasis([[0.0, 1.0]])
+        RadialBasis([[0.0, 1.0]]).fit([[0.0, 0.0]])
     with pytest.raises(ParameterError, match=r"width=-1.0 is not above 0"):
-        RadialBasis(3, width=-1.0)
+        RadialBasis(3, width=-1.0).fit([[0.0]])
     with pytest.raises(ParameterError, match="centres have 2 numbers, and observations 1"):
         RadialBasis([[0.0, 1.0]], width=1.0).fit([[0.0]])
     with pytest.raises(ParameterError, match="not both"):
-        RadialBasis([[0.0, 1.0]], width=1.0, low=0.0)
+        RadialBasis([[0.0, 1.0]], width=1.0, low=0.0).fit([[0.0, 0.0]])
     for basis in (FourierBasis(3), RadialBasis(4), Polynomial(20)):
         with pytest.raises(ParameterError, match="features, more than 1,000,000; "):
             sklearn.base.clone(basis).fit_bounds(np.zeros(12), np.ones(12))
-    for too_few in (Clusters(5), Nystroem(n_components=5), MixtureResponsibilities(5)):
+    for too_few in (Clusters(5), MixtureResponsibilities(5)):
         with pytest.raises(ParameterError, match="=5 cannot be found in 4 observations"):
             too_few.fit(np.eye(4))
     with pytest.raises(ParameterError, match="n_components=3, and 4 observations of 2 numbers have no more than 2"):
         PrincipalComponents(3).fit(np.ones((4, 2)))
     with pytest.raises(ParameterError, match="unknown kernel 'rbv'; did you mean 'rbf'"):
-        Nystroem("rbv")
+        Nystroem("rbv").fit([[0.0]])
     with pytest.raises(ParameterError, match=r"gamma=0\.0 is not a positive number"):
-        RandomFourier(gamma=0.0)
+        RandomFourier(gamma=0.0).fit([[0.0]])
     with pytest.raises(ParameterError, match="most_coupled=0 is less than 1"):
-        FourierBasis(most_coupled=0)
+        FourierBasis(most_coupled=0).fit([[0.0]])
+
+
+def test_all_observations_are_landmarks_where_there_are_fewer():
+    x = np.eye(4)
+    basis = Nystroem(n_components=5, gamma=0.5, seed=0).fit(x)
+    assert basis.n_features_out_ == len(basis.landmarks_) == 4
+    features = basis.transform(x)
+    assert_allclose(features @ features.T, np.exp(-1.0) + (1.0 - np.exp(-1.0)) * np.eye(4), atol=1e-9)
 
 
 @pytest.mark.parametrize(("n", "groups"), [(1000, 10), (19, 19), (12, 4), (7, 1)])
@@ -156,6 +164,6 @@ def test_images_hold_the_features(link):
 
 def test_bad_chains():
     with pytest.raises(ParameterError, match="give at least one feature map"):
-        Chain([])
+        Chain([]).fit([[0.0]])
     with pytest.raises(ParameterError, match=r"features\[1\] is a str, which is not a FeatureMap"):
-        Chain([Scaling(), "TileCoding"])
+        Chain([Scaling(), "TileCoding"]).fit([[0.0]])

@@ -184,9 +184,11 @@ def test_ids_are_checked():
         ids.transform([[0.5]])
     with pytest.raises(ParameterError, match=r"OneHot: n=3, and there are 5 ids, 0..4"):
         OneHot(3).fit_bounds(np.array([0.0]), np.array([4.0]))
-    with pytest.raises(ParameterError, match="takes observations of one number, the id, and these have 2"):
-        ids.fit([[0, 1]])
-    with pytest.raises(ParameterError, match=r"observations from 0 to 1\.5 are none; for numbers use TileCoding"):
+    with pytest.raises(ParameterError, match=r"OneHot: n has shape \(3,\) and observations have 2 numbers"):
+        OneHot((2, 2, 2)).fit([[0, 1]])
+    with pytest.raises(ParameterError, match=r"Negative values in data passed to OneHot\.fit: ids begin with 0"):
+        ids.fit([[-1]])
+    with pytest.raises(ParameterError, match=r"observations from 0 to 1\.5 are not ids; for numbers use TileCoding"):
         ids.fit([[0.5], [1.5]])
     assert OneHot().fit_bounds(np.array([5.0]), np.array([7.0])).transform([[6]]).toarray().tolist() == [[0, 1, 0]]
 

@@ -147,9 +147,9 @@ def test_a_dimension_without_length_has_one_tile_that_matters():
         ({"low": [0.0, np.nan]}, "low=nan is not a finite number"),
     ],
 )
-def test_parameters_are_checked_at_once(parameters, message):
+def test_parameters_are_checked(parameters, message):
     with pytest.raises(ParameterError, match=message):
-        TileCoding(**parameters)
+        TileCoding(**parameters).fit([[0.0, 0.0]])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,88 @@
+"""Checks of what feature maps and agents are shown, in the words that scikit-learn's own checks look for."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite import errors
+from rlsuite.checks import whole_number
+
+_sparse: Any = scipy.sparse  # SciPy carries no types that strict checking could use
+
+
+class NotNumbers(errors.ParameterError, TypeError):
+    """Observations that are not numbers: `ParameterError`, and the ``TypeError`` that NumPy raises for them."""
+
+
+def check_observations(X: ArrayLike, width: int | None, asker: str) -> NDArray[np.float64]:
+    """Return observations as float64 (n, d), one row each.
+
+    Raises
+    ------
+    ParameterError
+        If they are not a finite two-dimensional array of numbers, or not `width` wide; None, for `fit`, takes any
+        width, but wants at least one observation.
+    """
+    if _sparse.issparse(X):
+        raise NotNumbers(f"{asker}: observations are a sparse matrix, which it does not take; give X.toarray()")
+    try:
+        given = np.asarray(X)
+        if np.iscomplexobj(given):
+            raise TypeError("Complex data not supported")  # NumPy would leave half of each out
+        found = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise NotNumbers(f"{asker}: observations must be an array (n, d) of numbers ({error})") from error
+    if not found.flags.writeable:  # another type to the compiler, which would have to compile all again
+        found = found.copy()
+    if given.ndim != 2:
+        raise errors.ParameterError(
+            f"{asker}: observations have shape {given.shape}; give (n, d), one row per observation. Reshape your data: "
+            "X[None] makes a row of one observation, X[:, None] a column of numbers"
+        )
+    if width is None and found.size == 0:
+        what = "sample" if not len(found) else "feature"
+        raise errors.ParameterError(
+            f"{asker} cannot be fitted to observations of shape {found.shape}: 0 {what}(s) (shape={found.shape}) while "
+            "a minimum of 1 is required. Let a few random episodes collect them"
+        )
+    if width is not None and found.shape[1] != width:
+        raise errors.ParameterError(
+            f"{asker} was fitted to observations of {width} numbers, and these have {found.shape[1]} (X has "
+            f"{found.shape[1]} features, but {asker} is expecting {width} features as input)"
+        )
+    if not np.isfinite(found).all():
+        row, column = np.argwhere(~np.isfinite(found))[0]
+        raise errors.ParameterError(
+            f"{asker}: observation[{row}, {column}]={found[row, column]} is not a finite number: neither NaN nor "
+            "infinity can be learned from"
+        )
+    return found
+
+
+def check_seed(seed: object) -> None:
+    """Raise unless a seed is None or a whole number from 0 to 2**32 - 1, as scikit-learn wants it.
+
+    Raises
+    ------
+    ParameterError
+        If it is not.
+    """
+    if seed is not None and whole_number("seed", seed, 0) >= 2**32:
+        raise errors.ParameterError(f"seed={seed} is more than scikit-learn takes: 2**32 - 1")
+
+
+def at_least(asker: str, name: str, number: int, observations: NDArray[np.float64]) -> None:
+    """Raise unless there are as many observations (n, d) as a parameter says.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer.
+    """
+    if len(observations) < number:
+        raise errors.ParameterError(
+            f"{asker}: {name}={number} cannot be found in {len(observations)} observations "
+            f"(n_samples={len(observations)}); give more, or lower {name}="
+        )
