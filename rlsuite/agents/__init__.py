@@ -1,4 +1,4 @@
-"""Agents: experience in, behaviour out. One file per family, each algorithm readable from top to bottom."""
+"""Agents, which learn from experience how to act. One module per family of algorithms."""
 
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.bandits.drifting import DiscountedUCB, SlidingWindowUCB

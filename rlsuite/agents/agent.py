@@ -1,4 +1,4 @@
-"""What all agents have in common: parameters, memory, learning, acting, saving."""
+"""The base of all agents: parameters, memory, learning, acting, saving."""
 
 from dataclasses import dataclass, fields
 from os import PathLike
@@ -28,7 +28,7 @@ EPISODE = np.dtype([("return", np.float64), ("length", np.int64)])
 
 @dataclass(eq=False, kw_only=True)
 class Agent(Described):
-    """Base of all agents. Constructors check and store; `learn` learns; learned arrays end in ``_``.
+    """Base of all agents. Constructors only check and store parameters; names of learned arrays end in ``_``.
 
     An agent of your own is two compiled functions over a memory (a NamedTuple of arrays and numbers):
 
@@ -85,7 +85,7 @@ class Agent(Described):
         raise NotImplementedError
 
     def best_actions(self, state: int) -> NDArray[np.int64]:
-        """Greedy actions of one state (counted from 0), in ascending order; several if tied, none at an end."""
+        """Greedy actions of one state (counted from 0), ascending; several if tied, none in a terminal state."""
         return np.flatnonzero(self.policy()[state])
 
     @says_what_to_write
@@ -169,7 +169,7 @@ class Agent(Described):
         return run
 
     def meet(self, env: gymnasium.Env[Any, Any]) -> Encoding | None:
-        """Look at an environment before learning in it.
+        """Prepare to learn in an environment.
 
         Returns
         -------
@@ -186,18 +186,18 @@ class Agent(Described):
         return None
 
     def frozen_policy(self) -> Policy:
-        """Greedy policy learned so far, as evaluations need it; `policy` for an agent that sees ids."""
+        """Greedy policy learned so far, in the form that evaluations use; `policy` for an agent that observes ids."""
         return self.policy()
 
     def _recall(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
-        """The memory for an environment: a new one, or the one there is if it fits."""
+        """The memory for an environment: a new one, or the present one if it fits."""
         if self._memory is None:
             return self.remember(legal, legality)
         known = self._memory.legal
         if known.shape != legal.shape:
             raise errors.UnsuitableEnvironment(
                 f"this {type(self).__name__} has learned on {known.shape[0]} states and {known.shape[1]} actions; the "
-                f"environment has {legal.shape[0]} and {legal.shape[1]}. Learn it with a new agent"
+                f"environment has {legal.shape[0]} and {legal.shape[1]}. Use a new agent for it"
             )
         known = {"legal": legal, "legality": legality}
         return self._memory._replace(**{name: known[name] for name in known if name in self._memory._fields})
@@ -219,12 +219,12 @@ class Agent(Described):
             raise errors.ParameterError(f"observation {observation!r} is not in {first}..{first + n_observations - 1}")
         best = self.best_actions(index)
         if not best.size:
-            raise errors.ParameterError(f"observation {observation!r} is an end: no action is legal there")
+            raise errors.ParameterError(f"observation {observation!r} is terminal: no action is legal there")
         return int(self.generator_.choice(best)) + self.first_action_
 
     @property
     def memory_(self) -> Any:
-        """The memory: a NamedTuple of the learned arrays and what the rule needs beside them."""
+        """The memory: a NamedTuple of the learned arrays and of everything else that the rule uses."""
         if self._memory is None:
             raise errors.NotLearned(f"this {type(self).__name__} has not learned yet; call learn(env, steps=...) first")
         return self._memory
@@ -249,16 +249,16 @@ class Agent(Described):
         raise attribute_error(type(self).__name__, name, [one for one in dir(self) if not one.startswith("_")])
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse to change a parameter once there is a memory that was made with it."""
+        """Refuse to change a parameter once there is a memory that was made with the old value."""
         if self.__dict__.get("_memory") is not None and any(name == each.name for each in fields(self)):
             raise errors.ParameterError(
                 f"{name}= cannot be changed once this {type(self).__name__} has begun to learn; make a new agent, or "
-                "give a schedule (rlsuite.Linear, for instance) where a number is to change while it learns"
+                "give a schedule (rlsuite.Linear, for instance) for a number that changes during learning"
             )
         super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copy and pickle what was learned, not the run: a copy's next run begins with a new episode."""
+        """Copy and pickle what was learned, not the state of the run: a copy's next run begins with a new episode."""
         return {**self.__dict__, "_run": None, "_asked_for": None}
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -268,13 +268,13 @@ class Agent(Described):
         save(self, path)
 
     def kept_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything in arrays that a file keeps: what was learned; part of `save`."""
+        """The arrays that a file keeps, which hold what was learned; part of `save`."""
         from rlsuite.agents.storage import learned_arrays
 
         return learned_arrays(self.memory_)
 
     def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], episodes: NDArray[np.void]) -> None:
-        """Take over what `save` has written; part of `rlsuite.load`."""
+        """Restore what `save` has written; part of `rlsuite.load`."""
         from rlsuite.agents.storage import learned_arrays
 
         memory = self.remember(arrays["legal"], every_action if arrays["legal"].all() else listed_actions)

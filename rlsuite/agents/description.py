@@ -2,7 +2,7 @@
 
 A number stands for itself. An agent, an exploration or a schedule is a table with its class under ``name`` and its
 parameters beside it: ``{"name": "Softmax", "base": {"name": "Linear", "start": 1.0, "end": 9.0, "over": 500}}``.
-Which classes there are is asked of Python, so a class of your own is known as soon as its module is imported.
+The classes are found by introspection, so a class of your own is known as soon as its module is imported.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ def agent_classes() -> dict[str, type[Agent]]:
 
 
 def defined_agents() -> dict[str, type[Agent]]:
-    """The agents that are imported: not those with features, as long as nobody asked; they need scikit-learn."""
+    """The agents that are imported: those with features, which need scikit-learn, only once they are used."""
     return {name: kind for name, kind in kinds(Agent).items() if hasattr(kind, "step")}
 
 
@@ -41,7 +41,7 @@ def parameters(described: Described) -> dict[str, Any]:
 
 
 def describe(value: Any) -> Any:
-    """Turn an agent, or a part of one, into plain data, arrays into lists; what is plain stays what it is.
+    """Turn an agent, or a part of one, into plain data, arrays into lists; plain data stays as it is.
 
     >>> from rlsuite.exploration import EpsilonGreedy
     >>> describe(EpsilonGreedy(0.1))
@@ -110,7 +110,7 @@ def build_part(key: str, plain: Any) -> Any:
 
 
 def choices(key: str) -> tuple[str, dict[str, type]]:
-    """What a part under a parameter is called, and the classes that it may be of.
+    """The name of the kind of a parameter's value, and the classes that it may have.
 
     >>> what, classes = choices("learning_rate")
     >>> what, "Linear" in classes

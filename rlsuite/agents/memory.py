@@ -1,4 +1,4 @@
-"""The memory that agents with a table of action values share, and what their rules do with it."""
+"""The memory of agents with a table of action values, and the functions that their rules share."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
 
 
 class ActionValues(NamedTuple):
-    """Action values, and all that it takes to choose by them and to improve them."""
+    """Action values, and everything that choosing and learning need."""
 
     q: NDArray[np.float64]  # (n_states, n_actions)
     visits: NDArray[np.int64]  # (n_states, n_actions), how often each pair was taken

@@ -1,4 +1,4 @@
-"""The base of all agents that evaluate a policy: they follow it, and learn what its states are worth."""
+"""The base of all agents that evaluate a policy: they follow it, and learn the values of its states."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -16,7 +16,7 @@ from rlsuite.training.kernels import Begin
 
 
 class StateValues(NamedTuple):
-    """State values, and all that it takes to follow a policy and to improve them."""
+    """State values, and everything that following a policy and learning need."""
 
     value: NDArray[np.float64]  # (n_states,)
     visits: NDArray[np.int64]  # (n_states,), how often each state was left
@@ -57,7 +57,7 @@ def count_state(memory: StateValues, state: int, over: bool) -> None:
 
 @dataclass(eq=False, kw_only=True)
 class Predictor(Agent):
-    """Base of the agents that evaluate a policy; derive from it with a `step` of your own.
+    """Base of the agents that evaluate a policy; subclasses define `step`.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Predictor(Agent):
         return ()
 
     def remember(self, legal: NDArray[np.bool_], legality: Legality) -> StateValues:
-        """Make a table of initial values, and lay the policy out.
+        """Make a table of initial values, and the table of the policy.
 
         Raises
         ------

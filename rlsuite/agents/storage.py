@@ -15,7 +15,7 @@ from rlsuite.files import replacing
 
 FORMAT = "rlsuite agent 1"
 ROOM = {"scores"}
-"""Fields of a memory that mean nothing between two steps."""
+"""Fields of a memory that are not needed between two steps."""
 
 
 def save(agent: Agent, path: str | PathLike[str]) -> None:

@@ -17,7 +17,7 @@ from rlsuite.training.kernels import Begin
 
 @dataclass(eq=False, kw_only=True)
 class TabularAgent(Agent):
-    """Base of the agents with a table of action values; derive from it with a `step` of your own.
+    """Base of the agents with a table of action values; subclasses define `step`.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class TabularAgent(Agent):
     learning_rate : float or Schedule
         Step size, in [0, 1].
     initial_value : float
-        What every action is worth before it is tried. Higher than anything that can be had, it makes even a greedy
+        Value of every action before it is tried. Higher than anything that can be had, it makes even a greedy
         agent try everything (optimistic start, S&B2 section 2.6).
 
     Attributes
@@ -66,7 +66,7 @@ class TabularAgent(Agent):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        exploration = cast(object, self.exploration)  # annotations bind nobody who does not check types
+        exploration = cast(object, self.exploration)  # annotations are not checked at run time
         if not isinstance(exploration, Exploration):
             raise errors.ParameterError(
                 f"exploration={exploration!r} must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)"

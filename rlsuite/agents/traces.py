@@ -1,8 +1,8 @@
-"""Eligibility traces that cost what is eligible, not what there is (S&B2 sections 12.2 to 12.5).
+"""Eligibility traces whose cost grows with the eligible entries, not with the table (S&B2 sections 12.2 to 12.5).
 
-A trace says how much of the next error a state, or a pair of state and action, answers for. All but the latest have
-faded to nothing, so a list holds the entries that have not: the cost of a step grows with 1 / (1 - gamma lambda), and
-not with the number of states. The traces are indexed by the entry of a flat table: the state, or
+A trace is the share of the next error that a state, or a pair of state and action, is updated with. All but the latest
+have decayed to nothing, so a list holds the entries that have not: the cost of a step grows with 1 / (1 - gamma
+lambda), and not with the number of states. The traces are indexed by the entry of a flat table: the state, or
 ``state * n_actions + action``.
 
 A trace holds the step size of the moment of the visit: it is the ``alpha z`` of the book, where the step size is the
@@ -55,7 +55,7 @@ def dutch(trace: float, step_size: float) -> float:
 
 
 MARKS: dict[str, Mark] = {"accumulating": accumulating, "replacing": replacing, "dutch": dutch}
-"""What a visit does to a trace, by the name it has in a constructor."""
+"""How a visit changes a trace, by the name it has in a constructor."""
 
 
 @compiled(in_place=True)

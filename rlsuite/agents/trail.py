@@ -1,8 +1,8 @@
-"""What happened since an episode began, for rules that look back on it: Monte Carlo, n steps, the lambda-return.
+"""The steps since an episode began, for rules that need them later: Monte Carlo, n steps, the lambda-return.
 
 A trail is written from the front while the episode lasts, and begun anew by the next one. Its arrays are as long as the
 longest episode that is expected; the system gives memory only to what is written. An episode that is longer ends
-learning with an error that says so (the rule returns `NO_ROOM` instead of an action): nothing is forgotten silently.
+learning with an error that says so (the rule returns `NO_ROOM` instead of an action): no step is dropped silently.
 """
 
 from typing import NamedTuple
@@ -14,11 +14,11 @@ from rlsuite.compilation import compiled
 from rlsuite.training.kernels import NO_ROOM
 
 LONGEST = 1_000_000
-"""Steps of an episode that a rule remembers unless told otherwise."""
+"""Default number of steps of an episode that a rule stores."""
 
 
 class Trail(NamedTuple):
-    """The steps of the present episode: state, action, the reward that followed, and a number the rule has use for."""
+    """The steps of the present episode: state, action, the reward that followed, and a number for the rule."""
 
     state: NDArray[np.int64]  # (longest,)
     action: NDArray[np.int64]  # (longest,)
@@ -50,7 +50,7 @@ def has_room(trail: Trail) -> bool:
 
 @compiled(in_place=True)
 def remember(trail: Trail, state: int, action: int, reward: float, note: float) -> None:
-    """Write down a step; there must be room for it."""
+    """Record a step; there must be room for it."""
     t = trail.length[0]
     trail.state[t] = state
     trail.action[t] = action

@@ -245,7 +245,7 @@ def test_acting_follows_the_policy_and_needs_learning():
     assert agent.best_actions(2).tolist() == [1]
     assert agent.best_actions(4).tolist() == []
     assert {agent.act(0) for _ in range(20)} == {1}
-    with pytest.raises(ParameterError, match="observation 4 is an end: no action is legal there"):
+    with pytest.raises(ParameterError, match="observation 4 is terminal: no action is legal there"):
         agent.act(4)
     with pytest.raises(ParameterError, match=r"observation 5 is not in 0\.\.4"):
         agent.act(5)

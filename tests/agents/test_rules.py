@@ -174,7 +174,7 @@ def test_acting_is_greedy_and_needs_learning():
     assert {agent.act(1) for _ in range(50)} == {R, U}
     assert {agent.act(4) for _ in range(50)} == {R}
     assert agent.policy()[0].tolist() == [0.0, 0.5, 0.5, 0.0]
-    with pytest.raises(ParameterError, match="observation 5 is an end: no action is legal there"):
+    with pytest.raises(ParameterError, match="observation 5 is terminal: no action is legal there"):
         agent.act(5)
     with pytest.raises(ParameterError, match=r"observation 6 is not in 0\.\.5"):
         agent.act(6)

@@ -1,4 +1,4 @@
-"""Agents that look no further than one reward: bandits, stationary, drifting, adversarial and contextual.
+"""Bandits, stationary, drifting, adversarial and contextual: agents that maximise the next reward only.
 
 In an environment with several states each of them keeps its statistics for each state on its own.
 

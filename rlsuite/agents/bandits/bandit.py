@@ -1,4 +1,4 @@
-"""What bandits have in common: statistics for each state on its own, and a rule of their own to choose by them."""
+"""The base of the bandits: statistics for each state by itself, and a rule that chooses arms by them."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,7 +63,7 @@ def n_arms(memory: Any, state: int) -> int:
 
 @compiled(in_place=True)
 def no_closed_form(memory: Any, state: int, first: float, second: float, out: NDArray[np.float64]) -> None:
-    """The chances of a choice that is drawn, not computed: unknown."""
+    """The probabilities of a choice that is drawn, not computed: unknown."""
     for arm in range(out.size):
         out[arm] = np.nan
 
@@ -78,7 +78,7 @@ def choice_probabilities(memory: ActionValues) -> NDArray[np.float64]:
 
 @dataclass(eq=False, kw_only=True)
 class Bandit(TabularAgent):
-    """Base of the bandits that choose by a rule of their own; derive from it with a `step` and a `rule`.
+    """Base of the bandits that choose by a rule of their own; subclasses define `step` and `rule`.
 
     Parameters
     ----------
@@ -104,5 +104,5 @@ class Bandit(TabularAgent):
         raise NotImplementedError
 
     def remember(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
-        """Make a table of initial values, and put the rule of this class beside it."""
+        """Make a table of initial values, with the rule of this class."""
         return super().remember(legal, legality)._replace(exploration=self.rule())

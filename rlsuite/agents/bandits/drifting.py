@@ -1,7 +1,7 @@
-"""Arms that change: upper confidence bounds that forget (Garivier & Moulines 2011).
+"""Arms that drift: upper confidence bounds that discount or drop old rewards (Garivier & Moulines 2011).
 
-What was seen long ago says little about an arm that drifts. A window forgets it at once, a discount little by little,
-and so does a constant step size: ``QLearning(gamma=0, learning_rate=0.1)`` is the exponential recency-weighted average
+Old rewards say little about an arm that drifts. A window drops them at once, a discount gradually, and so does a
+constant step size: ``QLearning(gamma=0, learning_rate=0.1)`` is the exponential recency-weighted average
 of S&B2 section 2.5. Time is counted in pulls of the state.
 """
 
@@ -23,7 +23,7 @@ from rlsuite.training.kernels import Step
 
 
 class WindowTables(NamedTuple):
-    """The last pulls of every state, and what they add up to."""
+    """The last pulls of every state, and their sums."""
 
     score: Score
     level: Level
@@ -36,7 +36,7 @@ class WindowTables(NamedTuple):
 
 @compiled(in_place=True)
 def _recent_index(memory: ActionValues, state: int, arm: int, width: float) -> float:
-    """Q(a) + c sqrt(ln n / N(a)), with n and N(a) as much as is remembered; `width` is c sqrt(ln n)."""
+    """Q(a) + c sqrt(ln n / N(a)), with n and N(a) the weights that are remembered; `width` is c sqrt(ln n)."""
     weight = memory.learned.weight[state, arm]
     index = memory.q[state, arm] + width / math.sqrt(weight)
     return index if weight > 0.0 else np.inf
@@ -53,7 +53,7 @@ def _recent_width(memory: ActionValues, state: int) -> float:
 
 @compiled(in_place=True)
 def _add_up(memory: ActionValues, state: int) -> None:
-    """The sums of a full window once more, from its entries: rounding errors must not pile up."""
+    """Compute the sums of a full window again from its entries, so that rounding errors do not accumulate."""
     recent = memory.learned
     for arm in range(recent.total.shape[1]):
         recent.total[state, arm] = 0.0
@@ -152,7 +152,7 @@ class SlidingWindowUCB(IndexPolicy):
 
 
 class DiscountTables(NamedTuple):
-    """How much is remembered of every arm."""
+    """The weight that is remembered of every arm."""
 
     score: Score
     level: Level
@@ -184,7 +184,7 @@ def _discount_step(
 
 @dataclass(eq=False, kw_only=True)
 class DiscountedUCB(IndexPolicy):
-    """D-UCB: an upper confidence bound whose memory fades (Kocsis & Szepesvari 2006; Garivier & Moulines 2011).
+    """D-UCB: an upper confidence bound from discounted rewards (Kocsis & Szepesvari 2006; Garivier & Moulines 2011).
 
     The index is Q(a) + c sqrt(ln n / N(a)), where a pull that is k pulls old counts discount^k in Q(a), N(a) and n =
     sum N.
@@ -234,6 +234,6 @@ class DiscountedUCB(IndexPolicy):
         self.c = not_negative("c", self.c)
 
     def tables(self, n_states: int, n_actions: int) -> DiscountTables:
-        """Make a memory that holds nothing."""
+        """Make an empty memory."""
         nothing = np.zeros((n_states, n_actions))
         return DiscountTables(_recent_index, _recent_width, self.c, self.discount, nothing)

@@ -1,4 +1,4 @@
-"""First try, then decide: explore-then-commit, and successive elimination."""
+"""Bandits that explore first and then decide: explore-then-commit, and successive elimination."""
 
 import math
 from dataclasses import dataclass
@@ -39,14 +39,14 @@ def _commit_score(memory: ActionValues, state: int, arm: int, unused: float) -> 
 
 @compiled(in_place=True)
 def _is_committed(memory: ActionValues, state: int) -> bool:
-    """Whether an arm was decided for, and exists at present."""
+    """Whether the agent has committed to an arm that is legal now."""
     arm = memory.learned.committed[state]
     return arm != NO_ACTION and is_legal(memory, state, arm)
 
 
 @compiled(in_place=True)
 def _commit(memory: ActionValues, state: int, first: float, second: float, rng: np.random.Generator) -> int:
-    """The arm that was decided for; as long as there is none, one that lacks pulls; and when none does, decide."""
+    """The arm committed to; before that, an arm with fewer than m pulls; when there is none, commit."""
     if _is_committed(memory, state):
         return memory.learned.committed[state]
     arm = argmax(_commit_score, memory, state, 0.0, rng)
@@ -86,7 +86,7 @@ class ExploreThenCommit(IndexPolicy):
     """Pull every arm m times, and then for ever the one with the largest mean (Lattimore & Szepesvari 2020, ch. 6).
 
     The plainest way to split exploring from exploiting. Two normal arms of variance 1 whose means differ by d cost
-    m d + (T - 2 m) d Phi(-d sqrt(m / 2)) in T pulls: the best m depends on the difference, which nobody knows.
+    m d + (T - 2 m) d Phi(-d sqrt(m / 2)) in T pulls: the best m depends on the difference, which is unknown.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class ExploreThenCommit(IndexPolicy):
         self.m = whole_number("m", self.m)
 
     def rule(self) -> ExplorationRule:
-        """The arm that was decided for."""
+        """The arm committed to."""
         return super().rule()._replace(select=_commit, spread=_commit_chances)
 
     def tables(self, n_states: int, n_actions: int) -> CommitTables:

@@ -73,7 +73,7 @@ def _step(
 
 @dataclass(eq=False, kw_only=True)
 class EXP3(Bandit):
-    """EXP3, for rewards in [0, 1] that follow no law at all (Auer, Cesa-Bianchi, Freund & Schapire 2002, Figure 1).
+    """EXP3, for adversarial rewards in [0, 1] (Auer, Cesa-Bianchi, Freund & Schapire 2002, Figure 1).
 
     Whatever the rewards are, even chosen by an adversary who knows the rule but not its dice, the expected loss against
     the best single arm is at most (e - 1) epsilon G + K ln K / epsilon, with K arms and G the rewards of that arm

@@ -2,7 +2,7 @@
 
 Arms are chosen by the softmax pi of the preferences H. The derivative of the expected reward by H(a) is
 E[(R - b)(1{A = a} - pi(a))] for any baseline b that does not depend on the arm; each reward is one sample of it. The
-baseline changes no expectation, but a good one takes most of the noise away.
+baseline does not change the expectation, but a good one removes most of the noise.
 """
 
 from dataclasses import dataclass, field
@@ -25,14 +25,14 @@ Baseline = Compiled[[Any, int, float], float]
 
 
 class GradientTables(NamedTuple):
-    """What a gradient bandit learns beside the preferences, which stand in the place of Q."""
+    """What a gradient bandit learns beside the preferences, which are stored in place of Q."""
 
     mean_reward: NDArray[np.float64]  # (n_states,), of all rewards so far
     baseline: Baseline  # (memory, state, reward) -> number
 
 
 class GradientScratch(NamedTuple):
-    """By which probabilities the last arm was chosen."""
+    """The probabilities with which the last arm was chosen."""
 
     pi: NDArray[np.float64]  # (n_actions,)
 

@@ -1,10 +1,9 @@
 """Index policies: every arm has a number of its own, and the arm with the largest is pulled.
 
-An index is what an arm may be worth, optimistically: its mean reward, plus something for how little is known of it. It
-is infinite for an arm that was never pulled, so each is pulled once before any are compared. (The functions below
-compute a number for such an arm too, whatever comes out, because a processor is quicker at ten numbers than at ten
-questions.) The index may depend on other arms through one number only, its level: how many pulls there were in all,
-say.
+An index is an optimistic estimate of an arm's mean: its mean reward, plus a bonus for uncertainty. It is infinite for
+an arm that was never pulled, so each is pulled once before any are compared. (The functions below compute a number for
+such an arm too, which is not used, because ten numbers are computed faster than ten branches.) The index may depend on
+other arms through one number only, its level: how many pulls there were in all, say.
 """
 
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ Level = Compiled[[Any, int], float]
 
 
 class Index(NamedTuple):
-    """An index in compiled form, as it stands in the memory's ``learned``; others add tables to these fields."""
+    """An index in compiled form, as the memory's ``learned`` holds it; others add tables to these fields."""
 
     score: Score  # (memory, state, arm, level) -> index
     level: Level  # (memory, state) -> what the indices of a state have in common

@@ -22,10 +22,10 @@ from rlsuite.exploration import NO_ACTION, ExplorationRule, Score, choose, is_le
 from rlsuite.training.kernels import Step
 
 NEWTON_STEPS = 60
-"""Far more than are ever taken."""
+"""Far more iterations than are ever needed."""
 
 ROUNDING = 1e-12
-"""Far more than rounding changes a divergence."""
+"""Far more than the rounding error of a divergence."""
 
 
 @compiled(in_place=True)
@@ -107,7 +107,7 @@ def _contends(
 
 @compiled(in_place=True)
 def _largest(memory: ActionValues, state: int, first: float, second: float, rng: np.random.Generator) -> int:
-    """The largest index, ties at random; computed for the arm pulled most often, and for whoever contends with it."""
+    """The largest index, ties at random; computed for the arm pulled most often, and for those that may exceed it."""
     level = _level(memory, state)
     leader = NO_ACTION
     for arm in range(memory.visits.shape[1]):

@@ -17,7 +17,7 @@ from rlsuite.training.kernels import Step
 
 
 class RidgeTables(NamedTuple):
-    """Ridge regressions, kept ready: inverse matrices and weights."""
+    """Ridge regressions: inverse matrices and weights."""
 
     score: Score
     level: Level

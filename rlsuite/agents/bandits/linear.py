@@ -1,4 +1,4 @@
-"""What linear contextual bandits share: features of states, or of states with arms, and a ridge regression on them.
+"""The base of linear contextual bandits: features of states, or of states and arms, and a ridge regression on them.
 
 The mean reward of an arm is taken to be x . w, with x a row of features. Two layouts share one form:
 

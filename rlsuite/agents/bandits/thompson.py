@@ -1,7 +1,7 @@
-"""Thompson sampling: draw a mean for every arm from what is believed of it, and pull the arm whose draw is largest.
+"""Thompson sampling: draw a mean for every arm from its posterior, and pull the arm whose draw is largest.
 
-So every arm is pulled exactly as often as it is believed to be the best (Thompson 1933). The beliefs are conjugate:
-a reward changes two or four numbers per arm, and they stay in their family.
+So every arm is pulled with the posterior probability that it is the best (Thompson 1933). The priors are conjugate:
+a reward changes two or four numbers per arm, and the posterior stays in its family.
 """
 
 import math
@@ -135,7 +135,7 @@ class ThompsonBernoulli(ThompsonSampling):
 
 
 class NormalTables(NamedTuple):
-    """A normal distribution for the mean of every arm; its mean stands in Q."""
+    """A normal distribution for the mean of every arm; its mean is stored in Q."""
 
     draw: Draw
     precision: NDArray[np.float64]  # (n_states, n_arms), 1 / variance of the mean

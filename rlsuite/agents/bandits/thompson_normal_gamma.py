@@ -16,7 +16,7 @@ from rlsuite.training.kernels import Step
 
 
 class NormalGammaTables(NamedTuple):
-    """A normal-gamma distribution for mean and precision of every arm; the mean of the means stands in Q."""
+    """A normal-gamma distribution for mean and precision of every arm; the mean of the means is stored in Q."""
 
     draw: Draw
     kappa: NDArray[np.float64]  # (n_states, n_arms)

@@ -81,7 +81,7 @@ class UCB1(IndexPolicy):
 
 
 class VarianceTables(NamedTuple):
-    """The index of UCB-V, and the spread that it asks for."""
+    """The index of UCB-V, and the variances that it uses."""
 
     score: Score
     level: Level
@@ -125,7 +125,7 @@ def _variance_step(
 
 @dataclass(eq=False, kw_only=True)
 class UCBV(IndexPolicy):
-    """UCB-V: an upper confidence bound that knows the variance of each arm (Audibert, Munos & Szepesvari 2009).
+    """UCB-V: an upper confidence bound that uses the variance of each arm (Audibert, Munos & Szepesvari 2009).
 
     The index is Q(a) + sqrt(2 V(a) E / N(a)) + 3 c E / N(a), with V(a) the variance seen and E = zeta ln t. Arms whose
     rewards hardly vary are settled sooner than by `UCB1`; the regret is logarithmic for zeta > 1 and c the range of

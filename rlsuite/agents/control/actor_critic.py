@@ -1,4 +1,4 @@
-"""Actor and critic: a policy that is moved towards what turned out better than its critic expected.
+"""Actor and critic: a policy that shifts towards actions that turned out better than the critic expected.
 
 The actor has a preference h for each pair of state and action, and acts by their softmax pi; the critic has a value v
 for each state. The error of the critic, delta = r + gamma v(x') - v(x), says whether an action was better than the
@@ -24,7 +24,7 @@ from rlsuite.training.kernels import Begin, Step
 
 
 class ActorCriticMemory(NamedTuple):
-    """Preferences and values, and all that it takes to act by the ones and to improve both."""
+    """Preferences and values, and everything that acting and learning need."""
 
     preference: NDArray[np.float64]  # (n_states, n_actions)
     value: NDArray[np.float64]  # (n_states,)
@@ -96,7 +96,7 @@ def critic_step_size(memory: ActorCriticMemory, state: int) -> float:
 
 @compiled(in_place=True)
 def _begin(memory: ActorCriticMemory, state: int, rng: np.random.Generator) -> int:
-    """Begin to discount, and draw the first action."""
+    """Set gamma^t to 1, and draw the first action."""
     memory.scratch.discount[0] = 1.0
     return draw(memory, state, rng)
 
@@ -112,7 +112,7 @@ def _step(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Teach both: v(x) += alpha_w delta, and h(x, b) += alpha_h delta gamma^t (1{b = a} - pi(b | x)) for all b."""
+    """Update both: v(x) += alpha_w delta, and h(x, b) += alpha_h delta gamma^t (1{b = a} - pi(b | x)) for all b."""
     discount, pi = memory.scratch
     target = reward if terminated else reward + memory.gamma * memory.value[next_state]
     error = target - memory.value[state]
@@ -153,7 +153,7 @@ class ActorCriticAgent(Agent):
         self.initial_value = finite_number("initial_value", self.initial_value)
 
     def scratch(self, n_states: int, n_actions: int) -> Any:
-        """Make the memory's ``scratch``, which has at least the fields of `Present`."""
+        """Make the memory's ``scratch``, with at least the fields of `Present`."""
         return Present(np.ones(1), np.zeros(n_actions))
 
     def remember(self, legal: NDArray[np.bool_], legality: Legality) -> ActorCriticMemory:
@@ -189,7 +189,7 @@ class ActorCriticAgent(Agent):
         return legal[preferences == preferences.max(initial=-np.inf)]
 
     def act(self, observation: int) -> int:
-        """Draw an action of the policy learned so far, which may need its chances: it is the best *random* policy.
+        """Draw an action of the policy learned so far, which is stochastic: the optimal one may have to be.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class ActorCriticAgent(Agent):
         if not 0 <= index < len(policy):
             raise errors.ParameterError(f"observation {observation!r} is not in {first}..{first + len(policy) - 1}")
         if not policy[index].any():
-            raise errors.ParameterError(f"observation {observation!r} is an end: no action is legal there")
+            raise errors.ParameterError(f"observation {observation!r} is terminal: no action is legal there")
         reached: NDArray[np.float64] = np.cumsum(policy[index])
         return int((reached <= self.generator_.random() * reached[-1]).sum()) + self.first_action_
 

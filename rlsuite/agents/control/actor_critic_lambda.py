@@ -1,4 +1,4 @@
-"""Actor-critic with eligibility traces: errors reach back, to the values and to the preferences alike."""
+"""Actor-critic with eligibility traces of both the values and the preferences."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -40,7 +40,7 @@ def _plus(trace: float, amount: float) -> float:
 
 @compiled(in_place=True)
 def _begin(memory: ActorCriticMemory, state: int, rng: np.random.Generator) -> int:
-    """Forget all traces, begin to discount, and draw the first action."""
+    """Reset all traces, set gamma^t to 1, and draw the first action."""
     forget(memory.scratch.actor)
     forget(memory.scratch.critic)
     memory.scratch.discount[0] = 1.0
@@ -58,7 +58,7 @@ def _step(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Visit: z_w(x) += 1 and z_h(x, b) += gamma^t (1{b = a} - pi(b | x)); teach: v += alpha_w delta z_w, h likewise.
+    """Visit: z_w(x) += 1 and z_h(x, b) += gamma^t (1{b = a} - pi(b | x)); update: v += alpha_w delta z_w, h likewise.
 
     Then both traces fade: z_w by gamma lambda_w, z_h by gamma lambda_h.
     """

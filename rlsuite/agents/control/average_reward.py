@@ -1,6 +1,6 @@
-"""Control for tasks that go on for ever: what counts is the reward per step in the long run, the gain.
+"""Control for continuing tasks: the objective is the reward per step in the long run, the gain.
 
-Values are differential: what a pair is worth beyond the gain of the steps that follow it (S&B2 section 10.3). Nothing
+Values are differential: the return of a pair beyond the gain of the steps that follow it (S&B2 section 10.3). Nothing
 is discounted. Both agents learn the gain beside the values, and both errors contain it.
 
 Where a task has episodes, an end leads to the next start, as if it were one long task: the last step of an episode
@@ -89,7 +89,7 @@ def _sarsa_step(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Choose a', then learn; an end waits for its a'."""
+    """Choose a', then learn; after an end, both wait for the next start."""
     alpha, beta = step_size(memory, state, action), _gain_step_size(memory, state, action)
     next_action = NO_ACTION if terminated else choose(memory, next_state, rng)
     if terminated:

@@ -1,4 +1,4 @@
-"""Delayed Q-learning: learns seldom, from many samples at once, and acts greedily (Strehl et al. 2006).
+"""Delayed Q-learning: updates rarely, from many samples at once, and acts greedily (Strehl et al. 2006).
 
 Values begin as high as they could possibly be, and only ever fall. A pair collects m samples before it learns, and it
 learns only if that lowers its value by a good deal; a greedy agent then either acts nearly optimally, or visits what it
@@ -22,7 +22,7 @@ from rlsuite.training.kernels import Step
 
 
 class Attempts(NamedTuple):
-    """What has been collected for the next attempt to lower each value. Times count steps from 1; 0 is never."""
+    """The samples collected for the next attempt to lower each value. Times count steps from 1; 0 is never."""
 
     total: NDArray[np.float64]  # (n_states, n_actions), the paper's U: sum of the samples
     samples: NDArray[np.int64]  # (n_states, n_actions), the paper's l

@@ -1,7 +1,8 @@
-"""Double learning: one table chooses the best action, the other says what it is worth (van Hasselt 2010).
+"""Double learning: one table chooses the best action, the other estimates its value (van Hasselt 2010).
 
-The largest of several noisy estimates is too large on average, and Q-learning takes it for the truth. Two tables that
-learn from different samples err independently: what the first takes for the best, the second judges without favour.
+The largest of several noisy estimates is too large on average, so Q-learning is biased upwards. Two tables that learn
+from different samples have independent errors: the second table's estimate of the action that the first one prefers
+is not biased upwards.
 """
 
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ def _double_expected_step(
 
 @dataclass(eq=False, kw_only=True)
 class DoubleQLearning(TabularAgent):
-    """Double Q-learning: Q-learning that does not overrate what it has been lucky with (S&B2 section 6.7).
+    """Double Q-learning: Q-learning without maximization bias (S&B2 section 6.7).
 
     Converges to Q* like `QLearning`, and under the same conditions (van Hasselt 2010, Theorem 1). Its estimates of a
     maximum err to the low side rather than to the high one.
@@ -132,7 +133,7 @@ class DoubleQLearning(TabularAgent):
 
 @dataclass(eq=False, kw_only=True)
 class DoubleExpectedSarsa(DoubleQLearning):
-    """Double Expected Sarsa: each table learns what the followed policy is worth in the other (S&B2 Exercise 6.13).
+    """Double Expected Sarsa: each table learns the value of the followed policy in the other (S&B2 Exercise 6.13).
 
     The policy is that of the exploration on the mean of both tables. Where it is greedy, this is double Q-learning
     with the best action of both tables in place of that of one.

@@ -1,7 +1,7 @@
-"""What the agents with eligibility traces share: the traces of all pairs, and what an error does to them.
+"""The base of the agents with eligibility traces: the traces of all pairs, and how an error updates them.
 
-An error says how much better or worse than expected a step was. Not the last pair of state and action alone answers
-for it, but all that led there, each in proportion to its trace; `credit` lets them learn, and fade.
+An error says how much better or worse than expected a step was. Not only the last pair of state and action
+is updated, but all that led there, each in proportion to its trace; `credit` updates them, and decays the traces.
 
 The traces hold step sizes (see `rlsuite.agents.traces`). With the step size of the pair just taken for all of them,
 what Peng's Q(lambda) tends to would depend on how often each pair is visited.
@@ -31,7 +31,7 @@ class Eligibility(NamedTuple):
 
 @compiled(in_place=True)
 def begin_eligible(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Forget all traces, which may be those of an episode that was given up, and choose the first action."""
+    """Reset all traces, which may be those of an episode that was abandoned, and choose the first action."""
     forget(memory.scratch.traces)
     return choose(memory, state, rng)
 

@@ -1,4 +1,4 @@
-"""Expected Sarsa: Sarsa without the luck of the next draw (van Seijen, van Hasselt, Whiteson & Wiering 2009)."""
+"""Expected Sarsa: Sarsa without the variance of the next action (van Seijen, van Hasselt, Whiteson & Wiering 2009)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple

@@ -1,7 +1,6 @@
-"""Monte Carlo control: a pair is worth the mean of the returns that have followed it (S&B2 sections 5.3 and 5.4).
+"""Monte Carlo control: the value of a pair is the mean of the returns that followed it (S&B2 sections 5.3 and 5.4).
 
-Nothing is learned before an episode is over. An episode that is merely cut off has a future, whose worth is taken from
-the table, as `Sarsa` does.
+Nothing is learned before an episode is over. On truncation the return bootstraps from the table, as in `Sarsa`.
 """
 
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from rlsuite.training.kernels import Begin, Step
 
 
 class Returns(NamedTuple):
-    """What has been averaged."""
+    """The number of returns that have been averaged."""
 
     returns: NDArray[np.int64]  # (n_states, n_actions), number of returns that each value is the mean of
 

@@ -72,7 +72,7 @@ class NStepSarsa(NStepAgent):
     """n-step Sarsa: n rewards, and then the value of the pair that is reached (S&B2 eq. 7.4 and 7.5).
 
     With n = 1 it is `Sarsa`; with an n that no episode reaches, every-visit Monte Carlo control with a constant step
-    size. In between, news of a reward travels n steps at once. Each step costs time in proportion to n.
+    size. In between, a reward changes the values of n pairs at once. Each step costs time in proportion to n.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Off-policy Monte Carlo control: learning about the greedy policy from episodes of another one (S&B2 section 5.7).
+"""Off-policy Monte Carlo control: values of the greedy policy from episodes of another one (S&B2 section 5.7).
 
-A return that the behaviour has produced counts as often as the greedy policy would have produced it: its weight W is
-the product of the ratios pi(A | S) / b(A | S) behind the pair, and values are weighted means (weighted importance
-sampling, S&B2 eq. 5.7 and 5.8).
+A return counts in proportion to how much more often the greedy policy would have produced it than the behaviour: its
+weight W is the product of the ratios pi(A | S) / b(A | S) behind the pair, and values are weighted means (weighted
+importance sampling, S&B2 eq. 5.7 and 5.8).
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from rlsuite.training.kernels import Begin, Step
 
 
 class Weights(NamedTuple):
-    """How much evidence each value rests on."""
+    """The sums of the weights of the returns behind each value."""
 
     weights: NDArray[np.float64]  # (n_states, n_actions), the book's C: sum of the weights of all returns
 
@@ -92,7 +92,7 @@ def _step(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Remember the step and how probable it was; when the episode is over, learn from its greedy end."""
+    """Remember the step and how probable it was; when the episode is over, learn from its greedy tail."""
     trail = memory.scratch.trail
     if not has_room(trail):
         return NO_ROOM

@@ -1,9 +1,9 @@
-"""Q(lambda): Q-learning whose errors reach back along the way that led to them; three answers to one question.
+"""Q(lambda): Q-learning with eligibility traces, in three versions.
 
-Q-learning asks what the *best* way on is worth, but the way that was taken on holds exploring actions too. How far
-back may an error reach then? Watkins (1989): to the last action that was not greedy. Peng & Williams (1996): as far
-as it goes, and the errors are those of the state values, max Q, from one state to the next. The naive way: as far as
-it goes, and never mind.
+Q-learning estimates the value of the greedy policy, but the actions that follow in an episode include exploring ones.
+The versions differ in how far back an error is assigned. Watkins (1989): to the last action that was not greedy. Peng
+& Williams (1996): to the beginning of the episode, and the errors are those of the state values, max Q, from one state
+to the next. Naive Q(lambda): to the beginning of the episode, whether or not the actions were greedy.
 """
 
 from dataclasses import dataclass, field
@@ -88,9 +88,9 @@ def _peng_step(
 class WatkinsQLambda(EligibilityAgent):
     """Watkins' Q(lambda): actions that are not greedy cut the traces (Watkins 1989; Sutton & Barto 1998, section 7.6).
 
-    Learns of the greedy policy only, whatever else is tried, and converges to Q* as `QLearning` does (Munos et al.
-    2016). The price: while much is explored, traces are short. With ``lambda_=0`` it is `QLearning`, to the last bit.
-    The cost of a step does not grow with the size of the table.
+    Learns the values of the greedy policy, whichever actions are tried, and converges to Q* as `QLearning` does (Munos
+    et al. 2016). The disadvantage: while the agent explores much, traces are short. With ``lambda_=0`` it is
+    `QLearning`, to the last bit. The cost of a step does not grow with the size of the table.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class WatkinsQLambda(EligibilityAgent):
     traces : {"accumulating", "replacing", "dutch"}
         What a visit does to a trace e, which includes the step size: e + alpha, alpha, or (1 - alpha) e + alpha.
     initial_value : float
-        What every action is worth before it is tried.
+        Value of every action before it is tried.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class WatkinsQLambda(EligibilityAgent):
 
     Examples
     --------
-    Three episodes of a deterministic grid tell the greedy way to the goal, where `QLearning` has told its end:
+    Three episodes of a deterministic grid give five states a value; `QLearning` reaches three of them:
 
     >>> import rlsuite as rl, rlsuite_envs
     >>> for kind in (rl.WatkinsQLambda, rl.QLearning):
@@ -131,9 +131,9 @@ class WatkinsQLambda(EligibilityAgent):
 class NaiveQLambda(EligibilityAgent):
     """Naive Q(lambda): traces are never cut (Sutton & Barto 1998, section 7.6).
 
-    Errors reach back across exploring actions. At Q* all errors are 0 in the mean, whatever is tried, and the values
-    tend to Q* while lambda < (1 - gamma) / (2 gamma). With a larger one, and a behaviour far from greedy, they may
-    grow without bound (Harutyunyan et al. 2016). With ``lambda_=0`` it is `QLearning`, to the last bit.
+    Errors are assigned across exploring actions. At Q* all errors are 0 in the mean, whichever actions are tried, and
+    the values tend to Q* while lambda < (1 - gamma) / (2 gamma). With a larger one, and a behaviour far from greedy,
+    they may grow without bound (Harutyunyan et al. 2016). With ``lambda_=0`` it is `QLearning`, to the last bit.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class NaiveQLambda(EligibilityAgent):
     traces : {"accumulating", "replacing", "dutch"}
         What a visit does to a trace e, which includes the step size: e + alpha, alpha, or (1 - alpha) e + alpha.
     initial_value : float
-        What every action is worth before it is tried.
+        Value of every action before it is tried.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class PengQLambda(EligibilityAgent):
     lambda_ : float
         How slowly the traces fade beside the discount, in [0, 1].
     initial_value : float
-        What every action is worth before it is tried.
+        Value of every action before it is tried.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ def _deterministic_step(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Q(x, a) <- r + gamma max_a' Q(x', a'); an end is worth nothing."""
+    """Q(x, a) <- r + gamma max_a' Q(x', a'); the value of an end is 0."""
     target = reward if terminated else reward + memory.gamma * max_value(memory, next_state)
     memory.q[state, action] = target
     count(memory, state, action, terminated or truncated)

@@ -25,7 +25,7 @@ def _step(
 ) -> int:
     """Q(x, a) <- Q(x, a) + alpha [r + gamma Q(x', a') - Q(x, a)], with the a' that is taken next.
 
-    An episode that is merely cut off has a future: its a' is chosen too, for the sake of its value.
+    On truncation the target still bootstraps, so a' is chosen then, too.
     """
     next_action = NO_ACTION if terminated else choose(memory, next_state, rng)
     target = reward if terminated else reward + memory.gamma * memory.q[next_state, next_action]

@@ -1,4 +1,4 @@
-"""Sarsa(lambda): Sarsa whose errors reach back along the way that led to them (Rummery & Niranjan 1994)."""
+"""Sarsa(lambda): Sarsa with eligibility traces (Rummery & Niranjan 1994)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,7 +25,7 @@ def _step(
 ) -> int:
     """Q <- Q + delta e and e <- gamma lambda e, where delta = r + gamma Q(x', a') - Q(x, a).
 
-    An episode that is merely cut off has a future: its a' is chosen too, for the sake of its value.
+    On truncation the target still bootstraps, so a' is chosen then, too.
     """
     next_action = NO_ACTION if terminated else choose(memory, next_state, rng)
     target = reward if terminated else reward + memory.gamma * memory.q[next_state, next_action]
@@ -60,7 +60,7 @@ class SarsaLambda(EligibilityAgent):
         What a visit does to a trace e, which includes the step size: e + alpha, alpha (Singh & Sutton 1996), or
         (1 - alpha) e + alpha (S&B2 eq. 12.11).
     initial_value : float
-        What every action is worth before it is tried.
+        Value of every action before it is tried.
 
     Attributes
     ----------

@@ -1,13 +1,13 @@
 """Speedy Q-learning: value iteration with averaged noise (Azar, Munos, Ghavamzadeh & Kappen 2011).
 
-Q-learning with step sizes 1 / k forgets its first, wrong, values very slowly. Speedy Q-learning takes two backups from
-each sample, one of the present table and one of the table before, and lets the *difference* of the two through at
-nearly full size: k Q_k is then a sum of noise plus (k - 1) T Q_k-1, so that Q_k follows value iteration while its noise
-is averaged away like 1 / k.
+Q-learning with step sizes 1 / k corrects its first, wrong, values very slowly. Speedy Q-learning takes two backups from
+each sample, one of the present table and one of the table before, and adds the *difference* of the two at nearly full
+size: k Q_k is then a sum of noise plus (k - 1) T Q_k-1, so that Q_k follows value iteration while its noise is averaged
+away like 1 / k.
 
 The two tables stand for whole rounds. In the asynchronous form, for experience that comes as it comes, a round is over
 when every pair has been visited again; until then all samples of a pair in this round are averaged. Here a pair counts
-from its first visit on, so that pairs that cannot be reached hold nothing up.
+from its first visit on, so that pairs that cannot be reached do not delay the rounds.
 """
 
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from rlsuite.training.kernels import Step
 
 
 class Rounds(NamedTuple):
-    """Where the rounds stand; the memory's ``q`` is Q_k+1, the table in the making."""
+    """The state of the rounds; the memory's ``q`` is Q_k+1, the table being computed."""
 
     present: NDArray[np.float64]  # (n_states, n_actions), Q_k
     before: NDArray[np.float64]  # (n_states, n_actions), Q_k-1
@@ -91,8 +91,8 @@ def _step(
 
     alpha = 1.0 / (known.rounds[state, action] + 1.0)
     lag = known.backup_of_before[state, action] - known.present[state, action]
-    news = known.backup_of_present[state, action] - known.backup_of_before[state, action]
-    memory.q[state, action] = known.present[state, action] + alpha * lag + (1.0 - alpha) * news
+    fresh = known.backup_of_present[state, action] - known.backup_of_before[state, action]
+    memory.q[state, action] = known.present[state, action] + alpha * lag + (1.0 - alpha) * fresh
     if known.pairs[NOW] == known.pairs[EVER]:
         _finish_round(memory)
     count(memory, state, action, terminated or truncated)
@@ -114,7 +114,7 @@ class SpeedyQLearning(TabularAgent):
     exploration : Exploration
         How actions are chosen while learning.
     initial_value : float
-        What every action is worth before it is tried.
+        Value of every action before it is tried.
 
     Attributes
     ----------

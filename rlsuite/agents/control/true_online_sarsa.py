@@ -1,8 +1,8 @@
 """True online Sarsa(lambda): the values that the lambda-return would give, at every moment (van Seijen & Sutton 2014).
 
-The forward view is this. Whenever a step is over, forget what the episode has taught so far, and go through it again
-from its beginning: each value moves towards the lambda-return of what is known by now. That is one pass per step; a
-dutch trace and two corrections give the same numbers for the price of Sarsa(lambda).
+The forward view is this. After each step, undo all updates of the episode, and go through it again from its beginning:
+each value moves towards the lambda-return of what is known by now. That is one pass per step; a dutch trace and two
+corrections give the same numbers at the cost of Sarsa(lambda).
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class TrueOnline(NamedTuple):
 
 @compiled(in_place=True)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Forget all traces, and choose the first action."""
+    """Reset all traces, and choose the first action."""
     forget(memory.scratch.traces)
     action = choose(memory, state, rng)
     memory.scratch.former[0] = memory.q[state, action]
@@ -82,7 +82,7 @@ class TrueOnlineSarsaLambda(TabularAgent):
     lambda_ : float
         How slowly the traces fade beside the discount, in [0, 1].
     initial_value : float
-        What every action is worth before it is tried.
+        Value of every action before it is tried.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """The last n steps of an episode, for the n-step methods of S&B2 chapter 7.
 
-The pair of time tau learns at time tau + n, from the n rewards that followed it and from what the table says of the
-state then; when an episode is over, all pairs that still wait learn from what there is. A step size belongs to the
-visit of the pair, so it is noted then: a schedule per visits gives the k-th visit of a pair the k-th value.
+The pair of time tau learns at time tau + n, from the n rewards that followed it and from the value of the state in the
+table then; when an episode is over, all remaining pairs learn from the rewards that are left. A step size belongs to
+the visit of the pair, so it is noted then: a schedule per visits gives the k-th visit of a pair the k-th value.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def begin_window(memory: ActionValues, state: int, rng: np.random.Generator) -> 
 
 @compiled(in_place=True)
 def note_step(memory: ActionValues, state: int, action: int, reward: float) -> int:
-    """Write down a step and the step size of its pair; return its time t."""
+    """Record a step and the step size of its pair; return its time t."""
     window = memory.scratch.window
     t = window.length[0]
     entry = t % window.n
@@ -80,7 +80,7 @@ def learn(memory: ActionValues, tau: int, target: float) -> None:
 
 
 class Recent(NamedTuple):
-    """The scratch of a rule that needs the window alone."""
+    """The scratch of a rule that needs only the window."""
 
     window: Window
 

@@ -1,6 +1,6 @@
-"""A model that counts: how often each pair led where, and what it paid on average; and planning on such a model.
+"""A model of counts: how often each pair led to each state, and its mean reward; and planning on such a model.
 
-Agents that count keep these arrays first in their memory's ``learned``, followed by what else they know:
+Agents that count keep these arrays first in their memory's ``learned``, followed by their other arrays:
 
 ============ ================================== ===========================================================
 outcomes     (n_pairs, n_states + 1) int64      how often a pair led to each state; last: how often to an end
@@ -10,8 +10,9 @@ mean_reward  (n_states, n_actions) float64      mean of the rewards of each pair
 ============ ================================== ===========================================================
 
 Pairs are numbered ``state * n_actions + action``; how often each was taken is the memory's `visits`. An end is a
-successor of its own: states may be entered both in passing and for good. The two large arrays grow with the square of
-the number of states, but the system gives memory only to what is written, and planning only looks at what has occurred.
+successor of its own: states may be entered both with and without ending the episode. The two large arrays grow with the
+square of the number of states, but the system gives memory only to what is written, and planning only looks at what has
+occurred.
 """
 
 from typing import Any, NamedTuple
@@ -28,11 +29,11 @@ from rlsuite.exploration import is_legal
 Backup = Compiled[[Any, int, int], float]
 
 MOST_SWEEPS = 100_000
-"""Sweeps after which planning gives up unless told otherwise; the error bound then says what was reached."""
+"""Sweeps after which planning stops by default; the error bound then says what was reached."""
 
 
 class Counts(NamedTuple):
-    """What happened, counted; see the module."""
+    """Counts of outcomes; see the module."""
 
     outcomes: NDArray[np.int64]
     successors: NDArray[np.int32]

@@ -1,7 +1,7 @@
-"""Dyna: learn from what happens, remember it, and learn again from what is remembered (Sutton 1990).
+"""Dyna: learn from each real step, store it in a model, and learn again from steps of the model (Sutton 1990).
 
-The model of a Dyna agent is the plainest there is: for each pair of state and action, the reward and the next state
-that came last. Planning replays it, one remembered step at a time, with the very rule that learns from real steps.
+The model of a Dyna agent is the simplest one: for each pair of state and action, the last reward and next state.
+Planning replays it, one remembered step at a time, with the same rule that learns from real steps.
 """
 
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ from rlsuite.schedules import STEPS
 from rlsuite.training.kernels import Step
 
 END = -1
-"""Stands in a model for the next state of a step that ended the episode."""
+"""The next state, in a model, of a step that ended the episode."""
 
 
 class LastOutcomes(NamedTuple):
-    """What came last of each pair, and which pairs planning may draw."""
+    """The last outcome of each pair, and the pairs that planning may draw."""
 
     last_reward: NDArray[np.float64]  # (n_states, n_actions)
     last_next: NDArray[np.int64]  # (n_states, n_actions), END after an end
@@ -50,7 +50,7 @@ class DatedOutcomes(NamedTuple):
 
 @compiled(in_place=True)
 def _learn(memory: ActionValues, state: int, action: int, reward: float, next_state: int) -> None:
-    """Q(x, a) <- Q(x, a) + alpha [r + gamma max_a' Q(x', a') - Q(x, a)]; an end is worth nothing."""
+    """Q(x, a) <- Q(x, a) + alpha [r + gamma max_a' Q(x', a') - Q(x, a)]; the value of an end is 0."""
     target = reward if next_state == END else reward + memory.gamma * max_value(memory, next_state)
     memory.q[state, action] += step_size(memory, state, action) * (target - memory.q[state, action])
 
@@ -148,7 +148,7 @@ class DynaQ(TabularAgent):
     exploration : Exploration
         How actions are chosen while learning.
     initial_value : float
-        What every action is worth before it is tried.
+        Value of every action before it is tried.
 
     Attributes
     ----------
@@ -194,15 +194,15 @@ class DynaQ(TabularAgent):
 
 @dataclass(eq=False, kw_only=True)
 class DynaQPlus(TabularAgent):
-    """Dyna-Q+: what has not been tried for long looks better in the imagination (S&B2 section 8.3).
+    """Dyna-Q+: planning adds a bonus to pairs that were not tried for long (S&B2 section 8.3).
 
     A remembered step pays kappa sqrt(tau) more than it did, with tau the real steps since its pair was last taken. The
     bonus is learned as if it were a reward, so it leads the agent a long way to where something may have changed.
     Planning also considers what was never tried in the states that were visited: such an action is expected to lead
     back to its state with reward 0, and its tau counts from the beginning.
 
-    The values contain the bonuses. They settle only as far as kappa sqrt(tau) does, so a small kappa is a matter of
-    course: the bonus of the longest absence should be small beside the rewards.
+    The values contain the bonuses. They settle only as far as kappa sqrt(tau) does, so kappa should be small: the bonus
+    after the longest time without a try should be small compared with the rewards.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class DynaQPlus(TabularAgent):
     exploration : Exploration
         How actions are chosen while learning.
     initial_value : float
-        What every action is worth before it is tried.
+        Value of every action before it is tried.
 
     Attributes
     ----------

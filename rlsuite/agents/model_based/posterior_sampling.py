@@ -1,9 +1,8 @@
-"""Posterior sampling: draw a world from what is believed, and live in it as if it were the real one (Strens 2000).
+"""Posterior sampling: draw a model from the posterior, and act as if it were the true one (Strens 2000).
 
-The belief about a pair is conjugate. Where it leads to: a Dirichlet distribution over the states and the end, whose
-parameters are prior weights plus counts. What it pays: a normal distribution of unknown mean and precision, with a
-normal-gamma belief about both. A draw is right with the probability with which it is believed to be, so every action
-is taken as often as it is believed to be the best one.
+The priors are conjugate. The next state of a pair: a Dirichlet distribution over the states and the end, whose
+parameters are prior weights plus counts. Its reward: a normal distribution of unknown mean and precision, with a
+normal-gamma prior of both. So every action is taken with the posterior probability that it is the best one.
 """
 
 import math
@@ -35,7 +34,7 @@ Redraw = Compiled[[ActionValues, int, int], bool]
 
 
 class Belief(NamedTuple):
-    """What was counted, and when the present world was drawn."""
+    """The counts, and the time at which the present model was drawn."""
 
     outcomes: NDArray[np.int64]  # (n_pairs, n_states + 1)
     successors: NDArray[np.int32]  # (n_pairs, n_states + 1)
@@ -48,7 +47,7 @@ class Belief(NamedTuple):
 
 
 class World(NamedTuple):
-    """The world that was drawn, the prior it is drawn from, and how to plan in it."""
+    """The model that was drawn, its prior, and the parameters of planning in it."""
 
     chance: NDArray[np.float64]  # (n_pairs, n_states + 1), probabilities of the outcomes
     reward: NDArray[np.float64]  # (n_states, n_actions), mean rewards
@@ -65,12 +64,12 @@ class World(NamedTuple):
 
 @compiled(in_place=True)
 def _never(memory: ActionValues, state: int, action: int) -> bool:
-    """Keep the world for the whole episode."""
+    """Keep the model for the whole episode."""
     return False
 
 
 REDRAWS: dict[str, Redraw] = {"episode": _never, "doubling": has_doubled}
-"""Whether to draw a new world during an episode, before a pair is taken; by the name it has in a constructor."""
+"""Whether to draw a new model during an episode, before a pair is taken; by the name it has in a constructor."""
 
 
 @compiled(in_place=True)
@@ -108,7 +107,7 @@ def draw_reward(memory: ActionValues, state: int, action: int, rng: Any) -> floa
 
 @compiled(in_place=True)
 def _backup(memory: ActionValues, state: int, action: int) -> float:
-    """R + gamma sum_x' p(x') V(x') in the world that was drawn."""
+    """R + gamma sum_x' p(x') V(x') in the model that was drawn."""
     world = memory.scratch
     pair = state * memory.q.shape[1] + action
     future = 0.0
@@ -119,7 +118,7 @@ def _backup(memory: ActionValues, state: int, action: int) -> float:
 
 @compiled(in_place=True)
 def _imagine(memory: ActionValues, rng: np.random.Generator) -> None:
-    """Draw a world and plan in it."""
+    """Draw a model and plan in it."""
     model, world = memory.learned, memory.scratch
     for state in range(memory.q.shape[0]):
         for action in range(memory.q.shape[1]):
@@ -132,7 +131,7 @@ def _imagine(memory: ActionValues, rng: np.random.Generator) -> None:
 
 @compiled(in_place=True)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Draw a world, and do what is best in it."""
+    """Draw a model, and take the best action in it."""
     _imagine(memory, rng)
     return greedy(memory, state, rng)
 
@@ -148,7 +147,7 @@ def _step(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Count the outcome, and do what is best in the present world; if it is time for another, draw it first."""
+    """Count the outcome, and take the best action in the present model; if a new one is due, draw it first."""
     model = memory.learned
     surprise = reward - model.mean_reward[state, action]
     observe(memory, state, action, reward, next_state, terminated, memory.visits[state, action])
@@ -167,28 +166,28 @@ def _step(
 class PosteriorSampling(TabularAgent):
     """Posterior sampling for reinforcement learning, PSRL (Strens 2000; Osband, Russo & Van Roy 2013).
 
-    At the beginning of an episode a world is drawn from the posterior and solved by value iteration; its best policy is
-    followed. What is hardly known differs from draw to draw, so it is tried for as long as it may be the best; what is
-    known well does not, and exploration ends by itself. In tasks that go on for ever a new world is also drawn when the
-    count of a pair has doubled. The expected regret after T steps is of the order H S sqrt(A T) for episodes of H steps
-    (Osband, Russo & Van Roy 2013, Theorem 1) if the prior is right.
+    At the beginning of an episode a model is drawn from the posterior and solved by value iteration; its best policy is
+    followed. The values of uncertain pairs differ from draw to draw, so these are tried for as long as they may be the
+    best; well-known pairs hardly differ, and exploration ends by itself. In continuing tasks a new model is also drawn
+    when the count of a pair has doubled. The expected regret after T steps is of the order H S sqrt(A T) for episodes
+    of H steps (Osband, Russo & Van Roy 2013, Theorem 1) if the prior is right.
 
-    To draw a world costs S^2 A random numbers, and each sweep of its solution as many multiplications, since all states
+    To draw a model costs S^2 A random numbers, and each sweep of its solution as many multiplications, since all states
     are possible successors of all pairs: it is meant for up to a hundred states or two.
 
     Parameters
     ----------
     gamma : float
-        Discount per step, in [0, 1), by which worlds are solved.
+        Discount per step, in [0, 1), with which models are solved.
     outcome_weight : float
         Weight of the prior of where a pair leads, in steps: it is shared equally by all states and the end. Above 0.
     reward_prior : sequence of 4 floats
         Prior of the rewards of a pair: expected mean, weight of this expectation in steps, shape and rate of the gamma
         distribution of the precision 1 / sigma^2; the last three above 0. The spread of the drawn mean rewards should
-        be of the size of the rewards: with (0, 1, 1, b), a pair that was never taken is believed to pay a Student
-        variable with 2 degrees of freedom and scale sqrt(b).
+        be of the size of the rewards: with (0, 1, 1, b), a pair that was never taken has a reward with Student's
+        distribution with 2 degrees of freedom and scale sqrt(b).
     redraw : {"doubling", "episode"}
-        Whether a world is also drawn anew within an episode, when the next pair has been taken as often since the last
+        Whether a model is also drawn anew within an episode, when the next pair has been taken as often since the last
         draw as before it; or at the beginning of episodes only.
     tol : float
         Largest error of the values of a plan, in units of Q, above 0.
@@ -198,7 +197,7 @@ class PosteriorSampling(TabularAgent):
     Attributes
     ----------
     q_ : ndarray of float64, shape (n_states, n_actions)
-        Values in the world that was drawn last.
+        Values in the model that was drawn last.
     visits_ : ndarray of int64, shape (n_states, n_actions)
         How often each pair was taken.
     outcomes_ : ndarray of int64, shape (n_states * n_actions, n_states + 1)
@@ -206,7 +205,7 @@ class PosteriorSampling(TabularAgent):
     mean_reward_, deviation_ : ndarray of float64, shape (n_states, n_actions)
         Mean of the rewards of each pair, and the sum of their squared deviations from it.
     iterations_, error_bound_ : ndarray, shape (1,)
-        Sweeps of the last plan, and how far its values may be from those of the world that was drawn.
+        Sweeps of the last plan, and how far its values may be from those of the model that was drawn.
 
     Examples
     --------
@@ -249,7 +248,7 @@ class PosteriorSampling(TabularAgent):
         )
 
     def scratch(self, n_states: int, n_actions: int) -> World:
-        """Make room for a world."""
+        """Make room for a model."""
         return World(
             np.zeros((n_states * n_actions, n_states + 1)),
             np.zeros((n_states, n_actions)),

@@ -1,10 +1,10 @@
-"""Prioritized sweeping: learn again first where most has changed (Moore & Atkeson 1993; Peng & Williams 1993).
+"""Prioritized sweeping: update the pairs with the largest error first (Moore & Atkeson 1993; Peng & Williams 1993).
 
-The model is that of Dyna: the last reward and the next state of each pair. It can be asked forwards and backwards:
-every state has a linked list of the pairs that lead to it, laid out in arrays. As each pair leads to one state, it
-stands in one list at most: the lists of all states fit into one entry per pair, and can never run over. The queue is a
-binary heap in arrays, with the place of each pair in it, so that a priority can be raised where it stands; it holds
-each pair once at most, and has room for all.
+The model is that of Dyna: the last reward and the next state of each pair. It can be read forwards and backwards: every
+state has a linked list of the pairs that lead to it, laid out in arrays. As each pair leads to one state, it is in one
+list at most: the lists of all states fit into one entry per pair, and never overflow. The queue is a binary heap in
+arrays, with the place of each pair in it, so that a priority can be raised where it stands; it holds each pair once at
+most, and has room for all.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ NOWHERE = -1
 
 
 class SweptModel(NamedTuple):
-    """What came last of each pair, what leads to each state, and what waits to be learned again.
+    """The last outcome of each pair, the predecessors of each state, and the queue.
 
     Pairs are numbered ``state * n_actions + action``.
     """
@@ -65,7 +65,7 @@ def _put(model: SweptModel, place: int, pair: int) -> None:
 
 @compiled(in_place=True)
 def _rise(model: SweptModel, pair: int) -> None:
-    """Move a pair towards the front until what stands above it is more urgent."""
+    """Move a pair towards the front until the pair above it is more urgent."""
     place = model.place[pair]
     while place > 0:
         above = int(model.heap[(place - 1) // 2])
@@ -78,7 +78,7 @@ def _rise(model: SweptModel, pair: int) -> None:
 
 @compiled(in_place=True)
 def _sink(model: SweptModel, pair: int) -> None:
-    """Move a pair towards the back until what stands below it is less urgent."""
+    """Move a pair towards the back until the pairs below it are less urgent."""
     place = model.place[pair]
     while 2 * place + 1 < model.n_waiting[0]:
         below = 2 * place + 1
@@ -173,7 +173,7 @@ def _step(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Remember the step, let its pair wait, and learn from the n most urgent pairs and on to what leads to them."""
+    """Remember the step, queue its pair, and learn from the n most urgent pairs, whose predecessors are queued."""
     model = memory.learned
     n_actions = memory.q.shape[1]
     _remember(model, state * n_actions + action, reward, NOWHERE if terminated else next_state)
@@ -198,9 +198,9 @@ class PrioritizedSweeping(TabularAgent):
     """Prioritized sweeping for a deterministic environment (S&B2 section 8.4).
 
     A pair whose value is off by more than theta waits in a queue, the largest error first. Learning from it changes
-    what the pairs that lead to its state should be worth, and these wait in turn: news travel backwards from where they
-    are met, and nothing is replayed where there are none. A real step does not change a value itself, it only gives a
-    pair reason to wait.
+    what the pairs that lead to its state should be worth, and these wait in turn: changes propagate backwards from
+    where they occur, and pairs without an error are not replayed. A real step does not change a value itself, it only
+    puts a pair into the queue.
 
     Exact where the environment is deterministic: with a `learning_rate` of 1, once every pair has been taken and the
     queue is empty, no value is off by more than theta, so none is farther than theta / (1 - gamma) from Q*. Where it is
@@ -212,16 +212,16 @@ class PrioritizedSweeping(TabularAgent):
     n : int
         Most pairs that are learned from after each real step, at least 1.
     theta : float
-        Errors up to this one are let be, in units of Q, at least 0.
+        Errors up to this one are ignored, in units of Q, at least 0.
     gamma : float
         Discount per step, in [0, 1].
     learning_rate : float or Schedule
-        Step size, in [0, 1]; 1 replaces a value by what the model says. Below 1, what is left of an error waits for the
-        next visit, or for news from the next state.
+        Step size, in [0, 1]; 1 replaces a value by its target in the model. Below 1, the rest of an error waits for the
+        next visit, or for a change of the next state's value.
     exploration : Exploration
         How actions are chosen while learning.
     initial_value : float
-        What every action is worth before it is tried.
+        Value of every action before it is tried.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""R-max: what is not known well is believed to be paradise, until it is known well (Brafman & Tennenholtz 2002)."""
+"""R-max: pairs that are not known well are assumed to pay r_max for ever (Brafman & Tennenholtz 2002)."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
@@ -41,13 +41,13 @@ class Paradise(NamedTuple):
 
 @compiled(in_place=True)
 def _best_possible(memory: ActionValues) -> float:
-    """Return the value of paradise: r_max for ever; or 0, if that is more, for an end is worth as much."""
+    """Return the optimistic value: r_max for ever; or 0, the value of an end, if that is more."""
     return max(memory.learned.largest_reward[0], 0.0) / (1.0 - memory.gamma)
 
 
 @compiled(in_place=True)
 def _backup(memory: ActionValues, state: int, action: int) -> float:
-    """R + gamma sum_x' p(x') V(x') as it was counted, of a pair that is known; of all others what is best possible."""
+    """R + gamma sum_x' p(x') V(x') as it was counted, of a pair that is known; the optimistic value of all others."""
     model = memory.learned
     if memory.visits[state, action] < model.m:
         return _best_possible(memory)
@@ -63,7 +63,7 @@ def _plan(memory: ActionValues) -> None:
 
 @compiled(in_place=True)
 def _hope(memory: ActionValues) -> None:
-    """Let all states be worth what is best possible: planning begins above the values that it looks for."""
+    """Set all states to the optimistic value, so that planning begins above the values that it computes."""
     for state in range(memory.q.shape[0]):
         for action in range(memory.q.shape[1]):
             if is_legal(memory, state, action):
@@ -72,7 +72,7 @@ def _hope(memory: ActionValues) -> None:
 
 @compiled(in_place=True)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Do what is best by the plan."""
+    """Take the best action of the plan."""
     return greedy(memory, state, rng)
 
 
@@ -87,7 +87,7 @@ def _step(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Count the outcome unless its pair is known; plan anew when a pair becomes known; do what is best by the plan."""
+    """Count the outcome unless its pair is known; plan anew when a pair becomes known; take the best action."""
     model = memory.learned
     tried = memory.visits[state, action]
     if tried < model.m:
@@ -104,24 +104,25 @@ def _step(
 
 @dataclass(eq=False, kw_only=True)
 class RMax(TabularAgent):
-    """R-max: explores on purpose, by planning for what might be (Brafman & Tennenholtz 2002; Kakade 2003).
+    """R-max: explores by planning in an optimistic model (Brafman & Tennenholtz 2002; Kakade 2003).
 
     A pair is known once it was taken m times; these m outcomes are its model from then on. A pair that is not known is
-    believed to be worth as much as the largest reward for ever. The agent does what is best under this belief, with no
-    random action ever: either it is right and earns much, or it comes to know a pair. It plans anew, by value iteration
-    from above, whenever a pair becomes known, so n_states n_actions times at most.
+    assumed to have the value of the largest reward for ever. The agent acts greedily in this model and never at random:
+    either the model is right and it earns much, or a pair becomes known. It plans anew, by value iteration from above,
+    whenever a pair becomes known, so n_states n_actions times at most.
 
     With probability 1 - delta it acts nearly optimally in all but polynomially many steps, if m is large enough: of the
-    order n_states / ((1 - gamma)^4 epsilon^2) for values to within epsilon / (1 - gamma) (Kakade 2003). Much smaller m
-    do in practice, and m = 1 is exact where nothing is random.
+    order n_states / ((1 - gamma)^4 epsilon^2) for values to within epsilon / (1 - gamma) (Kakade 2003). A much smaller
+    m is enough in practice, and m = 1 is exact where nothing is random.
 
     Parameters
     ----------
     m : int
         How often a pair has to be taken to be known, at least 1.
     r_max : float
-        Largest possible reward of a step. If a larger one occurs, it takes this one's place and all is hoped for anew;
-        but what was done until then was not optimistic. If it is negative, paradise is worth 0, like an end.
+        Largest possible reward of a step. If a larger one occurs, it replaces this one and the optimistic values are
+        computed anew; but what was done until then was not optimistic. If it is negative, the optimistic value is 0,
+        like that of an end.
     gamma : float
         Discount per step, in [0, 1).
     tol : float
@@ -183,7 +184,7 @@ class RMax(TabularAgent):
         )
 
     def remember(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
-        """Make a table of the best that is possible."""
+        """Make a table of the optimistic value."""
         memory = super().remember(legal, legality)
         memory.q[~legal] = 0.0
         memory.learned.value[:-1] = memory.q.max(axis=1)

@@ -1,8 +1,8 @@
-"""UCRL2: live in the best of all worlds that agree with what was seen (Jaksch, Ortner & Auer 2010).
+"""UCRL2: act optimally in the best of all models that agree with the observations (Jaksch, Ortner & Auer 2010).
 
 Every pair has a confidence region: its mean reward lies within a distance of the observed mean, and its distribution of
 successors within an L1 distance of the observed frequencies, all with probability 1 - delta at all times. The agent
-plans for the world in these regions whose average reward is the largest (extended value iteration), and follows the
+plans for the model in these regions whose average reward is the largest (extended value iteration), and follows the
 plan until it has taken some pair as often as ever before. Then it plans anew.
 """
 
@@ -25,7 +25,7 @@ from rlsuite.training.kernels import Begin, Step
 
 
 class Regions(NamedTuple):
-    """What was counted, and the plan for the best world that agrees with it."""
+    """The counts, and the plan for the best plausible model."""
 
     outcomes: NDArray[np.int64]  # (n_pairs, n_states + 1)
     successors: NDArray[np.int32]  # (n_pairs, n_states + 1)
@@ -106,7 +106,7 @@ def _rank(value: NDArray[np.float64], ranking: NDArray[np.int64]) -> None:
 
 @compiled(in_place=True)
 def _settle_ends(model: Regions, n_states: int) -> None:
-    """Let an end be worth what the next episode will be worth, on average over the starts so far."""
+    """Set the value of an end to that of the next episode, the mean over the starts so far."""
     total, n_starts = 0.0, 0
     for state in range(n_states):
         total += model.starts[state] * model.value[state]
@@ -168,7 +168,7 @@ def _plan(memory: ActionValues) -> None:
 
 @compiled(in_place=True)
 def _follow(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Do what the plan says, unless that has been done as often as ever before: then plan anew."""
+    """Take the action of the plan, unless its count has doubled since the plan was made: then plan anew."""
     memory.learned.is_end[state] = False
     action = greedy(memory, state, rng)
     if has_doubled(memory, state, action):
@@ -218,8 +218,8 @@ class UCRL2(TabularAgent):
     regions are wide, and it explores for very long: `PosteriorSampling` swims up a river of six states (RiverSwim)
     after some thousand steps, UCRL2 after a million.
 
-    Episodes are lived as one life: an end is worth what the next start is. States that cannot be reached keep their
-    promise for ever, and the agent never stops to look for them; ends are recognised when they are met.
+    Episodes are treated as one continuing task: the value of an end is that of the next start. States that cannot be
+    reached stay optimistic for ever, and the agent never stops looking for them; ends are recognised when they occur.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Batch prediction: what TD(0) and Monte Carlo come to if all experience is presented again until nothing changes.
+"""Batch prediction: the limits of TD(0) and Monte Carlo if all experience is presented repeatedly (batch updating).
 
-Both obey a linear system, one equation for each state that has been left (S&B2 section 6.3). Each thing noted about a
-state says: "so much reward, then a fraction of the value of that state, and for the rest the end". TD notes each step,
-Monte Carlo each return, whose fraction of another value is 0 unless the episode was cut off. The value is the mean of
-what was noted::
+Both obey a linear system, one equation for each state that has been left (S&B2 section 6.3). Each sample of a state is
+a reward plus a fraction of the value of another state; the rest of the fraction is the end. TD has a sample for each
+step, Monte Carlo one for each return, whose fraction of another value is 0 unless the episode was truncated. The value
+is the mean of the samples::
 
     (ends_s + sum_s' successors_ss') V(s) = rewards_s + sum_s' successors_ss' V(s')
 
@@ -27,7 +27,7 @@ from rlsuite.training.kernels import Begin, Step
 
 
 class Evidence(NamedTuple):
-    """What all experience says about each state, summed up."""
+    """Sums over the samples of each state."""
 
     rewards: NDArray[np.float64]  # (n_states,)
     successors: NDArray[np.float64]  # (n_states, n_states), fractions of the value of another state
@@ -44,7 +44,7 @@ class System(NamedTuple):
 
 
 class EpisodeAndSystem(NamedTuple):
-    """What is kept during an episode, and room for the equations."""
+    """The steps of an episode, and room for the equations."""
 
     trail: Trail
     system: System
@@ -52,7 +52,7 @@ class EpisodeAndSystem(NamedTuple):
 
 @compiled(in_place=True)
 def note(evidence: Evidence, state: int, reward: float, fraction: float, successor: int) -> None:
-    """Note that a state brought a reward, then a fraction of the value of another one, and for the rest the end."""
+    """Add a sample of a state: a reward, a fraction of the value of another state, and the end for the rest."""
     evidence.rewards[state] += reward
     evidence.successors[state, successor] += fraction
     evidence.ends[state] += 1.0 - fraction
@@ -60,7 +60,7 @@ def note(evidence: Evidence, state: int, reward: float, fraction: float, success
 
 @compiled(in_place=True)
 def _set_up(evidence: Evidence, value: NDArray[np.float64], visits: NDArray[np.int64], system: System) -> int:
-    """Write down the equations of the states something was noted of, and return their number.
+    """Write down the equations of the states that have samples, and return their number.
 
     The other states are worth what they were at the beginning; for the equations they are ends with a reward.
     """
@@ -123,7 +123,7 @@ def _td(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Each step says r + gamma V(s'); when the episode is over, V is what agrees with all steps on average."""
+    """Each step is a sample r + gamma V(s'); when the episode is over, V solves the equations of all steps."""
     over = terminated or truncated
     note(memory.learned, state, reward, 0.0 if terminated else memory.gamma, next_state)
     count_state(memory, state, over)
@@ -171,7 +171,7 @@ def _room_for_equations(n_states: int) -> System:
 
 @dataclass(eq=False, kw_only=True)
 class BatchTD(Predictor):
-    """Batch TD(0): the values on which all steps so far agree (S&B2 section 6.3).
+    """Batch TD(0): the fixed point of TD(0) on all steps so far (S&B2 section 6.3).
 
     That is the certainty equivalence: the value of the policy in the model that has exactly the frequencies which were
     observed (Example 6.4). Solved after each episode, with memory for n_states^2 numbers and up to n_states^3 / 3

@@ -18,7 +18,7 @@ from rlsuite.training.kernels import Begin, Step
 
 
 class Ring(NamedTuple):
-    """The steps whose states have not learned yet, at most n; step t of the episode stands in place t modulo n."""
+    """The steps whose states have not learned yet, at most n; step t of the episode is at position t modulo n."""
 
     state: NDArray[np.int64]  # (n,)
     reward: NDArray[np.float64]  # (n,), what followed

@@ -1,4 +1,4 @@
-"""What the predictors share that wait for a return before they learn: Monte Carlo, n steps, the lambda-return.
+"""Shared parts of the predictors that learn from returns: Monte Carlo, n steps, the lambda-return.
 
 The step is over when its return is known, and its state may have been left again since: so the returns of each state
 are counted on their own. A learning rate per visits counts them, which makes ``Inverse(1.0, per="visits")`` the mean.
@@ -45,7 +45,7 @@ def begin_trail(memory: StateValues, state: int, rng: np.random.Generator) -> in
 
 @compiled(in_place=True)
 def note_returns(trail: Trail, gamma: float, future: float) -> None:
-    """G_t = r_t+1 + gamma G_t+1, noted from the last step back to the first; `future` is what lies behind the last."""
+    """G_t = r_t+1 + gamma G_t+1, from the last step back to the first; `future` is the value after the last."""
     total = future
     for t in range(trail.length[0] - 1, -1, -1):
         total = trail.reward[t] + gamma * total
@@ -54,7 +54,7 @@ def note_returns(trail: Trail, gamma: float, future: float) -> None:
 
 @compiled(in_place=True)
 def go_on(memory: StateValues, next_state: int, over: bool, rng: np.random.Generator) -> int:
-    """Draw the next action, if there is one and the trail has room for what it will bring."""
+    """Draw the next action, if there is one and the trail has room for its step."""
     if over:
         return NO_ACTION
     return follow(memory, next_state, rng) if has_room(memory.scratch.trail) else NO_ROOM

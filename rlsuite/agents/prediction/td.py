@@ -22,7 +22,7 @@ def _step(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """V(s) <- V(s) + alpha [r + gamma V(s') - V(s)]; an end is worth nothing."""
+    """V(s) <- V(s) + alpha [r + gamma V(s') - V(s)]; the value of an end is 0."""
     target = reward if terminated else reward + memory.gamma * memory.value[next_state]
     memory.value[state] += value_step_size(memory, state) * (target - memory.value[state])
     count_state(memory, state, terminated or truncated)

@@ -1,4 +1,4 @@
-"""TD(lambda), the backward view: each error is shared out among the states of the past that led to it."""
+"""TD(lambda), the backward view: each error updates all states visited before it, in proportion to their traces."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -32,7 +32,7 @@ class TrueOnline(NamedTuple):
 
 @compiled(in_place=True)
 def _begin(memory: StateValues, state: int, rng: np.random.Generator) -> int:
-    """Forget all traces, and draw the first action of an episode."""
+    """Reset all traces, and draw the first action of an episode."""
     forget(memory.scratch.traces)
     return follow(memory, state, rng)
 
@@ -60,7 +60,7 @@ def _step(
 
 @compiled(in_place=True)
 def _begin_true_online(memory: StateValues, state: int, rng: np.random.Generator) -> int:
-    """Forget all traces, and draw the first action of an episode; what is expected of its first state is its value.
+    """Reset all traces, draw the first action of an episode, and set V_old to the value of its first state.
 
     Anything else would cancel in the first step, but for rounding.
     """

@@ -236,7 +236,7 @@ class DQN(NetworkAgent):
         else:
             raise errors.UnsuitableEnvironment(
                 f"this DQN has learned on {self._learner.inputs} with {self._learner.n_actions} actions; the "
-                f"environment has {inputs} with {n_actions}. Learn it with a new agent"
+                f"environment has {inputs} with {n_actions}. Use a new agent for it"
             )
         memory = ActionValues(
             q=np.zeros((1, n_actions)),

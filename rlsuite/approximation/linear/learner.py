@@ -140,7 +140,7 @@ class LinearLearner(Agent):
         if known is not None and len(known.weights) != self.features_.n_features_out_:
             raise errors.UnsuitableEnvironment(
                 f"this {type(self).__name__} has learned {len(known.weights)} weights per action, and the features of "
-                f"this environment need {self.features_.n_features_out_}. Learn it with a new agent"
+                f"this environment need {self.features_.n_features_out_}. Use a new agent for it"
             )
         return super()._recall(legal, legality)
 

@@ -34,7 +34,7 @@ def _step(
 ) -> int:
     """Let w <- w + alpha [r + gamma Q(s', a') - Q(s, a)] x(s, a), with the a' that is taken next.
 
-    An episode that is merely cut off has a future: its a' is chosen too, for the sake of its value.
+    On truncation the target still bootstraps, so a' is chosen then, too.
     """
     row = memory.scene.now[0]
     target = reward

@@ -32,7 +32,7 @@ def _step(
 ) -> int:
     """Let w <- w + delta e and e <- gamma lambda e, where delta = r + gamma Q(s', a') - Q(s, a).
 
-    An episode that is merely cut off has a future: its a' is chosen too, for the sake of its value.
+    On truncation the target still bootstraps, so a' is chosen then, too.
     """
     row = memory.scene.now[0]
     target = reward

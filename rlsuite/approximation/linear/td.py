@@ -25,7 +25,7 @@ def _step(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Let w <- w + alpha rho [r + gamma v(s') - v(s)] x(s); an end is worth nothing."""
+    """Let w <- w + alpha rho [r + gamma v(s') - v(s)] x(s); the value of an end is 0."""
     row = memory.scene.now[0]
     target = reward
     if not terminated:

@@ -257,7 +257,7 @@ def test_unsuitable_environments_are_named(learned):
         DQN().learn("Pendulum-v1", steps=10)
     with pytest.raises(errors.UnsuitableEnvironment, match="FlattenObservation"):
         DQN().learn("Blackjack-v1", steps=10)
-    with pytest.raises(errors.UnsuitableEnvironment, match="Learn it with a new agent"):
+    with pytest.raises(errors.UnsuitableEnvironment, match="Use a new agent for it"):
         learned.learn("Acrobot-v1", steps=10)
     with pytest.raises(errors.UnsuitableEnvironment, match=r"observations have \(4,\)"):
         DQN(convolutions=[(8, 3, 1)]).learn("CartPole-v1", steps=10)
