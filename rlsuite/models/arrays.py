@@ -1,7 +1,8 @@
 """From ``P[s, a, s']`` and ``R``, dense or sparse per action, to rows.
 
 Several layouts are in use. ``order="sas"`` is Sutton & Barto's p(s' | s, a) with the action in the middle;
-``order="ass"``, one matrix per action, is that of MDPtoolbox and of Puterman's P_a.
+``order="ass"``, one matrix per action, is that of MDPtoolbox and of Puterman's P_a. Unless S = A, the shape of an array
+says which of them it is. pymdptoolbox also takes an object array of A matrices, and rewards (S, A) beside them.
 """
 
 from collections.abc import Sequence
@@ -16,28 +17,39 @@ from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, Rows, Sparse
 
 Order: TypeAlias = Literal["sas", "ass"]
 Tables: TypeAlias = ArrayLike | Sequence[SparseLike]
-"""A dense array, or one sparse (S, S) matrix per action."""
+"""A dense array, one sparse (S, S) matrix per action, or an object array of A matrices."""
 
 ROWS_OF = {"sas": "P[s, a, :]", "ass": "P[a, s, :]"}
 
 
 def rows_from_arrays(
-    P: Tables, R: Tables, *, order: Order, terminated: Tables | None, legal: ArrayLike | None
+    P: Tables, R: Tables | SparseLike, *, order: Order | None, terminated: Tables | None, legal: ArrayLike | None
 ) -> tuple[Rows, int, BoolArray]:
     """Return the rows, the number of actions, and the states (S,) bool in which an episode may start by default."""
-    if order not in ROWS_OF:
+    if order is not None and order not in ROWS_OF:
         raise ParameterError(unknown("order", order, ROWS_OF))
-    if is_sparse(P):
-        state, action, next_state, probability, states, actions = _entries_of_sparse(P)
+    tables, by_action = listed_by_action("P", P)
+    layout: Order = "ass"
+    if is_sparse(tables):
+        state, action, next_state, probability, states, actions = _entries_of_sparse(tables)
         rows_name = "P[a][s, :]"
     else:
-        state, action, next_state, probability, states, actions = _entries_of_dense(cast("ArrayLike", P), order)
-        rows_name = ROWS_OF[order]
+        dense = validation.floats("P", cast("ArrayLike", tables))
+        layout = "ass" if by_action else order or _shown(dense.shape)
+        state, action, next_state, probability, states, actions = _entries_of_dense(dense, layout)
+        rows_name = ROWS_OF[layout]
+    rewards, by_action = listed_by_action("R", _dense_or_listed(R))
+    rewards_order = "ass" if by_action else order_of("R", rewards, states, actions, layout, order)
+    if terminated is not None:
+        terminated, by_action = listed_by_action("terminated", terminated)
+        flags_order = "ass" if by_action else order_of("terminated", terminated, states, actions, layout, order)
+    else:
+        flags_order = layout
     is_terminal = _terminal_states(terminated, states)
     mask = _legal_pairs(legal, states, actions, is_terminal, state, action)
-    paid = R
+    paid = rewards
     if legal is None:
-        paid, feasible = _feasible(R, order)
+        paid, feasible = _feasible(rewards, rewards_order)
         if feasible is not None and feasible.shape == mask.shape:
             mask &= feasible
 
@@ -53,13 +65,13 @@ def rows_from_arrays(
         row_checks.bad_row_sum(s, a, 0.0, f"{rows_name}; if the action is illegal there, say so with legal=")
     row_checks.probabilities(probability, indptr, actions, rows_name)
 
-    reward = _rewards(paid, order, states, actions, state, action, next_state)
+    reward = _rewards(paid, rewards_order, states, actions, state, action, next_state)
     can_start = cast("BoolArray", mask.any(axis=1))
     if is_terminal is not None:
         ended = is_terminal[next_state]
     elif terminated is not None:
         ended = validation.booleans(
-            "terminated", _lookup("terminated", terminated, order, states, actions, state, action, next_state)
+            "terminated", _lookup("terminated", terminated, flags_order, states, actions, state, action, next_state)
         )
     else:
         ended = ~can_start[next_state]
@@ -81,14 +93,71 @@ def is_sparse(tables: object) -> TypeGuard[Sequence[SparseLike]]:
     return bool(sparse) and sparse[0]
 
 
+def listed_by_action(name: str, tables: Tables) -> tuple[Tables, bool]:
+    """Return a dense array or a sequence of sparse matrices, and whether it is certain that there is one per action.
+
+    Raises
+    ------
+    ModelError
+        If an object array holds something else than matrices of one shape.
+    """
+    array = cast("AnyArray", tables)
+    if not isinstance(tables, np.ndarray) or array.dtype != object:
+        return cast("Tables", tables), is_sparse(cast("object", tables))
+    given = cast("list[Any]", array.tolist())
+    if array.ndim != 1:
+        return validation.array(name, given), False
+    if is_sparse(given):
+        return given, True
+    matrices = [validation.array(f"{name}[{a}]", one) for a, one in enumerate(given)]
+    for a, one in enumerate(matrices):
+        if one.shape != matrices[0].shape:
+            raise ModelError(f"{name}[{a}] has shape {one.shape}, but {name}[0] has {matrices[0].shape}")
+    if not matrices:
+        raise ModelError(f"{name} is empty; one (S, S) matrix per action is needed")
+    return np.stack(matrices), True
+
+
+def order_of(
+    name: str, tables: Tables, states: int, actions: int, transitions: Order, order: Order | None = None
+) -> Order:
+    """Return which index of `tables` is the action: as the user says, else as its shape says beside that of P.
+
+    Raises
+    ------
+    ModelError
+        If there is one matrix of transitions per action and the shape leaves it open, because S = A.
+    """
+    if order is not None or transitions == "sas" or is_sparse(tables):
+        return order or transitions
+    shape = np.shape(cast("ArrayLike", tables))
+    if states != actions:
+        return "ass" if shape[:2] == (actions, states) else "sas"
+    if len(shape) <= 2:
+        return "sas"
+    raise ModelError(
+        f"{name} has shape {shape}, and with as many actions as states that can be {name}[s, a, s'] or "
+        f"{name}[a, s, s']: pass order='sas' or order='ass'"
+    )
+
+
+def _shown(shape: tuple[int, ...]) -> Order:
+    """Return the layout of P that its shape shows: (A, S, S) if it cannot be (S, A, S)."""
+    return "ass" if len(shape) == 3 and shape[1] == shape[2] != shape[0] else "sas"
+
+
+def _dense_or_listed(R: Tables | SparseLike) -> Tables:
+    """Return rewards as before, but a single sparse table of pairs as a dense one."""
+    return cast("SparseLike", R).tocsr().toarray() if hasattr(R, "tocsr") else cast("Tables", R)
+
+
 _Entries: TypeAlias = tuple[AnyArray, AnyArray, AnyArray, FloatArray, int, int]
 
 
-def _entries_of_dense(P: ArrayLike, order: Order) -> _Entries:
-    dense = validation.floats("P", P)
+def _entries_of_dense(dense: FloatArray, order: Order) -> _Entries:
     if dense.ndim != 3:
         raise ModelError(
-            f"P has {dense.ndim} dimensions, not 3: P[s, a, s'], or P[a, s, s'] with order='ass', "
+            f"P has {dense.ndim} dimensions, not 3: P[s, a, s'] or P[a, s, s'], "
             "or a sequence of sparse matrices, one per action"
         )
     if order == "ass":
@@ -97,7 +166,7 @@ def _entries_of_dense(P: ArrayLike, order: Order) -> _Entries:
             raise ModelError(f"P has shape {dense.shape}, not (A, S, S){hint}")
         dense = dense.transpose(1, 0, 2)
     elif dense.shape[0] != dense.shape[2]:
-        hint = "; it looks like P[a, s, s']: pass order='ass'" if dense.shape[1] == dense.shape[2] else ""
+        hint = "; it looks like P[a, s, s']: leave order out" if dense.shape[1] == dense.shape[2] else ""
         raise ModelError(f"P has shape {dense.shape}, not (S, A, S){hint}")
     states, actions, _ = dense.shape
     _at_least_one(states, actions)
@@ -191,7 +260,8 @@ def _rewards(
             if order == "sas":
                 validation.shape("R", dense, (states, actions), meaning="R[s, a]")
                 return dense[state, action]
-            validation.shape("R", dense, (actions, states), meaning="R[a, s]; pass R[s, a] as R.T")
+            meaning = "R[a, s]; pass R[s, a] as R.T, or leave order out"
+            validation.shape("R", dense, (actions, states), meaning=meaning)
             return dense[action, state]
         return _lookup("R", dense, order, states, actions, state, action, next_state)
     return validation.floats("R", _lookup("R", R, order, states, actions, state, action, next_state))

@@ -16,7 +16,7 @@ from rlsuite.checks import fits_in_memory
 from rlsuite.errors import ModelError
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import FloatArray, IndexArray, SparseLike, StateArray
-from rlsuite.models.arrays import is_sparse
+from rlsuite.models.arrays import is_sparse, listed_by_action
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -53,6 +53,7 @@ def checked(given: Observations, actions: int, states: int) -> FloatArray | Obse
     """
     if isinstance(given, ObservationRows):
         return _checked_rows(given, actions, states)
+    given = cast("Observations", listed_by_action("observation", cast("Any", given))[0])
     if is_sparse(given):
         return _checked_rows(_rows_of_matrices(given, actions, states), actions, states)
     table = validation.floats("observation", cast("ArrayLike", given))

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import validation
-from rlsuite.models.aliases import FloatArray, SparseLike
-from rlsuite.models.arrays import Order, Tables, is_sparse
+from rlsuite.models.aliases import AnyArray, FloatArray, SparseLike
+from rlsuite.models.arrays import Order, Tables, is_sparse, listed_by_action
 from rlsuite.models.functions import RewardFunction, Terminal, Transitions, explore, labels_of
 from rlsuite.models.gymnasium_table import name_of, opened
 from rlsuite.models.mdp import MDP
@@ -33,11 +33,11 @@ class PomdpWaysIn:
     def from_arrays(
         cls,
         P: Tables,
-        R: Tables,
+        R: Tables | SparseLike,
         O: Observations | SparseLike,  # noqa: E741 - the field's own name
         *,
         gamma: float,
-        order: Order = "sas",
+        order: Order | None = None,
         start: ArrayLike | None = None,
         terminated: Tables | None = None,
         legal: ArrayLike | None = None,
@@ -208,22 +208,26 @@ class PomdpWaysIn:
             )
 
 
-def _without_observation(R: Tables) -> tuple[Tables, FloatArray | None]:
+def _without_observation(R: Tables | SparseLike) -> tuple[Tables | SparseLike, FloatArray | None]:
     """Return rewards for `MDP.from_arrays`, and those that depend on the observation, if `R` holds such ones."""
-    if is_sparse(R) or np.ndim(cast("ArrayLike", R)) != 4:
+    if hasattr(R, "tocsr"):
         return R, None
-    weights = validation.floats("R", cast("ArrayLike", R))
+    listed, _ = listed_by_action("R", cast("Tables", R))
+    if is_sparse(listed) or np.ndim(cast("ArrayLike", listed)) != 4:
+        return R, None
+    weights = validation.floats("R", cast("ArrayLike", listed))
     # Zeros of the right shape, so that a wrong one is found where all shapes are.
     return np.broadcast_to(0.0, weights.shape[:3]), weights
 
 
-def _folded(weights: FloatArray, model: POMDP, order: Order) -> FloatArray:
+def _folded(weights: FloatArray, model: POMDP, order: Order | None) -> FloatArray:
     """Return sum_z O[a, s', z] R(s, a, s', z) for each transition: (N,) float64."""
     mdp, rows = model.mdp, model.observation_rows
     shape = (*weights.shape[:3], model.n_observations)
     validation.shape("R", weights, shape, meaning="the last index is the observation")
     state, action = np.divmod(mdp.pairs(), mdp.n_actions)
-    first, second = (state, action) if order == "sas" else (action, state)
+    by_state = order == "sas" if order else shape[:2] == (mdp.n_states, mdp.n_actions)
+    first, second = (state, action) if by_state else (action, state)
     row = action * mdp.n_states + mdp.next_state
     lengths = np.diff(rows.indptr)[row]
     starts = np.cumsum(lengths) - lengths
@@ -241,5 +245,7 @@ def _for_each_action(O: Observations | SparseLike, actions: int) -> Observations
         return [O] * actions  # pyright: ignore[reportReturnType] - a sparse matrix is not an ArrayLike
     if isinstance(O, ObservationRows) or (isinstance(O, Sequence) and any(hasattr(one, "tocsr") for one in O)):
         return O  # pyright: ignore[reportReturnType] - see above
+    if isinstance(O, np.ndarray) and cast("AnyArray", O).dtype == object:
+        return cast("Observations", listed_by_action("O", cast("AnyArray", O))[0])
     table = validation.floats("O", O)  # pyright: ignore[reportArgumentType] - see above
     return np.broadcast_to(table, (actions, *table.shape)) if table.ndim == 2 else table

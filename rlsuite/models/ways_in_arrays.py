@@ -21,10 +21,10 @@ class ArraysIn(FromRows):
     def from_arrays(
         cls,
         P: Tables,
-        R: Tables,
+        R: Tables | SparseLike,
         *,
         gamma: float,
-        order: Order = "sas",
+        order: Order | None = None,
         start: ArrayLike | None = None,
         terminated: Tables | None = None,
         legal: ArrayLike | None = None,
@@ -37,16 +37,17 @@ class ArraysIn(FromRows):
 
         Parameters
         ----------
-        P : array_like (S, A, S) or (A, S, S), or sequence of A sparse (S, S) matrices
+        P : array_like (S, A, S) or (A, S, S); or sequence of A sparse (S, S) matrices, or object array of A matrices
             Pr[s' | s, a]. The first form is ``order="sas"``, the second ``order="ass"``.
-        R : array_like (S,), (S, A) or (S, A, S), or sequence of A sparse (S, S) matrices
+        R : array_like (S,), (S, A) or (S, A, S), also sparse (S, A); or A matrices (S, S) as for P
             Reward for leaving s, for a in s, or for going from s by a to s'; with ``order="ass"`` the shapes are
             (S,), (A, S) and (A, S, S). Where R[s, a] is minus infinity, as in QuantEcon's product form, the action
             is illegal.
         gamma : float
             Discount factor in [0, 1].
-        order : {"sas", "ass"}
-            Which index of `P` and `R` is the action: the middle one or the first.
+        order : {"sas", "ass"}, optional
+            Which index of `P` and `R` is the action: the middle one or the first. By default the shapes say it. **If
+            S = A they cannot**: then `P` is taken to be P[s, a, s'], so pass ``order="ass"`` for P[a, s, s'].
         start : int or array_like (S,), optional
             One state or a distribution; by default uniform over the states that have a legal action and are not
             terminal.
@@ -61,8 +62,9 @@ class ArraysIn(FromRows):
 
         Notes
         -----
-        MDPtoolbox keeps dense transitions as (A, S, S) but rewards as (S, A): pass ``R.T`` with ``order="ass"``. Its
-        sparse transitions and (S, A) rewards are read as they are.
+        MDPtoolbox keeps transitions as (A, S, S), or as A matrices, and rewards as (S, A) or as A matrices. All of that
+        is read as it is, but for a dense array (A, S, S) with S = A: pass ``order="ass"`` and, of rewards (S, A),
+        ``R.T``. Where transitions are A sparse matrices or an object array, rewards (S, S) with S = A are R[s, a].
 
         Examples
         --------

@@ -172,9 +172,13 @@ def scaled(factor):
 
 
 BAD_ARRAYS = {
-    "P has 2 dimensions, not 3: P[s, a, s'], or P[a, s, s'] with order='ass', "
-    "or a sequence of sparse matrices, one per action": {"P": np.eye(3)},
-    "P has shape (2, 3, 3), not (S, A, S); it looks like P[a, s, s']: pass order='ass'": {"P": P.transpose(1, 0, 2)},
+    "P has 2 dimensions, not 3: P[s, a, s'] or P[a, s, s'], or a sequence of sparse matrices, one per action": {
+        "P": np.eye(3)
+    },
+    "P has shape (2, 3, 3), not (S, A, S); it looks like P[a, s, s']: leave order out": {
+        "P": P.transpose(1, 0, 2),
+        "order": "sas",
+    },
     "P has shape (3, 2, 3), not (A, S, S); it looks like P[s, a, s']: leave order out": {"order": "ass"},
     "P has shape (3, 2, 4), not (S, A, S)": {"P": np.zeros((3, 2, 4))},
     "P stands for 0 states and 2 actions; at least one of each is needed": {"P": np.zeros((0, 2, 0))},

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_matrix, csr_array
 
 from rlsuite.errors import ModelError, ParameterError
-from rlsuite.models import MDP
+from rlsuite.models import MDP, POMDP
 
 
 def optimal(mdp):
@@ -147,8 +147,133 @@ def test_layouts_without_a_form_for_illegal_actions_refuse_them():
 
 def test_rewards_of_the_other_order_are_hinted_at():
     P = np.stack([np.eye(3)] * 2)
-    with pytest.raises(ModelError, match=r"R has shape \(3, 2\), not \(2, 3\) \(R\[a, s\]; pass R\[s, a\] as R\.T\)"):
+    with pytest.raises(
+        ModelError, match=r"R has shape \(3, 2\), not \(2, 3\) \(R\[a, s\]; pass R\[s, a\] as R\.T, or "
+    ):
         MDP.from_arrays(P, np.zeros((3, 2)), gamma=0.9, order="ass")
+
+
+# ------------------------------------------------------------------------------------------------- pymdptoolbox
+
+STAY_OR_GO = np.array(
+    [[[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.2, 0.3, 0.5]], [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1, 0, 0]]]
+)
+"""P[a, s, s'] of three states and two actions."""
+PAID = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+"""R[s, a]"""
+PAID_AHEAD = np.arange(18.0).reshape(2, 3, 3)
+"""R[a, s, s']"""
+
+
+def objects(matrices):
+    """An object array of matrices, which pymdptoolbox's own examples use."""
+    found = np.empty(len(matrices), dtype=object)
+    for a, one in enumerate(matrices):
+        found[a] = one
+    return found
+
+
+def sparse(matrices, form=csr_array):
+    return [form(one) for one in matrices]
+
+
+@pytest.mark.parametrize(
+    "P",
+    [
+        STAY_OR_GO,
+        list(STAY_OR_GO),
+        tuple(STAY_OR_GO),
+        objects(STAY_OR_GO),
+        np.array(list(STAY_OR_GO), dtype=object),
+        sparse(STAY_OR_GO),
+        tuple(sparse(STAY_OR_GO, coo_matrix)),
+        objects(sparse(STAY_OR_GO)),
+        objects(sparse(STAY_OR_GO, coo_matrix)),
+    ],
+    ids=["array", "list", "tuple", "objects", "cube of objects", "sparse", "coo", "sparse objects", "coo objects"],
+)
+@pytest.mark.parametrize(
+    ("R", "mean"),
+    [
+        (PAID[:, 0], PAID[:, [0, 0]]),
+        (PAID, PAID),
+        (PAID.T, PAID),
+        (csr_array(PAID), PAID),
+        (objects(PAID.T), PAID),
+        (PAID_AHEAD, (STAY_OR_GO * PAID_AHEAD).sum(axis=2).T),
+        (list(PAID_AHEAD), (STAY_OR_GO * PAID_AHEAD).sum(axis=2).T),
+        (objects(PAID_AHEAD), (STAY_OR_GO * PAID_AHEAD).sum(axis=2).T),
+        (sparse(PAID_AHEAD), (STAY_OR_GO * PAID_AHEAD).sum(axis=2).T),
+        (objects(sparse(PAID_AHEAD)), (STAY_OR_GO * PAID_AHEAD).sum(axis=2).T),
+        (PAID_AHEAD.transpose(1, 0, 2), (STAY_OR_GO * PAID_AHEAD).sum(axis=2).T),
+    ],
+    ids=["s", "sa", "as", "sparse sa", "objects as", "ass", "list", "objects", "sparse", "sparse objects", "sas"],
+)
+def test_every_layout_of_pymdptoolbox_is_read(P, R, mean):
+    mdp = MDP.from_arrays(P, R, gamma=0.9)
+    np.testing.assert_array_equal(mdp.dense()[0], STAY_OR_GO.transpose(1, 0, 2))
+    np.testing.assert_allclose(mdp.expected_reward(), mean, atol=1e-15)
+
+
+@pytest.mark.parametrize("P", [objects(STAY_OR_GO[:, :2, :2] * 0 + np.eye(2)), sparse([np.eye(2)] * 2)])
+def test_with_as_many_actions_as_states_pairs_are_read_by_state(P):
+    """An object array says itself that its first index is the action; rewards of shape (2, 2) say nothing."""
+    swap = objects([np.eye(2), np.eye(2)[::-1]])
+    R = np.array([[1.0, 2.0], [3.0, 4.0]])
+    assert MDP.from_arrays(swap, R, gamma=0.9).dense()[0].tolist() == [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]
+    assert MDP.from_arrays(P, R, gamma=0.9).expected_reward().tolist() == R.tolist()
+    assert MDP.from_arrays(P, R, gamma=0.9, order="ass").expected_reward().tolist() == R.T.tolist()
+    assert MDP.from_arrays(P, objects(list(R)), gamma=0.9).expected_reward().tolist() == R.T.tolist()
+
+
+def test_with_as_many_actions_as_states_a_dense_array_is_read_by_state():
+    P = np.stack([np.eye(2), np.eye(2)[::-1]])
+    R = np.array([[1.0, 2.0], [3.0, 4.0]])
+    assert MDP.from_arrays(P, R, gamma=0.9).dense()[0].tolist() == P.tolist()
+    assert MDP.from_arrays(P, R, gamma=0.9, order="ass").dense()[0].tolist() == P.transpose(1, 0, 2).tolist()
+
+
+def test_what_the_shapes_leave_open_is_refused():
+    P, R = sparse([np.eye(2)] * 2), np.zeros((2, 2, 2))
+    with pytest.raises(ModelError, match=r"R has shape \(2, 2, 2\), .* pass order='sas' or order='ass'"):
+        MDP.from_arrays(P, R, gamma=0.9)
+    with pytest.raises(ModelError, match=r"R has shape \(2, 2, 2\), .* pass order='sas' or order='ass'"):
+        POMDP.from_arrays(P, np.zeros((2, 2, 2, 1)), [[1.0], [1.0]], gamma=0.9)
+    assert MDP.from_arrays(P, R, gamma=0.9, order="ass").n_states == 2
+
+
+@pytest.mark.parametrize(
+    ("P", "message"),
+    [
+        (objects([np.eye(2), np.eye(3)]), r"P\[1\] has shape \(3, 3\), but P\[0\] has \(2, 2\)"),
+        (objects([np.eye(2), csr_array(np.eye(2))]), "matrix 0 is not sparse, but others are"),
+        (objects([np.eye(2), None]), r"P\[1\] has dtype object; numbers are needed"),
+        (objects([np.eye(2), "no"]), r"P\[1\] has dtype <U2; numbers are needed"),
+        (objects([]), "P is empty; one .* per action"),
+        (np.array([[["0.5", "0.5"]]], dtype=object), "P has dtype <U3; numbers are needed"),
+    ],
+)
+def test_object_arrays_of_something_else(P, message):
+    with pytest.raises(ModelError, match=message):
+        MDP.from_arrays(P, [0.0, 0.0], gamma=0.9)
+
+
+@pytest.mark.parametrize("form", [objects, lambda matrices: objects(sparse(matrices))])
+def test_observations_in_object_arrays(form):
+    O = np.array([[[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]])  # noqa: E741
+    R = np.arange(36.0).reshape(2, 3, 3, 2)
+    pomdp = POMDP.from_arrays(objects(STAY_OR_GO), R, form(O), gamma=0.9)
+    assert pomdp.observation.tolist() == O.tolist()
+    same = POMDP.from_arrays(STAY_OR_GO.transpose(1, 0, 2), R.transpose(1, 0, 2, 3), O, gamma=0.9)
+    assert pomdp.mdp.expected_reward().tolist() == same.mdp.expected_reward().tolist()
+
+
+def test_flags_of_transitions_by_action():
+    ended = np.zeros((2, 3, 3), dtype=bool)
+    ended[:, :, 2] = True
+    for form in (ended, objects(ended), objects(sparse(ended))):
+        mdp = MDP.from_arrays(objects(STAY_OR_GO), PAID, gamma=0.9, terminated=form)
+        assert mdp.terminated.tolist() == (mdp.next_state == 2).tolist()
 
 
 # ----------------------------------------------------------------------------------------------------- pairs
