@@ -4,8 +4,10 @@ import math
 import os
 from collections.abc import Iterable
 from numbers import Integral, Real
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError, unknown
 
@@ -99,6 +101,56 @@ def one_of(name: str, value: object, choices: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in known:
         raise ParameterError(unknown(name, value, known))
     return value
+
+
+def row_of_id(observation: object, first: int, n: int) -> int:
+    """Return the row of a table that an id of ``Discrete(n, start=first)`` stands for.
+
+    An integer of Python or NumPy is one, and so is an integer array of one element.
+
+    Raises
+    ------
+    ParameterError
+        If `observation` is something else, or out of range.
+
+    Examples
+    --------
+    >>> row_of_id(4, 1, 16), row_of_id(np.array([4]), 1, 16)
+    (3, 3)
+    """
+    found: object = observation
+    if isinstance(found, np.ndarray) and cast("NDArray[Any]", found).size == 1:
+        found = cast("NDArray[Any]", found).reshape(-1)[0]
+    if isinstance(found, bool | np.bool_) or not isinstance(found, Integral):
+        raise ParameterError(f"observation {observation!r} is not an integer in {first}..{first + n - 1}")
+    row = int(found) - first
+    if not 0 <= row < n:
+        raise ParameterError(f"observation {observation!r} is not in {first}..{first + n - 1}")
+    return row
+
+
+def legal_actions(name: str, mask: object, n_actions: int) -> NDArray[np.bool_]:
+    """Return a mask of the legal actions as bool (n_actions,).
+
+    Raises
+    ------
+    ParameterError
+        If it is not an array of 0 and 1, one for each action.
+
+    Examples
+    --------
+    >>> legal_actions("action_mask", [1, 0, 1], 3)
+    array([ True, False,  True])
+    """
+    try:
+        found = np.asarray(mask)
+    except ValueError:  # lists of different lengths
+        found = np.asarray(None)
+    if found.dtype.kind not in "biuf" or not ((found == 0) | (found == 1)).all():
+        raise ParameterError(f"{name}={mask!r} is not an array of 0 and 1 (1: the action is legal)")
+    if found.shape != (n_actions,):
+        raise ParameterError(f"{name} has shape {found.shape}; for {n_actions} actions it must have ({n_actions},)")
+    return found.astype(np.bool_)
 
 
 def fits_in_memory(what: str, n_bytes: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.checks import fraction
+from rlsuite.checks import fraction, row_of_id
 from rlsuite.described import Described
 from rlsuite.exploration import Legality, every_action, listed_actions
 from rlsuite.finding import find_env
@@ -86,7 +86,8 @@ class Agent(Described):
 
     def best_actions(self, state: int) -> NDArray[np.int64]:
         """Greedy actions of one state (counted from 0), ascending; several if tied, none in a terminal state."""
-        return np.flatnonzero(self.policy()[state])
+        policy = self.policy()
+        return np.flatnonzero(policy[row_of_id(state, 0, len(policy))])
 
     @says_what_to_write
     def learn(
@@ -210,13 +211,9 @@ class Agent(Described):
         NotLearned
             Before the first `learn`.
         ParameterError
-            If the observation is out of range.
+            If the observation is not an integer in the range of the space, or is terminal.
         """
-        n_observations = len(self.memory_.legal)
-        index = int(observation) - self.first_observation_
-        if not 0 <= index < n_observations:
-            first = self.first_observation_
-            raise errors.ParameterError(f"observation {observation!r} is not in {first}..{first + n_observations - 1}")
+        index = row_of_id(observation, self.first_observation_, len(self.memory_.legal))
         best = self.best_actions(index)
         if not best.size:
             raise errors.ParameterError(f"observation {observation!r} is terminal: no action is legal there")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.memory import ActionValues
-from rlsuite.checks import finite_number
+from rlsuite.checks import finite_number, row_of_id
 from rlsuite.exploration import EpsilonGreedy, Exploration, Legality, choose
 from rlsuite.schedules import Schedule, as_schedule
 from rlsuite.training.kernels import Begin
@@ -109,8 +109,9 @@ class TabularAgent(Agent):
     def best_actions(self, state: int) -> NDArray[np.int64]:
         """Greedy actions of one state (counted from 0), in ascending order; several if tied, none at an end."""
         known: ActionValues = self.memory_
-        legal = np.flatnonzero(known.legal[state])
-        values = known.q[state, legal]
+        row = row_of_id(state, 0, len(known.legal))
+        legal = np.flatnonzero(known.legal[row])
+        values = known.q[row, legal]
         return legal[values == values.max(initial=-np.inf)]
 
     @property

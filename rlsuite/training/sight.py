@@ -17,6 +17,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.checks import row_of_id
 from rlsuite.compilation import Compiled, compiled
 
 _extending: Any = numba.extending  # numba's extension points carry no types
@@ -90,12 +91,38 @@ class Encoding(NamedTuple):
     """What turns vectors (n, k) into those that are shown (n, d), where Python alone can do it."""
     plain: bool = False
     """Whether an observation is the vector that is shown, so that nothing has to be done."""
+    n_ids: int = 0
+    """How many ids a Discrete space has; 0 for the others."""
 
     def encode(self, observation: Any) -> NDArray[np.float64]:
         """Return the vector (d,) that is shown for an observation."""
         if self.plain and isinstance(observation, np.ndarray):
             return cast("NDArray[Any]", observation)
         vector = as_vector(observation) - self.first
+        return vector if self.transform is None else self.transform(vector[None])[0]
+
+    def numbers_of(self, observation: object) -> NDArray[np.float64]:
+        """Return the vector (k,) of an observation that a user gives, before any `transform`.
+
+        Raises
+        ------
+        ParameterError
+            If it is not an observation of the space: no numbers, or not as many, or not an id in range.
+        """
+        if self.n_ids:
+            return np.array([float(row_of_id(observation, self.first, self.n_ids))])
+        vector = numbers_of(observation)
+        if vector.size != self.low.size:
+            raise errors.ParameterError(
+                f"observation {observation!r} has {vector.size} numbers; those of the environment have {self.low.size}"
+            )
+        return vector
+
+    def given(self, observation: Any) -> NDArray[np.float64]:
+        """Return the vector (d,) that is shown for an observation that a user gives; errors as in `numbers_of`."""
+        if self.plain and type(observation) is np.ndarray and observation.shape == self.low.shape:
+            return observation if observation.dtype.kind in "biuf" else numbers_of(observation)
+        vector = self.numbers_of(cast(object, observation))
         return vector if self.transform is None else self.transform(vector[None])[0]
 
 
@@ -113,6 +140,38 @@ def as_vector(observation: Any) -> NDArray[np.float64]:
     return np.asarray(observation, dtype=np.float64).ravel()
 
 
+def numbers_of(observation: object) -> NDArray[np.float64]:
+    """Put all numbers of an observation that a user gives in a row, as `as_vector` does.
+
+    Raises
+    ------
+    ParameterError
+        If it consists of something else.
+
+    Examples
+    --------
+    >>> numbers_of("3")
+    Traceback (most recent call last):
+        ...
+    rlsuite.errors.ParameterError: observation '3' does not consist of numbers
+    """
+    try:
+        if not _numeric(observation):
+            raise TypeError
+        return as_vector(observation)
+    except (TypeError, ValueError) as error:
+        raise errors.ParameterError(f"observation {observation!r} does not consist of numbers") from error
+
+
+def _numeric(observation: object) -> bool:
+    """Whether all parts of an observation are numbers or arrays of numbers."""
+    if isinstance(observation, dict):
+        return all(_numeric(part) for part in cast("dict[object, object]", observation).values())
+    if isinstance(observation, tuple):
+        return all(_numeric(part) for part in cast("tuple[object, ...]", observation))
+    return np.asarray(observation).dtype.kind in "biuf"
+
+
 def encoding(space: gymnasium.Space[Any]) -> Encoding:
     """Describe how observations of a space become vectors.
 
@@ -128,7 +187,7 @@ def encoding(space: gymnasium.Space[Any]) -> Encoding:
     array([4., 2., 2.])
     """
     if isinstance(space, spaces.Discrete):
-        return Encoding(np.zeros(1), np.array([space.n - 1.0]), int(space.start))
+        return Encoding(np.zeros(1), np.array([space.n - 1.0]), int(space.start), n_ids=int(space.n))
     low, high = _bounds(space)
     return Encoding(low, high, plain=isinstance(space, spaces.Box) and space.shape == low.shape)
 

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit, positive
 from rlsuite.agents.memory import ActionValues
-from rlsuite.checks import fits_in_memory
+from rlsuite.checks import fits_in_memory, row_of_id
 from rlsuite.compilation import compiled
 from rlsuite.errors import ParameterError
 
@@ -103,7 +103,8 @@ class LinearBandit(Bandit):
 
     def best_actions(self, state: int) -> NDArray[np.int64]:
         """Greedy arms of one state (counted from 0), in ascending order; several if tied, none at an end."""
-        return np.flatnonzero(self.policy()[state])
+        policy = self.policy()
+        return np.flatnonzero(policy[row_of_id(state, 0, len(policy))])
 
 
 def _finite_array(features: ArrayLike) -> NDArray[np.float64]:

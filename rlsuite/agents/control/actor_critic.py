@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.memory import count
-from rlsuite.checks import finite_number
+from rlsuite.checks import finite_number, row_of_id
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, Legality, is_legal
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule, rate_now
@@ -184,8 +184,9 @@ class ActorCriticAgent(Agent):
     def best_actions(self, state: int) -> NDArray[np.int64]:
         """The most probable actions of one state (counted from 0), in ascending order; none at an end."""
         known: ActorCriticMemory = self.memory_
-        legal = np.flatnonzero(known.legal[state])
-        preferences = known.preference[state, legal]
+        row = row_of_id(state, 0, len(known.legal))
+        legal = np.flatnonzero(known.legal[row])
+        preferences = known.preference[row, legal]
         return legal[preferences == preferences.max(initial=-np.inf)]
 
     def act(self, observation: int) -> int:
@@ -196,13 +197,10 @@ class ActorCriticAgent(Agent):
         NotLearned
             Before the first `learn`.
         ParameterError
-            If the observation is out of range.
+            If the observation is not an integer in the range of the space, or is terminal.
         """
         policy = self.policy()
-        first = self.first_observation_
-        index = int(observation) - first
-        if not 0 <= index < len(policy):
-            raise errors.ParameterError(f"observation {observation!r} is not in {first}..{first + len(policy) - 1}")
+        index = row_of_id(observation, self.first_observation_, len(policy))
         if not policy[index].any():
             raise errors.ParameterError(f"observation {observation!r} is terminal: no action is legal there")
         reached: NDArray[np.float64] = np.cumsum(policy[index])

@@ -1,7 +1,7 @@
 """What a batch method is shown of an environment: vectors in, numbers of actions out."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
@@ -9,28 +9,18 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.training.sight import encoding
+from rlsuite.training.sight import encoding, numbers_of
 
 Encode: TypeAlias = Callable[[Any], NDArray[np.float64]]
 """``observation -> vector (d,)``"""
 
 
-def as_vector(observation: Any) -> NDArray[np.float64]:
-    """Return an observation whose space is not known as a new vector (d,): its numbers, in order.
-
-    Examples
-    --------
-    >>> as_vector(3), as_vector((14, 10, 1)), as_vector([[0.5], [1.5]])
-    (array([3.]), array([14., 10.,  1.]), array([0.5, 1.5]))
-    """
-    if isinstance(observation, tuple):
-        return np.concatenate([as_vector(part) for part in cast("tuple[Any, ...]", observation)])
-    return np.array(observation, dtype=np.float64).reshape(-1)
-
-
 def encoder(space: gymnasium.Space[Any] | None) -> Encode:
-    """Return the function that makes vectors (d,) of the observations of a space; None is a space that is not known."""
-    return as_vector if space is None else encoding(space).encode
+    """Return the function that makes vectors (d,) of the observations of a space; None is a space that is not known.
+
+    It raises ParameterError for what is not an observation of the space, or does not consist of numbers.
+    """
+    return numbers_of if space is None else encoding(space).given
 
 
 def encoded(space: gymnasium.Space[Any] | None, observation: Any) -> NDArray[np.float64]:

@@ -107,6 +107,8 @@ class Inputs:
         """
         try:
             found = np.asarray(observations)
+            if found.dtype.kind not in "biuf":
+                raise TypeError(f"their dtype is {found.dtype}")
             numbers = found.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise errors.ParameterError(f"observations must be an array of numbers ({error})") from error

@@ -14,6 +14,7 @@ from rlsuite.approximation.deep.inputs import Inputs
 from rlsuite.approximation.deep.pytorch import device_of
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.storage import put_weights, reading, write_file
+from rlsuite.checks import legal_actions, row_of_id
 from rlsuite.keywords import SaysWhatToWrite
 
 
@@ -74,16 +75,14 @@ class NetworkAgent(SaysWhatToWrite):
         NotLearned
             Before the first `learn`.
         ParameterError
-            If the observation has another shape or is not finite, or the mask has another length.
+            If the observation has another shape or is not finite, or the mask is not one 0 or 1 for each action.
         """
         learner = self.learner_
+        if learner.inputs.n_ids:
+            row_of_id(observation, learner.inputs.first_id, learner.inputs.n_ids)
         stored = learner.inputs.stored([observation])
-        legal = np.ones(learner.n_actions, dtype=np.bool_) if action_mask is None else np.asarray(action_mask, np.bool_)
-        if legal.shape != (learner.n_actions,):
-            raise errors.ParameterError(
-                f"action_mask has shape {legal.shape}; for {learner.n_actions} actions it must have "
-                f"({learner.n_actions},)"
-            )
+        mask = np.ones(learner.n_actions) if action_mask is None else action_mask
+        legal = legal_actions("action_mask", mask, learner.n_actions)
         return learner.best(stored, legal) + self.first_action_
 
     def __getstate__(self) -> dict[str, Any]:

@@ -181,7 +181,7 @@ class LinearLearner(Agent):
     def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], episodes: NDArray[np.void]) -> None:
         """Take over what `save` has written; part of `rlsuite.load`."""
         low, high, self._legal = (arrays.pop(name) for name in ("low", "high", "legal_ids"))
-        self.encoding_ = Encoding(low, high, int(header["first_observation"]))
+        self.encoding_ = Encoding(low, high, int(header["first_observation"]), n_ids=len(self._legal))
         fitted = {name.removeprefix("features."): value for name, value in arrays.items() if "features." in name}
         if self.features is None:
             kind = OneHot if "first_" in fitted else Identity

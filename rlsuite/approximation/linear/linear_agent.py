@@ -11,12 +11,11 @@ from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.linear import memory
 from rlsuite.approximation.linear.learner import LinearLearner, check_unit, new_scene
 from rlsuite.approximation.linear.memory import LinearMemory, evaluate_rows
-from rlsuite.checks import finite_number
+from rlsuite.checks import finite_number, legal_actions
 from rlsuite.exploration import EpsilonGreedy, Exploration, Legality
 from rlsuite.schedules import as_schedule
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin
-from rlsuite.training.sight import as_vector
 
 
 @dataclass(eq=False, kw_only=True)
@@ -176,18 +175,14 @@ class LinearAgent(LinearLearner):
         NotLearned
             Before the first `learn`.
         ParameterError
-            If the observation is not finite, or of another width, or no action is legal.
+            If the observation is not one of the space, or not finite, or no action is legal.
         """
-        vector = as_vector(observation) - self.encoding_.first
+        vector = self.encoding_.numbers_of(observation)
         q = self.q(vector[None])[0]
         if action_mask is None and self._legal.size:
-            if not 0 <= vector[0] < len(self._legal):
-                first = self.encoding_.first
-                raise errors.ParameterError(
-                    f"observation {observation!r} is not in {first}..{first + len(self._legal) - 1}"
-                )
             action_mask = self._legal[int(vector[0])]
-        legal = np.flatnonzero(np.ones(q.size) if action_mask is None else np.asarray(action_mask))
+        mask = np.ones(q.size) if action_mask is None else action_mask
+        legal = np.flatnonzero(legal_actions("action_mask", mask, q.size))
         if not legal.size:
             raise errors.ParameterError(f"no action is legal at observation {observation!r}")
         best = legal[q[legal] == q[legal].max()]

@@ -17,11 +17,11 @@ from rlsuite.approximation.features.feature_map import FeatureRule
 from rlsuite.approximation.linear.following import check_coverage, check_size, follow_linear, policy_table
 from rlsuite.approximation.linear.learner import LinearLearner, new_scene
 from rlsuite.approximation.linear.memory import Scene, evaluate_rows, perceive
+from rlsuite.checks import legal_actions
 from rlsuite.compilation import compiled
 from rlsuite.exploration import Legality
 from rlsuite.schedules import Rate, as_schedule
 from rlsuite.training.kernels import Begin
-from rlsuite.training.sight import as_vector
 
 STATE = 0
 """The action whose values are those of the states."""
@@ -171,9 +171,13 @@ class LinearPredictor(LinearLearner):
         NotLearned
             Before the first `learn`.
         ParameterError
-            If `action_mask` (n_actions,) allows no action that the policy takes.
+            If the observation is not one of the space, or `action_mask` (n_actions,) allows no action that the policy
+            takes.
         """
-        reached = np.cumsum(self._chances(as_vector(observation) - self.encoding_.first, action_mask))
+        known: LinearValues = self.memory_
+        if action_mask is not None:
+            legal_actions("action_mask", action_mask, known.behaviour.shape[1])
+        reached = np.cumsum(self._chances(self.encoding_.numbers_of(observation), action_mask))
         return int((reached <= self.generator_.random() * reached[-1]).sum()) + self.first_action_
 
     def _chances(self, vector: NDArray[np.float64], action_mask: ArrayLike | None) -> NDArray[np.float64]:

@@ -228,10 +228,12 @@ class ClassificationIteration:
         ------
         NotLearned
             Before the first `learn`.
+        ParameterError
+            If the observation is not one of the space.
         """
         if "policy_" not in vars(self):
             raise errors.NotLearned("this ClassificationIteration has not learned yet; call learn(env, iterations=...)")
-        return int(self.policy_.predict(np.atleast_2d(self._encoding.encode(observation)))[0])
+        return int(self.policy_.predict(np.atleast_2d(self._encoding.given(observation)))[0])
 
 
 def try_actions(

@@ -161,12 +161,7 @@ class LinearPolicy:
             If the observation has another width than the features, or is not finite.
         """
         choose, rule, room = self._prepared()
-        seen = np.asarray(self.encoding.encode(observation), dtype=np.float64)
-        if seen.size != room.observation.size:
-            raise errors.ParameterError(
-                f"the observation {observation!r} has {seen.size} numbers; those of the environment have "
-                f"{room.observation.size}"
-            )
+        seen = np.asarray(self.encoding.given(observation), dtype=np.float64)
         room.observation[:] = seen
         action = choose(rule, self.weights_, room)
         if action < 0:

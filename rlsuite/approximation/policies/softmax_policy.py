@@ -22,11 +22,11 @@ from rlsuite import errors
 from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.approximation.linear.memory import LinearMemory, Scene, evaluate, evaluate_rows
+from rlsuite.checks import legal_actions
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, Exploration, Legality, Softmax
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
 from rlsuite.training.evaluation import Policy
-from rlsuite.training.sight import as_vector
 
 
 class Critic(NamedTuple):
@@ -183,18 +183,14 @@ class SoftmaxPolicyAgent(LinearAgent):
         NotLearned
             Before the first `learn`.
         ParameterError
-            If the observation is not finite, or of another width, or no action is legal.
+            If the observation is not one of the space, or not finite, or no action is legal.
         """
-        vector = as_vector(observation) - self.encoding_.first
+        vector = self.encoding_.numbers_of(observation)
         preferences = self.q(vector[None])
         if action_mask is None and self.legal_.size:
-            if not 0 <= vector[0] < len(self.legal_):
-                first = self.encoding_.first
-                raise errors.ParameterError(
-                    f"observation {observation!r} is not in {first}..{first + len(self.legal_) - 1}"
-                )
             action_mask = self.legal_[int(vector[0])]
-        chances = softmax(preferences, None if action_mask is None else np.atleast_2d(action_mask))[0]
+        mask = np.ones(preferences.shape[1]) if action_mask is None else action_mask
+        chances = softmax(preferences, legal_actions("action_mask", mask, preferences.shape[1])[None])[0]
         if not chances.any():
             raise errors.ParameterError(f"no action is legal at observation {observation!r}")
         reached: NDArray[np.float64] = np.cumsum(chances)
