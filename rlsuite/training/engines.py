@@ -3,6 +3,7 @@
 Both advance the same books by the same kernels' rules; see `rlsuite.training.kernels`.
 """
 
+import math
 import struct
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, cast
@@ -230,9 +231,18 @@ def id_space_of(env: gymnasium.Env[Any, Any]) -> gymnasium.spaces.Discrete:
 
 def action_space_of(env: gymnasium.Env[Any, Any]) -> gymnasium.spaces.Discrete:
     """Return the Discrete action space, or say what to do about another kind."""
-    continuous = isinstance(env.action_space, gymnasium.spaces.Box)
-    wrapper = "DiscreteActions" if continuous else "gymnasium.wrappers.TransformAction, with a function of an integer"
-    return _discrete("agents of rlsuite need a Discrete action", env.action_space, wrapper)
+    space: Any = env.action_space
+    wrapper = "gymnasium.wrappers.TransformAction, with a function of an integer"
+    if isinstance(env.action_space, gymnasium.spaces.Box):
+        many = "3" if np.size(space.low) == 1 else "[...]"
+        wrapper = f"rlsuite.DiscreteActions(env, {many}) offers a few of its actions"
+    elif isinstance(env.action_space, gymnasium.spaces.MultiDiscrete) and space.nvec.ndim == 1 and not any(space.start):
+        sizes: list[int] = space.nvec.tolist()
+        wrapper = (
+            f"gymnasium.wrappers.TransformAction(env, lambda a: numpy.array(numpy.unravel_index(a, {sizes})), "
+            f"gymnasium.spaces.Discrete({math.prod(sizes)})) makes one action of each combination"
+        )
+    return _discrete("agents of rlsuite need a Discrete action", space, wrapper)
 
 
 def _discrete(need: str, space: Any, wrapper: str) -> gymnasium.spaces.Discrete:

@@ -10,17 +10,18 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.agents.agent import EPISODE
 from rlsuite.agents.memory import ActionValues
-from rlsuite.approximation.deep.inputs import Inputs
+from rlsuite.approximation.deep.inputs import CHANNELS, Inputs
 from rlsuite.approximation.deep.network import check_layers
 from rlsuite.approximation.deep.network_agent import NetworkAgent
 from rlsuite.approximation.deep.pytorch import device_of, one_thread
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.run import DeepRun, Pace
-from rlsuite.checks import fraction, whole_number
+from rlsuite.checks import fraction, one_of, whole_number
 from rlsuite.exploration import EpsilonGreedy, Exploration, listed_actions
 from rlsuite.finding import find_env
 from rlsuite.keywords import says_what_to_write
 from rlsuite.schedules import UNUSED, VISITS, Linear, Schedule, as_schedule
+from rlsuite.training.engines import action_space_of
 from rlsuite.training.run import Budget
 
 
@@ -55,7 +56,11 @@ class DQN(NetworkAgent):
     hidden : sequence of int
         Units of the hidden layers.
     convolutions : sequence of Convolution
-        Layers before them, for observations that are images (planes, rows, columns).
+        Layers before them, for observations that are images.
+    channels : {"auto", "first", "last"}
+        Where images have their planes, for convolutions: (planes, rows, columns) or (rows, columns, planes). By default
+        where they are fewer than rows and columns; where that leaves a doubt, `learn` asks. Images (rows, columns) have
+        one plane.
     double : bool
         Double Q-learning (van Hasselt, Guez & Silver 2016): the network that learns chooses the next action, the
         target network says what it is worth.
@@ -107,6 +112,7 @@ class DQN(NetworkAgent):
     learning_rate: float | Schedule = 1e-3
     hidden: Iterable[int] = (128, 128)
     convolutions: Iterable[Sequence[int]] = ()
+    channels: str = "auto"
     double: bool = True
     dueling: bool = True
     replay_size: int = 50_000
@@ -125,6 +131,7 @@ class DQN(NetworkAgent):
         if as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate.unit == VISITS:
             raise errors.ParameterError("learning_rate: a network counts no visits; give per='steps' or 'episodes'")
         self.hidden, self.convolutions = check_layers(self.hidden, self.convolutions)
+        one_of("channels", self.channels, CHANNELS)
         for name in ("replay_size", "batch_size", "learning_starts", "train_every"):
             setattr(self, name, whole_number(name, getattr(self, name)))
         self.target_rate = fraction("target_rate", self.target_rate)
@@ -156,7 +163,8 @@ class DQN(NetworkAgent):
         env : str or gymnasium.Env
             An id, ``module:Id``, ``file.py:Class``, or an instance: observations a Box or Discrete (which enters the
             network as a one-hot vector), actions Discrete. Numbers with finite bounds are brought to [-1, 1]; bytes
-            (uint8) are taken for pixels and divided by 255. Actions that ``info["action_mask"]`` forbids are not taken.
+            (uint8) are taken for pixels and divided by 255, flags (bool) for pixels of 0 and 1. Actions that
+            ``info["action_mask"]`` forbids are not taken.
         steps, episodes : int
             How long; one of the two.
         seed : int, optional
@@ -220,13 +228,9 @@ class DQN(NetworkAgent):
 
     def _start(self, env: str | gymnasium.Env[Any, Any], seed: int | None) -> DeepRun:
         made = find_env(env)
-        actions = made.action_space
-        if not isinstance(actions, gymnasium.spaces.Discrete):
-            raise errors.UnsuitableEnvironment(
-                f"DQN needs a Discrete action space, got {actions}. Wrap the environment: "
-                "rlsuite.DiscreteActions(env) offers a few of the actions of a Box"
-            )
-        inputs, n_actions, first_action = Inputs.of(made.observation_space), int(actions.n), int(actions.start)
+        actions = action_space_of(made)
+        inputs = Inputs.of(made.observation_space, self.channels if self.convolutions else "first")
+        n_actions, first_action = int(actions.n), int(actions.start)
         sequence = np.random.SeedSequence(None if seed is None else whole_number("seed", seed, at_least=0))
         choice_seed, env_seed, network_seed, replay_seed = sequence.spawn(4)
         if self._learner is None:

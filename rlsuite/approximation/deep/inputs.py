@@ -1,4 +1,7 @@
-"""How observations enter a network: numbers scaled by their bounds, pixels divided by 255, ids as one-hot vectors."""
+"""How observations enter a network: numbers scaled by their bounds, pixels as fractions, ids as one-hot vectors.
+
+Images enter it as (planes, rows, columns), in whatever order the environment has them.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +14,12 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.deep.pytorch import pytorch
+
+CHANNELS = ("auto", "first", "last")
+"""Where an image has its planes: its colours, or one picture for each kind of thing."""
+
+MANY = 4
+"""As many planes are usual: three colours and how opaque, or the last four grey pictures."""
 
 WIDEST = 1e6
 """Bounds further apart are taken for none: they were written because something had to be."""
@@ -25,7 +34,7 @@ class Inputs:
     shape : tuple of int
         Shape of an observation as it is stored: that of a Box; (1,) for an id.
     pixels : bool
-        Whether they are bytes, 0 to 255.
+        Whether they are pixels, stored as bytes: 0 to `brightest`.
     n_ids : int
         How many ids there are; 0 if observations are not ids.
     first_id : int
@@ -34,6 +43,10 @@ class Inputs:
         Bounds of the numbers of an observation, in the order of memory, or one for all; infinite where there is none.
         What lies between finite ones is brought to [-1, 1]: a network is slow to find out that a velocity of at most
         0.07 matters as much as an angle.
+    brightest : int
+        What enters the network as 1 if observations are pixels: 255 for bytes, 1 for flags.
+    channels_last : bool
+        Whether observations are images (rows, columns, planes), which enter the network as (planes, rows, columns).
     """
 
     shape: tuple[int, ...]
@@ -42,30 +55,34 @@ class Inputs:
     first_id: int = 0
     low: tuple[float, ...] = (-np.inf,)
     high: tuple[float, ...] = (np.inf,)
+    brightest: int = 255
+    channels_last: bool = False
 
     @classmethod
-    def of(cls, space: gymnasium.Space[Any]) -> Self:
-        """Describe the observations of a space.
+    def of(cls, space: gymnasium.Space[Any], channels: str = "first") -> Self:
+        """Describe the observations of a space; `channels` says where images have their planes.
 
         Raises
         ------
         UnsuitableEnvironment
-            If it is neither a Box nor Discrete.
+            If it is neither a Box nor Discrete, or it is not clear where images have their planes.
 
         Examples
         --------
-        >>> Inputs.of(spaces.Box(-np.inf, np.inf, (4,)))
-        Inputs(shape=(4,), pixels=False, n_ids=0, first_id=0, low=(-inf,), high=(inf,))
+        >>> Inputs.of(spaces.Box(0, 255, (210, 160, 3), np.uint8), "auto").network_shape
+        (3, 210, 160)
         """
         if isinstance(space, spaces.Discrete):
             return cls((1,), n_ids=int(space.n), first_id=int(space.start))
         if isinstance(space, spaces.Box) and space.shape:
             box = cast(Any, space)  # the type of its numbers is known to the running program only
-            if box.dtype == np.uint8:
-                return cls(tuple(space.shape), pixels=True)
+            last = channels_last(space.shape, channels)
+            if box.dtype in (np.uint8, np.bool_):
+                brightest = 255 if box.dtype == np.uint8 else 1
+                return cls(tuple(space.shape), pixels=True, brightest=brightest, channels_last=last)
             low, high = (np.ravel(bound).astype(np.float64).tolist() for bound in (box.low, box.high))
             n = 1 if len(set(low)) == len(set(high)) == 1 else len(low)
-            return cls(tuple(space.shape), low=tuple(low[:n]), high=tuple(high[:n]))
+            return cls(tuple(space.shape), low=tuple(low[:n]), high=tuple(high[:n]), channels_last=last)
         raise errors.UnsuitableEnvironment(
             f"a network needs a Box or a Discrete observation space, got {space}. "
             "Wrap the environment: gymnasium.wrappers.FlattenObservation(env) makes one vector of all parts"
@@ -79,6 +96,9 @@ class Inputs:
     @property
     def network_shape(self) -> tuple[int, ...]:
         """Shape of what enters the network."""
+        if self.channels_last:
+            rows, columns, planes = self.shape
+            return planes, rows, columns
         return (self.n_ids,) if self.n_ids else self.shape
 
     @cached_property
@@ -141,4 +161,42 @@ class Inputs:
         moved = torch.from_numpy(stored).to(device)
         if self.n_ids:
             return torch.nn.functional.one_hot(moved[:, 0], self.n_ids).float()
-        return moved.float() / 255.0 if self.pixels else moved
+        if self.channels_last:
+            moved = moved.permute(0, 3, 1, 2).contiguous()
+        return moved.float() / self.brightest if self.pixels else moved
+
+
+def channels_last(shape: tuple[int, ...], channels: str) -> bool:
+    """Whether images of a shape are (rows, columns, planes); what has no three dimensions is not.
+
+    With "auto", planes are what is fewer than both rows and columns, and either usual in number or beside an image that
+    is square.
+
+    Raises
+    ------
+    UnsuitableEnvironment
+        If that leaves a doubt.
+
+    Examples
+    --------
+    >>> [channels_last(shape, "auto") for shape in ((4, 84, 84), (210, 160, 3), (10, 10, 7), (84, 84))]
+    [False, True, True, False]
+    """
+    if len(shape) != 3 or channels != "auto":
+        return len(shape) == 3 and channels == "last"
+    first, middle, last = shape
+    if not (1 < first <= MANY and 1 < last <= MANY):
+        if _evident(first, middle, last):
+            return False
+        if _evident(last, first, middle):
+            return True
+    raise errors.UnsuitableEnvironment(
+        f"images of shape {shape} may be {first} planes of {middle} x {last} numbers, or {last} planes of {first} x "
+        f"{middle}; say which by channels='first' or channels='last'"
+    )
+
+
+def _evident(planes: int, rows: int, columns: int) -> bool:
+    """Whether so many planes of so many rows and columns are what one expects."""
+    side = min(rows, columns)
+    return planes < side and (rows == columns or planes <= max(MANY, side // 4))

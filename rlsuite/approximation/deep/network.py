@@ -106,9 +106,9 @@ def build_network(
         for filters, kernel, stride in convolutions:
             if kernel > min(rows, columns):
                 raise errors.UnsuitableEnvironment(
-                    f"a kernel of {kernel} does not fit into an image of {rows} x {columns} that is left of {shape}; "
-                    "images are (planes, rows, columns): move the planes of another order to the front with "
-                    "gymnasium.wrappers.TransformObservation, or give fewer or smaller convolutions"
+                    f"a kernel of {kernel} does not fit into an image of {rows} x {columns} that is left of "
+                    f"{shape[0] if len(shape) == 3 else 1} planes of {shape[-2]} x {shape[-1]}; give fewer or smaller "
+                    "convolutions, or channels='last' (or 'first') if the environment has the planes elsewhere"
                 )
             layers += [empty_layer(nn.Conv2d, planes, filters, kernel, stride=stride, device=device), nn.ReLU()]
             planes, rows, columns = filters, (rows - kernel) // stride + 1, (columns - kernel) // stride + 1
@@ -128,8 +128,9 @@ def _image(shape: tuple[int, ...]) -> tuple[int, int, int]:
     if len(shape) == 3:
         return shape[0], shape[1], shape[2]
     raise errors.UnsuitableEnvironment(
-        f"convolutions need images of shape (planes, rows, columns) or (rows, columns), and observations have {shape}; "
-        "leave convolutions=() for vectors"
+        f"convolutions need images of shape (planes, rows, columns), (rows, columns, planes) or (rows, columns), and "
+        f"observations have {shape}; leave convolutions=() for vectors, and make a stack of colour images grey before "
+        "it is stacked (gymnasium.wrappers.GrayscaleObservation)"
     )
 
 

@@ -1,5 +1,6 @@
 import copy
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -163,6 +164,26 @@ def test_images_of_a_grid_through_convolutions(corridor):
     assert (returns_of(corridor(), agent.act, 20, seed=2) == 1.0).all()
 
 
+def test_several_discrete_actions_are_wrapped_as_the_message_says():
+    class Levers(gymnasium.Env):
+        observation_space = gymnasium.spaces.Box(-1.0, 1.0, (2,))
+        action_space = gymnasium.spaces.MultiDiscrete([2, 3])
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            return np.zeros(2, dtype=np.float32), {}
+
+        def step(self, action):
+            assert self.action_space.contains(action)
+            return np.zeros(2, dtype=np.float32), 1.0, True, False, {}
+
+    with pytest.raises(errors.UnsuitableEnvironment, match="MultiDiscrete") as raised:
+        DQN().learn(Levers(), steps=10)
+    wrapped = re.search(r"\((gymnasium\.wrappers\.TransformAction.*\)) makes one action", str(raised.value))[1]
+    env = eval(wrapped, {"gymnasium": gymnasium, "numpy": np, "env": Levers()})
+    assert DQN(**SMALL).learn(env, steps=30, seed=1).q([[0.0, 0.0]]).shape == (1, 6)
+
+
 def test_ids_through_a_table():
     """A linear network of one-hot ids is a table: on a deterministic lake it finds the exact action values."""
     env = gymnasium.make("FrozenLake-v1", is_slippery=False, desc=["SFF", "FHF", "FFG"])
@@ -253,7 +274,9 @@ def test_bad_answers_are_named_and_learning_can_go_on(corridor, answer, message)
 
 
 def test_unsuitable_environments_are_named(learned):
-    with pytest.raises(errors.UnsuitableEnvironment, match="needs a Discrete action space, got Box"):
+    with pytest.raises(
+        errors.UnsuitableEnvironment, match=r"need a Discrete action space, got Box.*rlsuite\.DiscreteActions\(env, 3\)"
+    ):
         DQN().learn("Pendulum-v1", steps=10)
     with pytest.raises(errors.UnsuitableEnvironment, match="FlattenObservation"):
         DQN().learn("Blackjack-v1", steps=10)
@@ -277,6 +300,7 @@ def test_unsuitable_environments_are_named(learned):
         ("train_every", 0),
         ("target_rate", 2.0),
         ("device", "abacus"),
+        ("channels", "middle"),
     ],
 )
 def test_bad_parameters_are_named(name, value):

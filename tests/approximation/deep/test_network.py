@@ -73,6 +73,34 @@ def test_ids_are_one_hot_and_pixels_are_fractions():
     assert ids.tensor(ids.stored([7, 5]), cpu).tolist() == [[0, 0, 1], [1, 0, 0]]
     pixels = Inputs((2,), pixels=True)
     assert pixels.tensor(pixels.stored([[0, 255]]), cpu).tolist() == [[0, 1]]
+    flags = Inputs.of(gymnasium.spaces.Box(0, 1, (2,), dtype=np.bool_))
+    assert flags.dtype == np.uint8
+    assert flags.tensor(flags.stored([[False, True]]), cpu).tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("shape", "planes"),
+    [
+        ((10, 10, 4), 4),  # MinAtar: Breakout, Asterix, Space Invaders, Freeway
+        ((10, 10, 6), 6),
+        ((10, 10, 7), 7),
+        ((4, 84, 84), 4),  # the last four grey pictures of an Atari game
+        ((84, 84, 4), 4),
+        ((84, 84, 1), 1),
+        ((210, 160, 3), 3),  # ALE, CarRacing, MiniGrid
+        ((96, 96, 3), 3),
+        ((7, 7, 3), 3),
+        ((12, 210, 160), 12),  # four pictures of three colours
+        ((1, 3, 5), 1),
+    ],
+)
+def test_planes_are_found(shape, planes):
+    inputs = Inputs.of(gymnasium.spaces.Box(0, 255, shape, dtype=np.uint8), "auto")
+    assert inputs.network_shape[0] == planes
+    image = np.arange(np.prod(shape)).reshape(1, *shape) % 256
+    entered = inputs.tensor(inputs.stored(image), device_of("cpu")).numpy()
+    assert entered.shape == (1, *inputs.network_shape)
+    np.testing.assert_allclose(np.moveaxis(entered, 1, shape.index(planes) + 1) * 255.0, image, atol=1e-4)
 
 
 def test_numbers_between_bounds_are_brought_to_one():
