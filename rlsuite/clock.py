@@ -1,5 +1,6 @@
 """When long work has to end before it is done: a deadline or Ctrl-C, either of which keeps the best answer so far."""
 
+import math
 import signal
 import sys
 import threading
@@ -8,6 +9,10 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from rlsuite.checks import positive_number
+
+
+class OutOfTime(Exception):
+    """Raised where unfinished work is of no use, and caught by whoever has the best answer so far."""
 
 
 class Clock:
@@ -76,6 +81,18 @@ class Clock:
     def hurries(self) -> bool:
         """Whether the work has to end."""
         return self.interrupted or self.late
+
+    def check(self) -> None:
+        """Raise `OutOfTime` if the work has to end."""
+        if self.hurries:
+            raise OutOfTime
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline, less what is kept in reserve, at least 0; infinite if there is none."""
+        if self.deadline is None:
+            return math.inf
+        return max(0.0, self.deadline - self.reserve - self.seconds)
 
     @property
     def late(self) -> bool:

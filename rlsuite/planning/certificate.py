@@ -25,8 +25,8 @@ import numpy as np
 
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.models import MDP
-from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.planning.kernels import Range, decide
+from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.planning.kernels import Range, backup, decide
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import on_blocks
@@ -124,6 +124,14 @@ def certified(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution
     solution = bounded(lookahead, value, watch)
     warn_unless_converged(solution, watch.tol, watch.stopped)
     return solution
+
+
+def width(lookahead: Lookahead, value: FloatArray) -> float:
+    """Return how far apart the bounds are that one backup of `value` (S,), 0 at closed states, gives."""
+    backed_up: FloatArray = np.empty(lookahead.n_states)
+    action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
+    changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, backed_up, action)
+    return interval(lookahead, changes, lookahead.rounding(value)).width
 
 
 def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, bicgstab
 
+from rlsuite.clock import Clock, OutOfTime
 from rlsuite.models.aliases import FloatArray, PointerArray, SuccessorArray
 from rlsuite.planning.chain_kernels import follow_in_place
 from rlsuite.planning.operators import EPS
@@ -26,8 +27,10 @@ PATIENCE = 10
 """Sweeps without a smaller change than ever before after which there will be none."""
 
 
-def krylov_value(rows: PolicySteps, initial: FloatArray) -> FloatArray:
+def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock) -> FloatArray:
     """Return v = r_pi + gamma C_pi v, as nearly as double precision allows or the limits of the method do.
+
+    Out of time, whatever there is by then.
 
     Parameters
     ----------
@@ -35,6 +38,8 @@ def krylov_value(rows: PolicySteps, initial: FloatArray) -> FloatArray:
         The policy; closed states have an empty row. Its weights contain gamma, which is below 1.
     initial : ndarray (S,) float64
         Where to begin: the value of the policy before, say.
+    clock : Clock
+        Looked at in each iteration.
 
     Returns
     -------
@@ -60,17 +65,30 @@ def krylov_value(rows: PolicySteps, initial: FloatArray) -> FloatArray:
     reward = np.where(empty, 0.0, rows.reward)
     operator: Any = LinearOperator((n, n), matvec=residual, dtype=np.float64)
     preconditioner: Any = LinearOperator((n, n), matvec=swept, dtype=np.float64)
+    latest = initial.copy()
+
+    def look(value: FloatArray) -> None:
+        """Keep what there is after an iteration."""
+        np.copyto(latest, value)
+        clock.check()
+
     solve: Any = bicgstab
-    solved, _ = solve(operator, reward, x0=initial, M=preconditioner, rtol=RELATIVE, atol=0.0, maxiter=LONGEST)
+    try:
+        limits = {"rtol": RELATIVE, "atol": 0.0, "maxiter": LONGEST}
+        solved, _ = solve(operator, reward, x0=initial, M=preconditioner, callback=look, **limits)
+    except OutOfTime:
+        solved = latest
     value = cast("FloatArray", solved) if np.isfinite(solved).all() else initial.copy()
     value[empty] = 0.0
-    return _polished(chain, reward, value)
+    return _polished(chain, reward, value, clock)
 
 
-def _polished(chain: Chain, reward: FloatArray, value: FloatArray) -> FloatArray:
+def _polished(chain: Chain, reward: FloatArray, value: FloatArray, clock: Clock) -> FloatArray:
     """Sweep in both directions until the changes no longer fall, or are as small as rounding allows."""
     smallest, best_sweep = np.inf, 0
     for sweep in range(MOST_SWEEPS):
+        if clock.hurries:
+            break
         change = _sweep(chain, reward, value, sweep % 2 == 0)
         if change < smallest:
             smallest, best_sweep = change, sweep

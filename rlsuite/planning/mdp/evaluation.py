@@ -76,14 +76,14 @@ def evaluate_policy(mdp: MDP, policy: ArrayLike, *, horizon: int | None = None) 
     return solve_fixed_point(mdp.gamma * chain, reward)
 
 
-def evaluate_actions(lookahead: Lookahead, policy: IndexArray) -> FloatArray:
-    """Return the value (S,) of a policy (S,) that is known to be legal, -1 at ends; gamma < 1."""
+def induced_by_actions(lookahead: Lookahead, policy: IndexArray) -> tuple[Any, FloatArray]:
+    """Return gamma C_pi and r_pi of a policy (S,) that is known to be legal, -1 at ends; gamma < 1."""
     states = lookahead.mdp.n_states
     acting = np.flatnonzero(policy >= 0)
     weights = np.zeros((states, lookahead.mdp.n_actions))
     weights[acting, policy[acting]] = 1.0
     chain, reward = induced(lookahead, weights)
-    return solve_fixed_point(lookahead.mdp.gamma * chain, reward)
+    return lookahead.mdp.gamma * chain, reward
 
 
 def induced(lookahead: Lookahead, weights: FloatArray) -> tuple[Any, FloatArray]:

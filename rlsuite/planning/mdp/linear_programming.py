@@ -17,12 +17,10 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from rlsuite.models import MDP
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
-from rlsuite.planning.certificate import certified, discounted, interval
-from rlsuite.planning.kernels import backup
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.planning.certificate import certified, discounted, width
 from rlsuite.planning.operators import Lookahead, best
 from rlsuite.planning.solution import Solution
-from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.watch import Watch
 
 
@@ -85,7 +83,7 @@ def linear_programming(
     lookahead = discounted(mdp, "linear_programming")
     looked_up = mdp.legal.any(axis=1) & ~lookahead.closed
     value: FloatArray = np.zeros(mdp.n_states)
-    bound = _error_bound(lookahead, value)
+    bound = width(lookahead, value)
     with watch:
         while watch.goes_on(bound):
             correction, failure = _solved(lookahead, value, looked_up, watch)
@@ -94,7 +92,7 @@ def linear_programming(
                 break
             corrected = value.copy()
             corrected[looked_up] += correction
-            corrected_bound = _error_bound(lookahead, corrected)
+            corrected_bound = width(lookahead, corrected)
             if not corrected_bound < bound:
                 watch.give_up("another linear program makes it no better")
                 break
@@ -137,10 +135,3 @@ def _constraints(lookahead: Lookahead, pairs: IndexArray) -> Any:
     own = pairs // lookahead.n_actions, np.arange(pairs.size + 1)
     here: Any = csr_array((np.ones(pairs.size), *own), shape=(pairs.size, lookahead.n_states))
     return here - lookahead.mdp.gamma * cast("Any", lookahead.continuation)[pairs]
-
-
-def _error_bound(lookahead: Lookahead, value: FloatArray) -> float:
-    result: FloatArray = np.empty(lookahead.n_states)
-    action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
-    changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, result, action)
-    return interval(lookahead, changes, lookahead.rounding(value)).width

@@ -1,14 +1,17 @@
 """Policy iteration: evaluate a policy exactly, act greedily on its value, repeat. S&B2 section 4.3, P94 section 6.4."""
 
+from functools import partial
+
 import numpy as np
 
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
-from rlsuite.planning.certificate import certified, discounted
+from rlsuite.planning.certificate import certified, discounted, width
 from rlsuite.planning.first_values import typical_value
 from rlsuite.planning.kernels import backup_in_place
 from rlsuite.planning.krylov import krylov_value
-from rlsuite.planning.mdp.evaluation import evaluate_actions
+from rlsuite.planning.linear_system import seconds_to_eliminate, solve_fixed_point
+from rlsuite.planning.mdp.evaluation import induced_by_actions
 from rlsuite.planning.operators import Lookahead, best, greedy
 from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.solution import Solution
@@ -35,7 +38,8 @@ def policy_iteration(
     Begins with the greedy policy after a few sweeps in place, as many as change it. Each policy is evaluated
     by one linear system, then every state changes to its best action if that is better by more than rounding. The last
     policy is optimal, up to rounding, which the certificate then bounds; `tol` only decides what counts as converged.
-    Up to 2,000 states the linear system is solved directly, beyond by `rlsuite.planning.krylov`.
+    Up to 2,000 states the linear system is solved directly, if there is time enough for that, else by
+    `rlsuite.planning.krylov`.
     In exact arithmetic the values rise from policy to policy, so a sum that does not rise is due to rounding, and ends
     the search too.
 
@@ -81,14 +85,17 @@ def policy_iteration(
     watch = Watch("policy_iteration", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
     lookahead = discounted(mdp, "policy_iteration")
     states = np.arange(mdp.n_states)
-    value = np.zeros(mdp.n_states)
+    before = np.zeros(mdp.n_states)
     with watch:
-        policy = _first_policy(lookahead)
+        value, policy = _first_policy(lookahead, watch)
         while watch.goes_on(np.inf):
-            improved_value = _evaluated(lookahead, policy, value)
-            if watch.iterations > 1 and not improved_value.sum() > value.sum():
+            evaluated = _evaluated(lookahead, policy, before, watch)
+            if watch.hurries:  # it may have been cut short, and no better than what there was
+                value = min(value, lookahead.ahead(evaluated), key=partial(width, lookahead))
+                continue
+            if watch.iterations > 1 and not evaluated.sum() > value.sum():
                 break
-            value = improved_value
+            value = before = evaluated
             q = lookahead.q(value)
             better = best(q) > q[states, policy] + 2.0 * lookahead.rounding(value)
             better &= policy >= 0
@@ -98,15 +105,17 @@ def policy_iteration(
     return certified(lookahead, value, watch)
 
 
-def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray) -> FloatArray:
+def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray, watch: Watch) -> FloatArray:
     if lookahead.n_states <= DIRECT:
-        return evaluate_actions(lookahead, policy)
+        chain, reward = induced_by_actions(lookahead, policy)
+        if watch.left == np.inf or seconds_to_eliminate(chain) < watch.left:
+            return solve_fixed_point(chain, reward)
     rows = PolicySteps(lookahead)
     rows.take(np.where(lookahead.closed, -1, policy).astype(np.int32))
-    return krylov_value(rows, lookahead.ahead(before))
+    return krylov_value(rows, lookahead.ahead(before), watch)
 
 
-def _first_policy(lookahead: Lookahead) -> IndexArray:
+def _first_policy(lookahead: Lookahead, watch: Watch) -> tuple[FloatArray, IndexArray]:
     """Sweep in place, in both directions, until all but a few actions stay the same.
 
     Far from the rewards an improvement step only changes states next to those that it changed before, and it costs a
@@ -118,6 +127,6 @@ def _first_policy(lookahead: Lookahead) -> IndexArray:
     for sweep in range(lookahead.n_states):
         before = action.copy()
         backup_in_place(0, lookahead.n_states, sweep % 2 == 0, *lookahead.rows, lookahead.closed, value, value, action)
-        if np.count_nonzero(action != before) <= SETTLED * lookahead.n_states:
+        if np.count_nonzero(action != before) <= SETTLED * lookahead.n_states or watch.hurries:
             break
-    return greedy(lookahead.q(value))
+    return value, greedy(lookahead.q(value))

@@ -16,13 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rlsuite.clock import OutOfTime
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.controllers import MOST_UNKNOWNS, controller_value
 from rlsuite.planning.pomdp.linear_bounds import endless_bounds
 from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.projection import Projection
-from rlsuite.planning.pomdp.pruning import OutOfTime, that_matter
+from rlsuite.planning.pomdp.pruning import that_matter
 from rlsuite.planning.pomdp.rises import largest_rise
 from rlsuite.planning.pomdp.stages import CrossSum, Stage, next_stage, no_plan
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet, worth
@@ -185,6 +186,5 @@ def _heirs(vectors: FloatArray, others: FloatArray, watch: Watch) -> IndexArray:
             finite = old > -np.inf
             least[finite] = np.minimum(least[finite], new - old[finite, np.newaxis])
         heir[begin : begin + some] = np.argmax(least, axis=1)
-        if watch.hurries:
-            raise OutOfTime
+        watch.check()
     return heir

@@ -5,13 +5,13 @@ import time
 import numpy as np
 
 from rlsuite.checks import fits_in_memory, whole_number
+from rlsuite.clock import OutOfTime
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import representable, warn_not_converged
 from rlsuite.planning.pomdp.endless import solve_endless
 from rlsuite.planning.pomdp.projection import Projection
-from rlsuite.planning.pomdp.pruning import OutOfTime
 from rlsuite.planning.pomdp.stages import CrossSum, Stage, next_stage, no_plan
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet, worth
 from rlsuite.planning.watch import Watch

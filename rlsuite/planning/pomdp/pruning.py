@@ -21,10 +21,6 @@ SAME = 13
 """Decimals, relative to the largest difference, to which vectors agree that are taken for one."""
 
 
-class OutOfTime(Exception):
-    """The deadline has passed, or Ctrl-C was pressed, in the middle of a stage."""
-
-
 class Kept(NamedTuple):
     """The n sums left[i] + right[j] that matter."""
 
@@ -166,8 +162,7 @@ def _sums_that_matter(
             PURGE, left, right, taken, kept, origin, best_in, n_kept, position,
             epsilon / unit, TOLERANCE * scale / unit, scale / unit, WORK, loss, basis,
         )  # fmt: skip
-        if watch.hurries:
-            raise OutOfTime
+        watch.check()
         if n_kept == kept.shape[1]:
             kept = np.concatenate([kept, np.empty((n_states, n_kept))], axis=1)
             origin = np.concatenate([origin, np.empty(n_kept, dtype=np.int64)])
@@ -202,8 +197,7 @@ def _best_somewhere(
     ahead = points[np.random.default_rng(0).permutation(points.shape[0])]
     begin, some = 0, 64 + n_states
     while begin < ahead.shape[0] and found.size < n * width:
-        if watch.hurries:
-            raise OutOfTime
+        watch.check()
         now = ahead[begin : begin + some]
         numbers = _first_best(now, left, tie) * width + _first_best(now, right, tie)
         known = found.size

@@ -6,7 +6,7 @@ import numpy as np
 
 from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.planning.operators import TINY
-from rlsuite.planning.pomdp.pruning import WORK, OutOfTime, power_of_two
+from rlsuite.planning.pomdp.pruning import WORK, power_of_two
 from rlsuite.planning.pomdp.pruning_kernels import FIND, MEASURE, sift
 from rlsuite.planning.pomdp.simplex_kernels import Basis
 from rlsuite.planning.watch import Watch
@@ -56,8 +56,7 @@ def _largest_rise(vectors: FloatArray, surface: FloatArray, most: float, watch: 
     position = 0
     while position < len(vectors):
         position, most, _ = beneath.go_on(MEASURE, candidates, position, 0.0, most)
-        if watch.hurries:
-            raise OutOfTime
+        watch.check()
     return most
 
 
@@ -163,8 +162,7 @@ class Surface:
             If the watch says so.
         """
         while position < candidates.taken.size:
-            if watch.hurries:
-                raise OutOfTime
+            watch.check()
             position, rise, found = self.go_on(FIND, candidates, position, epsilon, rise)
             if found:
                 return position, self._basis.belief.copy(), rise

@@ -13,7 +13,7 @@ import numpy as np
 from rlsuite.errors import ModelError
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.projection import Projection
-from rlsuite.planning.pomdp.pruning import OutOfTime, that_matter
+from rlsuite.planning.pomdp.pruning import that_matter
 from rlsuite.planning.pomdp.vectors import VectorSet
 from rlsuite.planning.watch import Watch
 
@@ -98,8 +98,7 @@ def next_stage(
         then.append(links)
         witnesses.append(sums.points)
         loss = max(loss, sums.loss)
-        if watch.hurries:
-            raise OutOfTime
+        watch.check()
     every = np.concatenate(found)
     best = that_matter(every, np.concatenate(witnesses), epsilon, watch)
     if not best.left.size:

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from rlsuite.planning.pomdp.pruning import OutOfTime, sums_that_matter, that_matter
+from rlsuite.clock import OutOfTime
+from rlsuite.planning.pomdp.pruning import sums_that_matter, that_matter
 from rlsuite.planning.pomdp.rises import Surface, largest_rise
 from rlsuite.planning.watch import Watch
 
