@@ -9,7 +9,7 @@ array([ 81.,  90., 100.,  90., 100.,   0.])
 >>> agent.q_.max(axis=1).round(1)
 array([ 81.,  90., 100.,  90., 100.,   0.])
 
-Names are loaded on first use: importing rlsuite costs nothing.
+Names are loaded on first use: importing rlsuite is fast.
 """
 
 from importlib import import_module as _import_module

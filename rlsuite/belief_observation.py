@@ -1,4 +1,4 @@
-"""A partially observable environment whose observation is what is known of its hidden state."""
+"""A partially observable environment whose observation is the belief about its hidden state."""
 
 from typing import Any, SupportsIndex, cast
 
@@ -13,7 +13,7 @@ from rlsuite.models import MDP, POMDP
 
 
 class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], RecordConstructorArgs):
-    """Replaces each observation by the belief: the distribution of the hidden state, given all that was seen and done.
+    """Replaces each observation by the belief: the distribution of the hidden state, given observations and actions.
 
     The belief is a sufficient statistic of the history (KLC98, section 3.3), so the wrapped environment is Markov: the
     belief MDP, whose states are the beliefs.
@@ -58,7 +58,7 @@ class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], R
         super().__init__(env)
         model: object = getattr(env.unwrapped, "model", None)
         if isinstance(model, MDP):
-            raise UnsuitableEnvironment(f"{env.unwrapped} shows its states: there is nothing to hold beliefs about")
+            raise UnsuitableEnvironment(f"{env.unwrapped} is fully observable: it has no hidden state")
         if not isinstance(model, POMDP):
             raise UnsuitableEnvironment(
                 f"{env.unwrapped} has no POMDP (env.unwrapped.model); make one with POMDP.from_arrays(...).to_env()"
@@ -85,7 +85,7 @@ class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], R
         return self._belief.copy(), {**info, "observation": observation}
 
     def step(self, action: SupportsIndex) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
-        """Take an action, and learn from what is seen then.
+        """Take an action, and update the belief by the observation.
 
         Raises
         ------

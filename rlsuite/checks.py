@@ -1,4 +1,4 @@
-"""Checks of single numbers at the door; each names the argument that is wrong and what is allowed."""
+"""Checks of arguments that are single numbers; each error names the argument and what is allowed."""
 
 import math
 import os
@@ -66,7 +66,7 @@ def fraction(name: str, value: object) -> float:
 
 
 def positive_number(name: str, value: object) -> float:
-    """Return `value` as a positive float; infinity is one.
+    """Return `value` as a positive float, which may be infinite.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def positive_number(name: str, value: object) -> float:
 
 
 def one_of(name: str, value: object, choices: Iterable[str]) -> str:
-    """Return `value`, which is one of a few words.
+    """Return `value` if it is one of a few words.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def legal_actions(name: str, mask: object, n_actions: int) -> NDArray[np.bool_]:
 
 
 def fits_in_memory(what: str, n_bytes: int) -> None:
-    """Raise unless `n_bytes` are no more than this machine has: a system may promise them, and kill who takes them.
+    """Raise unless `n_bytes` are no more than this machine has: a system may grant them, and then kill the process.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""When long work has to end before it is done: a deadline or Ctrl-C, either of which keeps the best answer so far."""
+"""Stopping long work early: by a deadline or Ctrl-C, either of which keeps the best result so far."""
 
 import math
 import signal
@@ -16,7 +16,7 @@ class OutOfTime(Exception):
 
 
 class Clock:
-    """Watches a deadline and Ctrl-C, and shows how a long piece of work goes.
+    """Watches a deadline and Ctrl-C, and shows the progress of a long piece of work.
 
     Used as a context manager it listens to Ctrl-C (in the main thread): the first one sets `hurries`, so that the best
     answer so far can be returned; a second one raises KeyboardInterrupt as usual. Where one clock runs inside another,

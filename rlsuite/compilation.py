@@ -95,14 +95,14 @@ class Compiled(Generic[Arguments, Result]):
             "error_model": "numpy",
             "forceinline": True,
             "_nrt": not in_place,
-            "no_cfunc_wrapper": True,  # nobody asks for the address
+            "no_cfunc_wrapper": True,  # the address is not used
         }
         self.dispatcher = self._jit()
         _known[self.numba_type.key] = self
 
     @functools.cached_property
     def inner(self) -> Any:
-        """The form that compiled functions call: without the door for Python's values, which is as long as a rule."""
+        """The form that compiled functions call: without the wrapper for Python values, which is as long as a rule."""
         return self._jit("-inner", no_cpython_wrapper=True)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -113,7 +113,7 @@ class Compiled(Generic[Arguments, Result]):
         """Return the machine code for arguments like these, which does not ask for types again.
 
         A call costs what it does; finding out what type a tuple of many arrays has costs a thousand times that of a
-        learned step. Only for whoever keeps the types: others would be read as if they were these.
+        learned step. Only for callers that always pass these types: other values would be read as if they had them.
         """
         assert not kwargs
         signature = tuple(self.dispatcher.typeof_pyval(value) for value in args)
@@ -121,7 +121,7 @@ class Compiled(Generic[Arguments, Result]):
         return cast("Callable[Arguments, Result]", self.dispatcher.overloads[signature].entry_point)
 
     def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
-        """Copy and pickle by name: a function is not data."""
+        """Copy and pickle by name: the code is not part of the data."""
         return _lookup, self.numba_type.key
 
     def __repr__(self) -> str:
@@ -151,7 +151,7 @@ _FunctionCache: Any = _caching.FunctionCache
 class _SignatureCache(_FunctionCache):
     """Numba's cache of one function, with an index of its own for each signature.
 
-    Numba keeps one index for all signatures of a function. Then whoever looks one up opens all, and needs the modules
+    Numba keeps one index for all signatures of a function. Then looking up one of them opens all, and needs the modules
     of every NamedTuple that any program has ever passed; and of two processes that write at once, one may put its
     machine code under the other's name.
     """
@@ -168,7 +168,7 @@ class _SignatureCache(_FunctionCache):
             _FunctionCache.save_overload(self, signature, data)
 
     def _turn_to(self, signature: Any) -> bool:
-        """Turn to the index of a signature; whether there can be one."""
+        """Select the index of a signature; return whether there can be one."""
         arguments, _ = _sigutils.normalize_signature(signature)
         classes = [named for argument in arguments for named in _named_tuples(argument)]
         if not all(map(_can_be_found, classes)):
@@ -193,7 +193,7 @@ def _named_tuples(numba_type: Any) -> Iterator[Any]:
 
 
 def _can_be_found(named: Any) -> bool:
-    """Whether a class is what its name leads to in other processes too: not one of a script, a prompt or a function."""
+    """Whether a class can be found by its name in other processes too: not one of a script, a prompt or a function."""
     if named.__module__ == "__main__":
         return False
     return getattr(sys.modules.get(named.__module__), named.__qualname__, None) is named

@@ -1,14 +1,14 @@
-"""An environment's own step as compiled functions: one more way to plug an environment in.
+"""An environment's own step as compiled functions, for learning in it at compiled speed.
 
-A problem whose states are numbers, not ids, has no table. But its step is a few lines of arithmetic, and written as
-compiled functions it can be learned on at compiled speed. The state is a tuple of floats:
+A problem whose states are numbers, not ids, has no table. But its step is a few lines of arithmetic, and if it is
+written as compiled functions, agents learn in it at compiled speed. The state is a tuple of floats:
 
 ``begin(constants, rng) -> state``
     draws the state in which an episode begins, exactly as the environment's `reset` does;
 ``step(constants, state, action, rng) -> (next state, reward, terminated)``
     is the environment's `step`; it draws what that draws, in the same order;
 ``observe(constants, state, out)``
-    writes what an agent sees into the array ``out``, of the length of the observation space.
+    writes what an agent observes into the array ``out``, of the length of the observation space.
 """
 
 from collections.abc import Callable
@@ -57,7 +57,7 @@ class CompiledDynamics:
 
 
 def check_dynamics(dynamics: CompiledDynamics, name: str) -> None:
-    """Make sure that the functions are compiled, and return what the compiled loop takes apart.
+    """Make sure that the functions are compiled, and return the parts that the compiled loop uses.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""An environment that is nothing but compiled dynamics: `CompiledEnv`."""
+"""An environment defined by compiled dynamics: `CompiledEnv`."""
 
 from typing import Any, ClassVar, SupportsIndex, cast
 
@@ -76,7 +76,7 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
             ("action_space", action_space, gymnasium.spaces.Discrete),
         )
         for name, value, kind in given:
-            if not isinstance(value, kind):  # pyright: ignore[reportUnnecessaryIsInstance] - annotations bind nobody
+            if not isinstance(value, kind):  # pyright: ignore[reportUnnecessaryIsInstance] - unchecked at run time
                 raise ParameterError(f"{name}={value!r} must be a {kind.__name__}")
         if len(observation_space.shape) != 1:
             raise ParameterError(f"observation_space={observation_space} must have one dimension")
@@ -94,7 +94,7 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.floating[Any]], dict[str, Any]]:
-        """Draw a beginning.
+        """Begin an episode.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
         return self._observation(), {}
 
     def step(self, action: SupportsIndex) -> tuple[NDArray[np.floating[Any]], float, bool, bool, dict[str, Any]]:
-        """Let an action happen.
+        """Take an action.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""A clock that stands still while code is compiled, so that a deadline means the same on the first day and later."""
+"""A clock that stands still while code is compiled, so that a deadline means the same in the first run and later."""
 
 import sys
 import threading
@@ -53,7 +53,7 @@ class CompilingClock(Clock):
 
     Compiling is done once, on first use, and loading what was compiled earlier once in each process; what either takes
     has nothing to do with the data. So that time counts neither for the deadline nor in `seconds`, from the making of
-    the clock on, and whoever asked for progress is told when something is compiled.
+    the clock on, and a progress bar says when something is compiled.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What can be written down as plain data: agents, and the parts that they are made of."""
+"""Objects that can be written as plain data: agents, and their parts."""
 
 from typing import ClassVar, TypeVar
 

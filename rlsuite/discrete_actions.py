@@ -1,4 +1,4 @@
-"""An environment with continuous actions, of which some are offered for choice."""
+"""An environment with continuous actions, reduced to a finite choice of them."""
 
 from numbers import Integral
 from typing import Any, SupportsFloat, SupportsIndex
@@ -64,7 +64,7 @@ class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         self.action_space = spaces.Discrete(len(self.actions))
 
     def step(self, action: SupportsIndex) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Let the environment have the action of that number.
+        """Pass the action of that number to the environment.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
 def _spaced(space: Any, n: int) -> NDArray[Any]:
     """Actions from the lower to the upper bound (n, ...)."""
     if n < 2:
-        raise ParameterError(f"actions={n} are too few to choose from; at least 2 are needed")
+        raise ParameterError(f"actions={n} are too few; at least 2 are needed")
     if space.low.size != 1 or not space.is_bounded():
         raise UnsuitableEnvironment(
             f"actions can be spaced evenly in a bounded space of one number, not in {space}; list them (actions=[...])"

@@ -1,4 +1,4 @@
-"""What a model does to one state, in plain Python numbers.
+"""The dynamics of a model for one state, in plain Python numbers.
 
 Everything is chosen by the rule of Gymnasium's toy_text environments: a uniform number u picks the first entry whose
 running sum of probabilities exceeds u, and entry 0 if rounding left the whole sum at or below u. The running sums are
@@ -29,7 +29,7 @@ class Choice(NamedTuple, Generic[Entry]):
     cumulative: tuple[float, ...]
     """Running sums of the probabilities."""
     entries: tuple[Entry, ...]
-    """What is chosen; and, at the end, what a u above all sums chooses."""
+    """The entries; the last one is for a u above all sums."""
 
     def pick(self, u: float) -> Entry:
         """Return the entry that the uniform number `u` chooses."""
@@ -76,7 +76,7 @@ class Dynamics:
         self._emissions: dict[int, Choice[int]] = {}
 
     def transition(self, state: int, action: int) -> Choice[Transition] | None:
-        """Return what an action may lead to, None if it is illegal.
+        """Return the possible outcomes of an action, None if it is illegal.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class Dynamics:
         return outcome
 
     def emission(self, state: int, action: int) -> Choice[int]:
-        """Return what a `POMDP` lets observe in `state`, reached by `action`."""
+        """Return the possible observations of a `POMDP` in `state`, reached by `action`."""
         pair = state * self.mdp.n_actions + action
         if pair in self._emissions:
             return self._emissions[pair]

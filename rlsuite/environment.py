@@ -1,7 +1,7 @@
 """A model you can step: `TabularEnv` is a ``gymnasium.Env`` over any `MDP` or `POMDP`.
 
 Everything random comes from the environment's own generator, in an order that is part of the contract (a compiled
-loop that draws from the same generator in the same order lives through the same episodes):
+loop that draws from the same generator in the same order produces the same episodes):
 
 ========  ============================================================================================
 `reset`   one uniform number: the start state
@@ -11,7 +11,7 @@ loop that draws from the same generator in the same order lives through the same
           then, for a POMDP, one uniform number: the observation
 ========  ============================================================================================
 
-How a uniform number picks is said in `rlsuite.dynamics`.
+`rlsuite.dynamics` says how a uniform number picks an entry.
 """
 
 import operator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class TabularEnv(gymnasium.Env[Any, Any]):
-    """A Gymnasium environment that does what a model says.
+    """A Gymnasium environment whose dynamics are a model.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
 
     @property
     def model(self) -> MDP | POMDP:
-        """The model; assigning another one of the same size changes the problem and nothing else.
+        """The model; assigning another one of the same size changes the dynamics and nothing else.
 
         Raises
         ------
@@ -219,7 +219,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         return observation, reward, terminated, False, info
 
     def render(self) -> str | NDArray[np.uint8] | None:  # pyright: ignore[reportIncompatibleMethodOverride] - its type is open
-        """Draw the state now, the last action and its reward.
+        """Render the present state, the last action and its reward.
 
         Returns
         -------
@@ -240,7 +240,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         return picture(self.s, self.lastaction, reward, self._caption(observation))
 
     def default_drawing(self) -> "Drawing":
-        """Return the drawing that is used if none was given; subclasses may know a better one.
+        """Return the drawing that is used if none was given; subclasses may return a better one.
 
         An `MDP` shows one box per state; a `POMDP` one box per action, because its state is hidden.
         """
@@ -253,7 +253,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         return BoxesDrawing(model.state_labels or tuple(map(str, range(model.n_states))), action_labels=actions)
 
     def draw_reward(self, pair: int, mean: float) -> float:
-        """Draw the reward of a step; subclasses whose rewards no table can hold may override it.
+        """Draw the reward of a step; subclasses whose rewards cannot be in a table may override it.
 
         Parameters
         ----------
@@ -272,7 +272,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
     # -------------------------------------------------------------------------------------------- details
 
     def _refuse(self) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """Answer an illegal action."""
+        """Return the outcome of an illegal action."""
         assert self._dynamics.mask is not None
         mask = self._dynamics.mask[self.s].copy()
         observation = self.s if self._dynamics.nothing is None else self._shown[1]

@@ -4,7 +4,7 @@
 
     RlsuiteError
     |-- ParameterError        an argument outside its allowed values            (also a ValueError)
-    |   `-- CallError         a keyword that there is not, or a missing one     (also a TypeError)
+    |   `-- CallError         an unknown keyword, or a missing one     (also a TypeError)
     |-- ModelError            arrays that do not define a decision problem      (also a ValueError)
     |-- EnvironmentNotFound   an id, module or file that leads to no environment
     |-- UnsuitableEnvironment an environment that this method cannot work with
@@ -13,7 +13,7 @@
     |-- LearningError         a run that had to stop: NaN reward, impossible action ...
     |-- NotLearned            an agent asked for what it has not learned yet
     |-- MissingPackage        an optional package that is not installed           (also an ImportError)
-    `-- ConformanceError      an agent that does not keep the contract          (also an AssertionError)
+    `-- ConformanceError      an agent that does not meet the requirements      (also an AssertionError)
 
     RlsuiteWarning            (a UserWarning)
     |-- ConvergenceWarning    a result whose error bound exceeds the tolerance asked for
@@ -36,7 +36,7 @@ class ParameterError(RlsuiteError, ValueError):
 
 
 class CallError(ParameterError, TypeError):
-    """A call has a keyword that there is not, or lacks an argument; the message says what to write instead."""
+    """A call has an unknown keyword, or lacks an argument; the message says what to write instead."""
 
 
 class ModelError(RlsuiteError, ValueError):
@@ -52,7 +52,7 @@ class UnsuitableEnvironment(RlsuiteError):
 
 
 class UntrustedTable(UnsuitableEnvironment):
-    """The transition table of an environment does not tell the whole truth about its ``step``."""
+    """The transition table of an environment disagrees with its ``step``."""
 
 
 class FileError(RlsuiteError):
@@ -64,7 +64,7 @@ class LearningError(RlsuiteError):
 
 
 class NotLearned(RlsuiteError):
-    """The agent was asked for something that only learning can give."""
+    """The agent was asked for something that it has not learned yet."""
 
 
 class MissingPackage(RlsuiteError, ImportError):
@@ -72,7 +72,7 @@ class MissingPackage(RlsuiteError, ImportError):
 
 
 class ConformanceError(RlsuiteError, AssertionError):
-    """An agent breaks a promise that all agents make; see `rlsuite.testing`."""
+    """An agent does not meet a requirement for all agents; see `rlsuite.testing`."""
 
 
 class RlsuiteWarning(UserWarning):
@@ -84,7 +84,7 @@ class ConvergenceWarning(RlsuiteWarning):
 
 
 class DivergenceWarning(RlsuiteWarning):
-    """What is learned grows without bound."""
+    """Learned values grow without bound."""
 
 
 class RoundingWarning(RlsuiteWarning):

@@ -1,9 +1,9 @@
-"""Files that are either the old one or the new one, never half of each.
+"""Files that are written atomically: a reader finds the old content or the new one, never a part.
 
-Every writer has a temporary file of its own beside the target, under a name that nobody can foresee, and holds a lock
+Every writer has a temporary file of its own beside the target, under a name that cannot be predicted, and holds a lock
 on it that the operating system releases when the process ends, however it ends. So a file that can be locked was left
 behind by a writer that was killed, and the next writer in that folder removes it. Names carry a mark of the machine:
-on a disk that several machines share, a lock may not be seen from the others, and each removes only what is its own.
+on a disk that several machines share, a lock may not be seen from the others, and each removes only its own files.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from pathlib import Path
 from rlsuite.errors import FileError
 
 PREFIX = f".rlsuite-{hashlib.sha256(platform.node().encode()).hexdigest()[:8]}-"
-"""What the names of all temporary files of this machine begin with."""
+"""Prefix of the names of all temporary files of this machine."""
 
 
 @contextmanager

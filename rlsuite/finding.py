@@ -1,4 +1,4 @@
-"""From the words of a user to an environment: an id, ``module:Id``, ``file.py:Class``, or an instance."""
+"""From a specification to an environment: an id, ``module:Id``, ``file.py:Class``, or an instance."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def _loaded(spec: str, file: Path) -> ModuleType:
 
 
 def _built(build: Callable[[], AnyEnv], creator: Callable[[], object], spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
-    """Return ``build()``; what goes wrong inside is told in the words of the user."""
+    """Return ``build()``; errors inside are raised in terms of the specification."""
     from gymnasium import error
 
     try:

@@ -1,4 +1,4 @@
-"""Calls with a keyword that there is not: the answer says what to write, in the words of `rlsuite.synonyms`."""
+"""Calls with an unknown keyword: the error says what to write, from the table of `rlsuite.synonyms`."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +16,7 @@ LONGEST: Final = 40
 
 
 def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
-    """Make a function answer an unknown keyword with the one that is meant.
+    """Make a function suggest the keyword that is probably meant for an unknown one.
 
     >>> @says_what_to_write
     ... def learn(*, steps): return steps
@@ -40,14 +40,14 @@ class SaysWhatToWrite:
     if not TYPE_CHECKING:  # type checkers are to look at `__init__`
 
         def __new__(cls, *args: Any, **given: Any) -> Any:
-            """Make an object, unless there is no such keyword."""
+            """Make an object, unless a keyword is unknown."""
             if given and not given.keys() <= getattr(cls, "__dataclass_fields__", {}).keys():
                 _check(cls.__name__, given, _names(cls.__init__))
             return super().__new__(cls)
 
 
 class MadeFromArrays:
-    """Base of models whose constructors take what nobody has at hand: a call that does not fit is told of another.
+    """Base of models whose constructors take unusual arguments: a call that does not fit is told another constructor.
 
     Attributes
     ----------

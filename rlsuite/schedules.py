@@ -72,7 +72,7 @@ def _polynomial(start: float, end: float, speed: float, t: int) -> float:
 
 
 UNUSED = Rate(_constant, 0.0, 0.0, 0.0, STEPS)
-"""Stands where a rule has no use for a parameter."""
+"""For rules that do not use a parameter."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Schedule(Described):
 
     @property
     def rate(self) -> Rate:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         raise NotImplementedError
 
     def at(self, t: int) -> float:
@@ -99,7 +99,7 @@ class Schedule(Described):
 
     @property
     def extremes(self) -> dict[str, float]:
-        """Name and value of the parameters between which the schedule stays."""
+        """Names and values of the parameters that bound the schedule."""
         return {"start": self.rate.start, "end": self.rate.end}
 
 
@@ -113,12 +113,12 @@ class Constant(Schedule):
 
     @property
     def rate(self) -> Rate:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         return Rate(self.formula, float(self.value), float(self.value), 0.0, STEPS)
 
     @property
     def extremes(self) -> dict[str, float]:
-        """Name and value of the parameters between which the schedule stays."""
+        """Names and values of the parameters that bound the schedule."""
         return {"": float(self.value)}
 
 
@@ -160,7 +160,7 @@ class Linear(Schedule):
 
     @property
     def rate(self) -> Rate:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         return Rate(self.formula, float(self.start), float(self.end), 1.0 / self.over, UNITS.index(self.per))
 
 
@@ -204,7 +204,7 @@ class Exponential(Schedule):
 
     @property
     def rate(self) -> Rate:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         return Rate(self.formula, float(self.start), float(self.end), float(self.decay), UNITS.index(self.per))
 
 
@@ -251,7 +251,7 @@ class Inverse(Schedule):
 
     @property
     def rate(self) -> Rate:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         return Rate(self.formula, float(self.start), float(self.end), 1.0 / self.scale, UNITS.index(self.per))
 
 
@@ -295,12 +295,12 @@ class Polynomial(Schedule):
 
     @property
     def rate(self) -> Rate:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         return Rate(self.formula, float(self.start), 0.0, float(self.power), UNITS.index(self.per))
 
     @property
     def extremes(self) -> dict[str, float]:
-        """Name and value of the parameter between which and 0 the schedule stays."""
+        """Name and value of the parameter that bounds the schedule, with 0 as the other bound."""
         return {"start": float(self.start)}
 
 
@@ -336,7 +336,7 @@ def _label(name: str, bound: str) -> str:
 
 
 def _check(schedule: Schedule) -> None:
-    """What all schedules ask of their fields: finite numbers and a known unit."""
+    """Check the fields of a schedule: finite numbers and a known unit."""
     kind = type(schedule).__name__
     for field in fields(schedule):
         value = getattr(schedule, field.name)

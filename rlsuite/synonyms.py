@@ -1,4 +1,4 @@
-"""What other libraries and books call by other names: the one table behind "did you mean".
+"""Names that other libraries and books use: the one table behind "did you mean".
 
 Commands, TOML files, constructors, functions and attributes all look here, before they look for a name spelled alike.
 """
@@ -104,7 +104,7 @@ SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
     "heatmap": ("value_map",),
     "plotvalues": ("value_map",),
 }
-"""Word, without capitals, dashes and underscores -> names in this package, the first one that there is being meant.
+"""Word, without capitals, dashes and underscores -> names in this package, of which the first that exists is meant.
 
 What follows the name after ``=`` is how a value is written there.
 """
@@ -132,7 +132,7 @@ ELSEWHERE: Final[dict[str, str]] = {
 
 
 def plain(name: str) -> str:
-    """Return a name without what people write differently: capitals, dashes and underscores.
+    """Return a name without differences of spelling: capitals, dashes and underscores.
 
     >>> plain("--Learning-Rate")
     'learningrate'
@@ -141,7 +141,7 @@ def plain(name: str) -> str:
 
 
 def nearest(name: str, choices: Iterable[str], n: int = 1, *, value: str = "") -> list[str]:
-    """Return at most n choices that may be meant, the likeliest first: synonyms, then what is spelled alike.
+    """Return at most n choices that may be meant, the likeliest first: synonyms, then similar spellings.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def in_dashes(name: str) -> str:
 def attribute_error(
     owner: str, name: str, choices: Iterable[str], elsewhere: Mapping[str, str] = MappingProxyType({})
 ) -> AttributeError:
-    """Return the error of something that lacks an attribute; it says what to write, if that is known.
+    """Return the error for a missing attribute; it says what to write, if that is known.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Work on all cores: compiled kernels release Python's lock, so plain threads are enough.
 
-Who cuts the work into tasks does so without looking at the number of cores, and each task writes to arrays of its own;
-then neither the number of threads nor their order can change a result.
+Callers cut the work into tasks independently of the number of cores, and each task writes to its own arrays; so
+neither the number of threads nor their order can change a result.
 """
 
 import os
@@ -48,7 +48,7 @@ def at_the_same_time(tasks: Sequence[Callable[[], Result]], worth_it: bool = Tru
                 return
             results[number] = task()
 
-    # This thread works too; whoever is done takes the next task.
+    # This thread works too; a thread that is done takes the next task.
     helpers = [_threads().submit(work) for _ in range(min(n_threads(), len(tasks)) - 1)]
     work()
     for helper in helpers:

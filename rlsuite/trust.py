@@ -1,8 +1,8 @@
-"""Whether an environment's table tells the whole truth about its `step`.
+"""Whether an environment's table agrees with its `step`.
 
 The compiled loop never calls the environment, so it may be used only where table and `step` agree. Known wrappers
-around a known `step` are not taken on trust either: the table may have been edited, or (Taxi with a fickle passenger)
-the environment may do more than the table says. So both are replayed side by side, from copies, before the first step.
+around a known `step` are checked as well: the table may have been edited, or (Taxi with a fickle passenger) the
+environment may do more than its table. So both are replayed side by side, on copies, before the first step.
 """
 
 import copy
@@ -138,16 +138,16 @@ def name_of(env: gymnasium.Env[Any, Any]) -> str:
 
 
 def check_wrappers(env: gymnasium.Env[Any, Any], transparent: tuple[type, ...] = TRANSPARENT) -> None:
-    """Raise UntrustedTable if a wrapper may change what an agent sees."""
+    """Raise UntrustedTable if a wrapper may change what an agent observes."""
     for layer in _wrappers(env):
         if type(layer) not in transparent:
             raise errors.UntrustedTable(
-                f"{name_of(env)} is wrapped in {type(layer).__name__}, which may change what its table says"
+                f"{name_of(env)} is wrapped in {type(layer).__name__}, which may change its dynamics or observations"
             )
 
 
 def only_transparent(env: gymnasium.Env[Any, Any]) -> bool:
-    """Whether nothing but known wrappers, just as they are, stands between an agent and the environment's own step."""
+    """Whether only known wrappers, unmodified, are between an agent and the environment's own step."""
     return all(type(layer) in TRANSPARENT and "step" not in vars(layer) for layer in _wrappers(env))
 
 
@@ -180,11 +180,11 @@ class _Replay:
             if name not in EXPECTED_CHANGES and before.get(name) != value:
                 raise errors.UntrustedTable(
                     f"{name_of(self.env)}: its step changes `{name}` (from {before.get(name)!r} to {value!r}), "
-                    "of which its table knows nothing"
+                    "which its table does not have"
                 )
 
     def every_pair(self) -> None:
-        """Try each state-action pair once, where the environment lets us set its state (attribute ``s``)."""
+        """Try each state-action pair once, if the environment's state can be set (attribute ``s``)."""
         pairs = np.argwhere(self.legal)
         if not hasattr(self.base, "s") or len(pairs) > MAX_PAIRS:
             return

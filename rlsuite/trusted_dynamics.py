@@ -1,4 +1,4 @@
-"""Whether compiled dynamics do what an environment's `step` does.
+"""Whether compiled dynamics agree with an environment's `step`.
 
 The compiled loop never calls the environment. So before it starts, a copy of the environment and the compiled functions
 are driven side by side: the same states up to rounding, the same rewards and ends, the same random numbers.
@@ -18,12 +18,12 @@ from rlsuite.compiled_env import CompiledEnv
 from rlsuite.trust import check_wrappers, double_of, name_of, time_limit
 
 GROUP = "rlsuite.dynamics"
-"""Entry-point group in which a package announces the compiled dynamics of a class that others wrote:
+"""Entry-point group in which a package announces the compiled dynamics of a class from another package:
 ``"package.module.Class" = "package:factory"``, with ``factory(unwrapped env) -> CompiledDynamics``."""
 
 STEPS = 300
 ROUNDING = 1e-12
-"""Relative difference of two states that may come from another mathematical library."""
+"""Relative difference of two states that another mathematical library may cause."""
 SINGLE = 1e-6
 """Relative difference of two observations, which many environments round to single precision."""
 

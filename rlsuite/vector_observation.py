@@ -1,4 +1,4 @@
-"""An environment with ids for observations, shown as vectors: features instead of ids."""
+"""An environment with ids for observations, which are replaced by vectors of features."""
 
 from typing import Any, Self, cast
 
@@ -14,7 +14,7 @@ from rlsuite.rendering import GridLayout
 
 
 class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], RecordConstructorArgs):
-    """Shows a vector in place of each id, looked up in a table.
+    """Replaces each id by a vector, looked up in a table.
 
     Nothing else changes: an agent with features learns on the model of the environment at compiled speed, as it would
     without the wrapper.
@@ -74,7 +74,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
 
     @classmethod
     def one_hot(cls, env: gymnasium.Env[Any, Any]) -> Self:
-        """Show 1 in the place of the id, and 0 in all others.
+        """Replace ids by one-hot vectors: 1 at the id, and 0 everywhere else.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
 
     @classmethod
     def coordinates(cls, env: gymnasium.Env[Any, Any]) -> Self:
-        """Show the row and the column of the state, counted from 0 at the top left, float64 (2,).
+        """Replace ids by the row and the column of the state, counted from 0 at the top left, float64 (2,).
 
         A state that lies nowhere on the grid, such as an end, has -1 for both.
 
@@ -102,7 +102,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
 
     @classmethod
     def image(cls, env: gymnasium.Env[Any, Any], *, flat: bool = False) -> Self:
-        """Show the grid as planes of zeros and ones, float32 (n_planes, n_rows, n_columns).
+        """Replace ids by planes of zeros and ones over the grid, float32 (n_planes, n_rows, n_columns).
 
         The first plane shows where one is, the second the walls, and one more for each kind of mark, in alphabetical
         order, where these are. A state that lies nowhere on the grid is nowhere in the first plane.
@@ -144,6 +144,6 @@ def _layout_of(env: gymnasium.Env[Any, Any]) -> GridLayout:
     if _ids_of(env).n != layout.n_states:
         raise UnsuitableEnvironment(
             f"{env} shows {cast(Any, env.observation_space).n} different observations, and its grid has "
-            f"{layout.n_states} states: it does not show where one is, and its coordinates would betray that"
+            f"{layout.n_states} states: its states are hidden, and coordinates would reveal them"
         )
     return layout

@@ -1,6 +1,6 @@
 """Experiments: many agents x environments x seeds, kept on disk, resumed where they stopped, and compared.
 
-Names are loaded on first use: who only reads results has no need of the compiler.
+Names are loaded on first use: reading results does not need the compiler.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""A cell: one agent in one environment with one seed, the unit of work that is done once and never again."""
+"""A cell: one agent in one environment with one seed, the unit of work, which is computed once."""
 
 import hashlib
 import json
@@ -44,7 +44,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The cell in words, for messages."""
+        """A description of the cell, for messages."""
         return f"{self.agent.label} in {self.environment.label}, seed {self.seed}"
 
 
@@ -74,7 +74,7 @@ def cells_of(experiment: Experiment) -> list[Cell]:
 
 
 def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """Where two tables differ, in words.
+    """Descriptions of the differences of two tables.
 
     >>> differences({"agent": {"gamma": 0.9}, "steps": 5}, {"agent": {"gamma": 0.8}})
     ['agent.gamma is 0.9 there and 0.8 here', 'steps = 5 only there']
@@ -92,7 +92,7 @@ def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[st
 
 
 def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """Tables within tables as one, keys joined by dots."""
+    """Nested tables as one table, with keys joined by dots."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         flat |= (

@@ -17,7 +17,7 @@ class Row(NamedTuple):
     environment: str
     agent: str
     measure: str
-    """What the numbers are: see `compare`."""
+    """What the numbers measure; see `compare`."""
     seeds: int
     mean: float
     """Mean over the seeds."""
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 def compare(results: Mapping[str, Iterable[Results]]) -> list[Row]:
-    """One row per environment and agent: where its learning has led, with an interval over the seeds.
+    """One row per environment and agent: its final performance, with an interval over the seeds.
 
     Measured is, of the following, the first that the runs know:
 

@@ -1,4 +1,4 @@
-"""An experiment as data: agents x environments x seeds, checked at the door, and its form in a TOML file.
+"""An experiment as data: agents x environments x seeds, validated, and its form in a TOML file.
 
 ::
 
@@ -228,13 +228,13 @@ class Experiment:
 
     @property
     def timing(self) -> dict[str, Any]:
-        """How long and how often: those of ``steps``, ``episodes``, ``evaluate_every``, ``checkpoint_every`` given."""
+        """The schedule of a run: those of ``steps``, ``episodes``, ``evaluate_every``, ``checkpoint_every`` given."""
         names = ("steps", "episodes", "evaluate_every", "checkpoint_every")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     @property
     def folder(self) -> Path:
-        """Where relative file names begin."""
+        """The folder that relative file names start from."""
         return Path() if self.file is None else self.file.parent
 
     def cells(self) -> "list[Cell]":
@@ -288,7 +288,7 @@ def _check_labels(what: str, labels: list[str]) -> None:
         folder = as_folder(f"{what}[{index}].label", label).casefold()
         if folder in taken:
             raise ParameterError(
-                f"{what}[{index}].label={label!r} is too close to {taken[folder]!r}: give each entry a label of its own"
+                f"{what}[{index}].label={label!r} is too close to {taken[folder]!r}: give each entry its own label"
             )
         taken[folder] = label
 

@@ -1,4 +1,4 @@
-"""The folder of an experiment as it is read: ``run.json`` on top, one folder per finished cell below.
+"""Reading the folder of an experiment: ``run.json`` at the top, one folder per finished cell below.
 
 ::
 
@@ -33,7 +33,7 @@ def slug(label: str) -> str:
 
 
 def as_folder(where: str, label: str) -> str:
-    """A label as the name of a folder, if it can be one.
+    """Return a label as the name of a folder, if it is a valid one.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def read_run(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise FileError(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise FileError(f"{file} is damaged; running the experiment again after deleting it mends it") from error
+        raise FileError(f"{file} is damaged; delete it and run the experiment again") from error
     return content
 
 

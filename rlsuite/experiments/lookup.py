@@ -1,4 +1,4 @@
-"""From the words of a user to an agent: ``Class``, ``module:Class`` or ``file.py:Class``, and a table of parameters."""
+"""From a specification to an agent: ``Class``, ``module:Class`` or ``file.py:Class``, and a table of parameters."""
 
 import dataclasses
 import importlib

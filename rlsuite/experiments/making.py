@@ -1,4 +1,4 @@
-"""Environments for the cells of an experiment: each is made and checked once, and every run gets a copy."""
+"""Environments for the cells of an experiment: each is made and checked once, and every run uses a copy."""
 
 import copy
 import dataclasses
@@ -40,7 +40,7 @@ class Originals:
             dataclasses.replace(cell.agent.agent).meet(env)
 
     def size(self, cell: Cell) -> str:
-        """What there is to observe and to do in the environment of a cell, in words."""
+        """A description of the observations and actions of the environment of a cell."""
         env = self._made[_key(cell)]
         space = env.observation_space
         if isinstance(space, gymnasium.spaces.Discrete):

@@ -1,4 +1,4 @@
-"""One progress bar over all cells of an experiment, fed by looking at the agents while they learn."""
+"""One progress bar over all cells of an experiment, updated from the agents' counts while they learn."""
 
 import math
 import sys
@@ -72,7 +72,7 @@ class Progress:
             self.latest = float(record.episode_return[-math.ceil(record.episode_return.size / 10) :].mean())
 
     def look(self, running: Iterable[Agent]) -> None:
-        """Show where things stand, the cells that are being learned included."""
+        """Show the progress, the cells that are being learned included."""
         if self.compiling.depth and self.visible and not self.told:
             self.told = True
             tqdm.write("compiling the learning loops, once; later runs find them in numba's cache", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Running an experiment: what is finished stays finished, and what is not is shared out among threads."""
+"""Running an experiment: finished cells are kept, and the others are distributed over threads."""
 
 import dataclasses
 import queue
@@ -21,10 +21,10 @@ from rlsuite.training.results import Record, Results
 from rlsuite.training.run import Budget
 
 WORKER = "rlsuite worker"
-"""What the names of threads that learn begin with."""
+"""Prefix of the names of threads that learn."""
 
 LOOK_EVERY = 0.1
-"""Seconds between two looks at the cells that are being learned."""
+"""Seconds between two updates of the progress of the cells that are being learned."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -55,7 +55,7 @@ def run(experiment: Experiment, folder: Path, *, workers: int, progress: bool) -
 
 
 class _Shift:
-    """Threads that take cells from a queue, learn them and write them down, while the caller watches."""
+    """Threads that take cells from a queue, learn them and write their results, while the caller waits."""
 
     def __init__(
         self, experiment: Experiment, originals: Originals, folder: Path, aside: Path, records: dict[Path, Record]
@@ -71,7 +71,7 @@ class _Shift:
         self.outcomes: queue.SimpleQueue[tuple[Cell, Record | BaseException]] = queue.SimpleQueue()
         self.running: dict[int, Agent] = {}
         self.stopped = False
-        self.pen = threading.Lock()  # who holds it may write a cell, and nobody writes once we have stopped
+        self.pen = threading.Lock()  # its holder may write a cell; no thread writes once the run has stopped
 
     def work(self, cells: Sequence[Cell], workers: int, progress: bool) -> None:
         """Learn all cells, or stop at the first that fails and at Ctrl-C."""

@@ -1,4 +1,4 @@
-"""Finished cells on disk: text that other tools read, checksums over all of it, and never half a cell.
+"""Finished cells on disk: text files that other tools read, with checksums, written atomically.
 
 A cell is a folder of
 
@@ -36,11 +36,11 @@ from rlsuite.training.results import Record
 FORMAT = "rlsuite cell 1"
 CELL, MONITOR, CURVE, EVALUATION = "cell.json", "monitor.csv", "curve.csv", "evaluation.csv"
 LARGEST_COUNT = 2**53
-"""Up to here, floats tell all whole numbers apart."""
+"""Up to this number, floats represent all whole numbers exactly."""
 
 
 def write_cell(folder: Path, spec: Mapping[str, Any], versions: Mapping[str, str], record: Record, aside: Path) -> None:
-    """Write a cell; its folder appears only when all of it is written.
+    """Write a cell; its folder appears only when it is complete.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ Columns: TypeAlias = dict[str, NDArray[np.float64]]
 
 
 def _record(cell: Mapping[str, Any], monitor: Columns, curve: Columns, evaluation: Columns) -> Record:
-    """The record that a cell was made of.
+    """The record that was written as a cell.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The folder of an experiment as it is written: one writer at a time, and nothing that another run would change."""
+"""Writing the folder of an experiment: one writer at a time, and the same bytes in every repetition."""
 
 import json
 import os
@@ -24,13 +24,13 @@ UNFINISHED = ".unfinished"
 
 
 def versions() -> dict[str, str]:
-    """What numbers are made with: Python, rlsuite and the packages that compute for it."""
+    """The software that determines the numbers: Python, rlsuite and the packages that it computes with."""
     packages = {name: version(name) for name in ("numpy", "scipy", "numba", "gymnasium")}
     return {"python": platform.python_version(), "rlsuite": rlsuite.__version__, **packages}
 
 
 def write_description(experiment: Experiment, folder: Path, aside: Path) -> None:
-    """Write ``run.json``: all that it takes to repeat the experiment, and nothing that another repetition would change.
+    """Write ``run.json``: everything that is needed to repeat the experiment; a repetition writes the same bytes.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def _locked(folder: Path) -> Generator[None]:
 
 
 def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
-    """Read the cells that are finished, and make sure that they are what is asked for.
+    """Read the cells that are finished, and make sure that they belong to this experiment.
 
     Returns
     -------

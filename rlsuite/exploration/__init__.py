@@ -1,9 +1,9 @@
-"""How an agent chooses among the actions whose values it has learned.
+"""Exploration: how an agent chooses among the actions whose values it has learned.
 
 An exploration (`EpsilonGreedy`, `Softmax`, `MaxBoltzmann`, `UpperConfidence`, `CountBonus`, `RandomActions`) is a
 description; its compiled form in the agent's memory is an `ExplorationRule`. The functions `choose`, `chances`,
-`greedy`, `uniform` and `max_value` are what a learning rule needs, ours or a user's. The seventh way to explore, an
-optimistic start, is ``initial_value=`` of the agents.
+`greedy`, `uniform` and `max_value` are what a learning rule needs, ours or a user's. The seventh way to explore,
+optimistic initial values, is ``initial_value=`` of the agents.
 """
 
 from rlsuite.exploration.boltzmann import MaxBoltzmann, Softmax

@@ -1,4 +1,4 @@
-"""The better an action looks, the more often: softmax, always or in the exploring steps only."""
+"""Boltzmann exploration: a softmax of the values, always or in exploring steps only."""
 
 import math
 from dataclasses import dataclass
@@ -140,7 +140,7 @@ class Softmax(Exploration):
 
     @property
     def rule(self) -> ExplorationRule:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         if self.base is not None:
             base = as_positive_schedule("base", self.base)
             return ExplorationRule(_softmax_of_base, _chances_of_base, base.rate, UNUSED)
@@ -181,7 +181,7 @@ class MaxBoltzmann(Exploration):
 
     @property
     def rule(self) -> ExplorationRule:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         epsilon = as_schedule("epsilon", self.epsilon, 0.0, 1.0)
         temperature = as_positive_schedule("temperature", self.temperature)
         return ExplorationRule(_max_boltzmann, _max_boltzmann_chances, epsilon.rate, temperature.rate)

@@ -1,4 +1,4 @@
-"""What a learning rule asks of its memory: which actions there are, which is the best, which one to take.
+"""Choosing actions from a memory: which are legal, which is the best, which one to take.
 
 The functions work on any memory with the fields
 
@@ -6,9 +6,9 @@ The functions work on any memory with the fields
 q           (n_states, n_actions)     action values, float64
 visits      (n_states, n_actions)     how often each pair was taken, int64
 legal       (n_states, n_actions)     the actions that exist, bool
-legality    function                  ``(legal, state, action) -> bool``: how to look it up
+legality    function                  ``(legal, state, action) -> bool``: how to look that up
 clock       (2,)                      [steps, episodes] learned from, int64
-scores      (n_actions,)              room for one number per action, float64; what is in it means nothing
+scores      (n_actions,)              room for one number per action, float64; its content has no meaning
 exploration `ExplorationRule`         how actions are chosen; only `choose` and `chances` need it
 =========== ========================= ==========================================
 
@@ -47,7 +47,7 @@ class ExplorationRule(NamedTuple):
 
 @compiled(in_place=True)
 def every_action(legal: NDArray[np.bool_], state: int, action: int) -> bool:
-    """Legality where all actions exist everywhere: the question disappears from the compiled loop."""
+    """Legality where all actions are legal everywhere: the compiled loop then has no test."""
     return True
 
 
@@ -223,5 +223,5 @@ class Exploration(Described):
 
     @property
     def rule(self) -> ExplorationRule:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""At random now and then, otherwise what looks best."""
+"""Epsilon-greedy exploration, and uniformly random actions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -66,14 +66,14 @@ class EpsilonGreedy(Exploration):
 
     @property
     def rule(self) -> ExplorationRule:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         epsilon = as_schedule("epsilon", self.epsilon, 0.0, 1.0)
         return ExplorationRule(_epsilon_greedy, _epsilon_greedy_chances, epsilon.rate, UNUSED)
 
 
 @dataclass(frozen=True)
 class RandomActions(Exploration):
-    """A uniformly random legal action, always: the behaviour that knows nothing.
+    """A uniformly random legal action, always.
 
     Examples
     --------
@@ -83,5 +83,5 @@ class RandomActions(Exploration):
 
     @property
     def rule(self) -> ExplorationRule:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         return EpsilonGreedy(1.0).rule

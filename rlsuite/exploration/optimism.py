@@ -1,4 +1,4 @@
-"""Optimism in the face of uncertainty: what has seldom been tried looks better than its value."""
+"""Optimism in the face of uncertainty: a bonus for actions that have rarely been tried."""
 
 import math
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ class UpperConfidence(Exploration):
 
     @property
     def rule(self) -> ExplorationRule:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         weight = as_schedule("c", self.c, 0.0, MOST)
         return ExplorationRule(_upper_confidence_choice, _upper_confidence_chances, weight.rate, UNUSED)
 
@@ -122,6 +122,6 @@ class CountBonus(Exploration):
 
     @property
     def rule(self) -> ExplorationRule:
-        """The compiled form, as it stands in an agent's memory."""
+        """The compiled form, as an agent's memory stores it."""
         weight = as_schedule("beta", self.beta, 0.0, MOST)
         return ExplorationRule(_bonus_choice, _bonus_chances, weight.rate, UNUSED)

@@ -113,7 +113,7 @@ def solve(
         Number of steps, for methods that plan for a finite number of them.
     deadline : float, optional
         Number of seconds after which a method returns the best solution found so far. The clock stands still while
-        numba compiles, and while it loads what was compiled earlier from its cache: the first run of all takes longer
+        numba compiles, and while it loads compiled code from its cache: the first run of all takes longer
         than that by some seconds, and the first run in a process by some tenths of a second.
     progress : bool, optional
         Whether to show a progress bar on stderr.

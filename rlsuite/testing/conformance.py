@@ -1,6 +1,6 @@
-"""What every agent promises, as checks that any agent can be put through: ours, and yours.
+"""The requirements for every agent, as checks for built-in agents and for your own.
 
-Each function ``check_...`` looks at one promise and raises `ConformanceError` if it is broken. `agent_checks` finds
+Each function ``check_...`` checks one requirement and raises `ConformanceError` if it is not met. `agent_checks` finds
 them, `check_agent` runs them all.
 """
 
@@ -33,7 +33,7 @@ SEED = 11
 
 
 def agent_checks() -> dict[str, Check]:
-    """Return all checks by name, for a test runner that wants to show them one by one.
+    """Return all checks by name, for a test runner that shows them one by one.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def agent_checks() -> dict[str, Check]:
 
 
 def check_agent(agent: Agent) -> None:
-    """Put an agent through all checks.
+    """Run all checks on an agent.
 
     Parameters
     ----------
@@ -93,13 +93,13 @@ def check_both_loops_give_the_same_bytes(agent: Agent) -> None:
 
 
 def check_the_same_seed_gives_the_same_bytes(agent: Agent) -> None:
-    """Nothing but the seed decides."""
+    """The seed determines the result."""
     for name in problems.environments():
         _expect_same(_learned(agent, name), _learned(agent, name), f"{name}: two runs with the same seed differ")
 
 
 def check_two_halves_make_the_whole(agent: Agent) -> None:
-    """Learning can be interrupted at any step and go on."""
+    """Learning can be interrupted at any step and continued."""
     for name in problems.environments():
         env = problems.environments()[name]
         halves = copy.deepcopy(agent).learn(env, steps=ENOUGH // 3, seed=SEED).learn(env, steps=ENOUGH - ENOUGH // 3)
@@ -109,7 +109,7 @@ def check_two_halves_make_the_whole(agent: Agent) -> None:
 
 
 def check_every_step_is_counted_once(agent: Agent) -> None:
-    """Schedules need a clock that is right."""
+    """The clock that schedules use counts steps and episodes correctly."""
     for name in problems.environments():
         learned = _learned(agent, name)
         clock = getattr(learned.memory_, "clock", None)
@@ -121,7 +121,7 @@ def check_every_step_is_counted_once(agent: Agent) -> None:
 
 
 def check_what_is_learned_is_finite(agent: Agent) -> None:
-    """No table ever holds NaN; infinities only where they stand for what was never tried."""
+    """No table ever contains NaN; infinities only where they stand for an action never tried."""
     for name in problems.environments():
         for field, values in learned_arrays(_learned(agent, name).memory_).items():
             broken = values.dtype.kind == "f" and bool(np.isnan(values).any())
@@ -129,7 +129,7 @@ def check_what_is_learned_is_finite(agent: Agent) -> None:
 
 
 def check_the_policy_is_one(agent: Agent) -> None:
-    """A policy is a distribution over legal actions, and acting follows it."""
+    """A policy is a distribution over legal actions, and `act` follows it."""
     for name, env in problems.environments().items():
         learned = _learned(agent, name)
         legal = learned.legal_
@@ -148,7 +148,7 @@ def check_the_policy_is_one(agent: Agent) -> None:
 
 
 def check_a_file_keeps_it(agent: Agent) -> None:
-    """What was saved is what is loaded, and learns on."""
+    """A loaded agent equals the saved one, and can go on learning."""
     for name in problems.environments():
         learned = _learned(agent, name)
         with tempfile.TemporaryDirectory() as folder:
@@ -173,7 +173,7 @@ def check_copies_are_independent(agent: Agent) -> None:
 
 
 def check_threads_do_not_change_a_number(agent: Agent) -> None:
-    """The number of workers is nobody's business."""
+    """The number of workers does not change the result."""
     for name in problems.environments():
         one, two = (
             train(agent, problems.environments()[name], steps=ENOUGH, seeds=3, workers=workers, regret=False)
@@ -192,7 +192,7 @@ def check_it_stays_as_it_is_given(agent: Agent) -> None:
 
 
 def check_nonsense_is_refused(agent: Agent) -> None:
-    """A reward that is not a number stops the run, before it can spoil what is learned."""
+    """A NaN reward stops the run before it is learned from."""
     env = problems.NoReward()
     learned = copy.deepcopy(agent)
     try:

@@ -1,4 +1,4 @@
-"""Small decision problems on which agents show whether they keep the contract."""
+"""Small decision problems for the checks of `rlsuite.testing.conformance`."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ CUT = 17
 
 
 def corridor() -> MDP:
-    """Return five cells in a row; a move through a wall does not exist, the last cell ends the episode."""
+    """Return five cells in a row; a move into a wall is illegal, the last cell ends the episode."""
     successors = [[None, 1], [0, 2], [1, 3], [2, 4], [None, None]]
     return MDP.from_successors(successors, [[0, -1], [-1, -1], [-1, -1], [-1, 10], [0, 0]], gamma=0.9, start=0)
 

@@ -1,4 +1,4 @@
-"""Whether an environment can be learned in without calling it: on its table, or through its compiled dynamics."""
+"""Whether agents can learn in an environment without calling it: on its table, or through its compiled dynamics."""
 
 import inspect
 import warnings
@@ -16,7 +16,7 @@ from rlsuite.trusted_dynamics import dynamics_of, trusted_dynamics
 
 
 class CompiledForm(NamedTuple):
-    """What is known of an environment beside its `step`."""
+    """The model and the compiled form of an environment, as far as it has them."""
 
     plug: Plug | None
     """How the compiled loop runs it; None if it cannot."""
@@ -30,7 +30,7 @@ UNKNOWN = CompiledForm(None, None)
 def compiled_form(
     env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: float, loop: str, told: bool
 ) -> CompiledForm:
-    """Find the compiled form of an environment for an agent that is shown ids or vectors.
+    """Find the compiled form of an environment for an agent that observes ids or vectors.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def compiled_form(
         if dynamics is not None and encode is not None:
             if told:
                 raise errors.UnsuitableEnvironment(
-                    f"{name_of(env)}: its info has an action_mask, of which compiled dynamics know nothing"
+                    f"{name_of(env)}: its info has an action_mask, which compiled dynamics do not have"
                 )
             trusted_dynamics(env, dynamics)
             if encode.transform is not None:
                 raise errors.UnsuitableEnvironment(
-                    f"{name_of(env)} has compiled dynamics, but these features can be computed by Python only; the "
+                    f"{name_of(env)} has compiled dynamics, but these features can only be computed in Python; the "
                     "feature maps of rlsuite.approximation are compiled, too"
                 )
             return CompiledForm(dynamics_plug(env, dynamics), None)

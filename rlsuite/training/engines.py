@@ -1,6 +1,6 @@
-"""The two loops: `CompiledEngine` runs in a compiled world, `EnvironmentEngine` steps any environment.
+"""The two loops: `CompiledEngine` runs in a compiled environment, `EnvironmentEngine` steps any environment.
 
-Both advance the same books by the same kernels' rules; see `rlsuite.training.kernels`.
+Both update the same records by the same kernels; see `rlsuite.training.kernels`.
 """
 
 import math
@@ -26,7 +26,7 @@ LOOKS = 10  # steps, the first ones, during which Gymnasium's wrappers check wha
 
 
 class Learner(NamedTuple):
-    """Everything of an agent that a loop needs."""
+    """The parts of an agent that a loop uses."""
 
     rule: Rule
     memory: Any
@@ -79,7 +79,7 @@ class CompiledEngine:
         return finished[: int(books.place[kernels.EPISODES]) - first]
 
     def _settle(self) -> None:
-        """Put the environment where the world stands."""
+        """Set the environment to the state that the compiled environment has reached."""
         self.plug.write(self.state)
         for layer in time_limits(self.env):
             layer._elapsed_steps = int(self.learner.books.place[ELAPSED])
@@ -200,7 +200,7 @@ class EnvironmentEngine:
         return action
 
     def _abandon_episode(self) -> None:
-        """After Ctrl-C the environment may be a step ahead of the books: begin a new episode next time."""
+        """After Ctrl-C the environment may be a step ahead of the records: begin a new episode next time."""
         place = self.learner.books.place
         place[OBSERVATION] = place[ACTION] = NONE
         place[ELAPSED] = 0
@@ -209,7 +209,7 @@ class EnvironmentEngine:
 
 
 def _of_the_answer(error: BaseException) -> bool:
-    """Whether an error came up while an answer was taken, and not inside the environment."""
+    """Whether an error was raised while reading the environment's answer, and not inside the environment."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
@@ -220,17 +220,17 @@ Engine = CompiledEngine | EnvironmentEngine
 
 
 def id_space_of(env: gymnasium.Env[Any, Any]) -> gymnasium.spaces.Discrete:
-    """Return the Discrete observation space, or say what to do about another kind."""
+    """Return the Discrete observation space, or raise an error that says what to do."""
     return _discrete(
         "tabular agents need a Discrete observation",
         env.observation_space,
-        "gymnasium.wrappers.TransformObservation, with a function to an integer; or take an agent that sees vectors, "
-        "such as SemiGradientSarsa",
+        "gymnasium.wrappers.TransformObservation, with a function to an integer; or take an agent that observes "
+        "vectors, such as SemiGradientSarsa",
     )
 
 
 def action_space_of(env: gymnasium.Env[Any, Any]) -> gymnasium.spaces.Discrete:
-    """Return the Discrete action space, or say what to do about another kind."""
+    """Return the Discrete action space, or raise an error that says what to do."""
     space: Any = env.action_space
     wrapper = "gymnasium.wrappers.TransformAction, with a function of an integer"
     if isinstance(env.action_space, gymnasium.spaces.Box):
@@ -258,7 +258,7 @@ def bad_action(env: gymnasium.Env[Any, Any], learner: Learner) -> errors.Learnin
     observation, action = (int(learner.books.place[i]) for i in (OBSERVATION, ACTION))
     if action == kernels.NO_ROOM:
         return errors.LearningError(
-            f"{where(env, learner.books)} the episode is longer than the agent remembers; give the agent a larger "
+            f"{where(env, learner.books)} the episode is longer than the agent can store; give the agent a larger "
             "longest_episode=, or the environment a limit (max_episode_steps=)"
         )
     legal = np.flatnonzero(learner.legal[observation]).tolist()

@@ -1,4 +1,4 @@
-"""The lecture notes' protocol: k steps of learning, then an evaluation of the greedy policy, frozen.
+"""The lecture notes' protocol: k steps of learning, then an evaluation of the greedy policy without learning.
 
 The figure is the discounted value of the policy at the start. It is exact - one linear system - where the model is
 known, and a mean over episodes on a copy of the environment where it is not.

@@ -1,4 +1,4 @@
-"""Where the answers of an environment lie for the session to read: what they cost is most of what a step costs us."""
+"""The buffer for an environment's answers, from which the compiled session reads; filling it fast is most of a step."""
 
 import struct
 from collections.abc import Callable
@@ -21,7 +21,7 @@ SHORT = 16
 
 
 class Inbox:
-    """The numbers [id, reward, terminated, truncated, *vector] of an answer, and the way in for each kind of it.
+    """The numbers [id, reward, terminated, truncated, *vector] of an answer, and a function for each kind of it.
 
     Parameters
     ----------
@@ -113,13 +113,13 @@ class Inbox:
         return deliver
 
     def _note_actions(self, row: int, info: dict[str, Any], over: Any) -> None:
-        """Note which actions exist; once an episode is over, nobody asks."""
+        """Store which actions are legal; after the end of an episode they are not read."""
         if "action_mask" in info:
             self.legal[row] = info["action_mask"]
         elif not over:
             raise errors.LearningError(
                 f"{where(self.env, self.books)} info has no action_mask, but that of the first reset had one; every "
-                "info has to tell which actions exist"
+                "info has to say which actions are legal"
             )
 
 

@@ -1,17 +1,16 @@
-"""The two loops' compiled halves: a whole run in a compiled world, and one step at a time for any other environment.
+"""The compiled parts of the two loops: a whole run in a compiled environment, or one step at a time in any other.
 
-Both drive an agent through the same two functions and keep the same books, in the same order; that is why their results
-agree to the last bit.
+Both call an agent's two functions and update the same records in the same order; that is why their results agree to
+the last bit.
 
 ``begin(memory, state, rng) -> action``
     chooses the first action of an episode.
 ``step(memory, state, action, reward, next_state, terminated, truncated, rng) -> next action``
     learns from one transition and chooses the next action (ignored when the episode is over).
 
-What a rule is shown of its environment, an id or a vector, is its *sight*; the loops keep an id in their books, or the
-row in which the vector stands, and show what it stands for (`rlsuite.training.sight`). Two generators are drawn from:
-the agent's, and the environment's, from which a compiled world draws exactly as the environment does
-(`rlsuite.training.world`).
+What a rule observes, an id or a vector, is its *sight*; the loops store an id, or the number of the row that holds the
+vector, and pass on what it stands for (`rlsuite.training.sight`). Two generators are drawn from: the agent's, and the
+environment's, from which a compiled environment draws exactly as the environment does (`rlsuite.training.world`).
 """
 
 from collections.abc import Iterator
@@ -30,14 +29,14 @@ Step = Compiled[..., int]
 
 
 class Rule(NamedTuple):
-    """An agent's behaviour: its two compiled functions."""
+    """An agent's two compiled functions."""
 
     begin: Begin
     step: Step
 
 
 class Books(NamedTuple):
-    """Where a run stands and what it has collected; the loops write into it.
+    """The state of a run and its totals; the loops write into it.
 
     ``place`` holds [observation, chosen action or NONE, steps in this episode, steps in all, episodes in all]; ``sums``
     holds [return and regret of this episode, reward and regret in all].
@@ -55,11 +54,11 @@ BAD_OBSERVATION, BAD_REWARD, BAD_ACTION = BAD, -3, -4
 FINE = 0
 
 NO_ROOM = -2
-"""What a rule returns instead of an action when an episode has become longer than it can remember."""
+"""What a rule returns instead of an action when an episode has become longer than it can store."""
 
 
 def new_books() -> Books:
-    """Books of a run that has not started."""
+    """The records of a run that has not started."""
     return Books(np.array([NONE, NONE, 0, 0, 0]), np.zeros(4))
 
 

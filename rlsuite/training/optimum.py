@@ -13,18 +13,18 @@ from rlsuite.planning import solve
 
 
 class Optimum(NamedTuple):
-    """What is known of the optimal policy of a model."""
+    """The value of the optimal policy of a model and its action gaps, as far as they are known."""
 
     gap: NDArray[np.float64]
     """``V*(s) - Q*(s, a)`` of the legal pairs, shape (S, A); (0, 0) if unknown."""
     value: float | None
     """Value of the optimal policy at the start, at the model's discount; None if unknown."""
     unknown: str = ""
-    """Why the value or the gaps are unknown, in words."""
+    """Why the value or the gaps are unknown, as a phrase."""
 
 
 def no_optimum(why: str) -> Optimum:
-    """What is known of a problem whose optimum is not."""
+    """The `Optimum` of a problem whose optimum is unknown."""
     return Optimum(np.zeros((0, 0)), None, why)
 
 

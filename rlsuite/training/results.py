@@ -1,4 +1,4 @@
-"""What a learning run leaves behind."""
+"""Results of learning runs."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -20,7 +20,7 @@ def _integers() -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """One run with one seed: what was collected on the way.
+    """The record of one run with one seed.
 
     Attributes
     ----------

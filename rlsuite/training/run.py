@@ -1,4 +1,4 @@
-"""One learning run: an agent's memory, an environment, their generators, and the books of what happened."""
+"""One learning run: an agent's memory, an environment, their generators, and the record of the run."""
 
 import math
 from collections.abc import Callable
@@ -30,7 +30,7 @@ LOOPS: tuple[LoopChoice, ...] = ("auto", "compiled", "stepwise")
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to learn, and how often to look.
+    """How long to learn, and how often to record and evaluate.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Budget:
 
 @dataclass
 class _Notes:
-    """What one call of `learn` collects."""
+    """What one call of `learn` records."""
 
     unit: TimeUnit
     finished: list[NDArray[np.float64]] = field(default_factory=lambda: [])  # (n, 3): return, regret, length
@@ -176,7 +176,7 @@ class Run:
             self.engine = EnvironmentEngine(self.env, self.learner, self.mask_info, self.encode)
 
     def learn(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
-        """Learn; `record` tells what happened, also when an error or Ctrl-C ended it early.
+        """Learn; `record` returns the results, also when an error or Ctrl-C ended it early.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class Run:
 
     @property
     def record(self) -> Record:
-        """What the last call of `learn` has collected."""
+        """The record of the last call of `learn`."""
         finished = np.concatenate([np.empty((0, 3)), *self.notes.finished])
         checkpoints = np.array(self.notes.checkpoints).reshape(-1, 3)
         evaluations = np.array(self.notes.evaluations).reshape(-1, 2)
@@ -241,7 +241,7 @@ class Run:
         )
 
     def _optimum(self, optima: Optima | None) -> Optimum:
-        """What is known of the optimum, or why it is not."""
+        """The optimum, or why it is unknown."""
         if optima is None:
             return NOT_ASKED
         if self.form.model is None:
@@ -249,7 +249,7 @@ class Run:
         return optima.of(self.form.model)
 
     def _endless(self) -> bool:
-        """Whether the model says that no episode ever ends."""
+        """Whether no episode can ever end in the model."""
         model = self.form.model
         if model is None or time_limit(self.env) != NO_LIMIT:
             return False

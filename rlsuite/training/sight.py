@@ -1,9 +1,9 @@
-"""What an agent is shown of its environment: an id, or a vector of numbers.
+"""What an agent observes of its environment: an id, or a vector of numbers.
 
 A table needs an id: a whole number that is a row of it. A function approximator takes any vector, and an id too, as a
-vector of one number. The loops move ids around; a vector stands in one of two rows, the present and the next
-observation in turn, and the number of its row is moved around in its place. The first observation of an episode
-stands in row 0.
+vector of one number. The loops pass ids around; a vector is stored in one of two rows, the present and the next
+observation in turn, and the number of its row is passed around in its place. The first observation of an episode is
+in row 0.
 """
 
 import operator
@@ -29,7 +29,7 @@ BAD = -2  # no observation that could be shown
 
 
 class Sight(NamedTuple):
-    """The vectors before an agent's eyes, and which actions it may take there."""
+    """The vectors that an agent observes, and the actions that are legal there."""
 
     vectors: NDArray[np.float64]  # (2, d)
     arrived: NDArray[np.float64]  # (d,), what the environment has answered, before it is looked at
@@ -38,7 +38,7 @@ class Sight(NamedTuple):
 
 @_extending.intrinsic
 def look(context: Any, sight: Any, observation: Any) -> Any:
-    """What a rule is shown: the vector of a row, or an id itself. For compiled code, ``look(sight, observation)``.
+    """What a rule observes: the vector of a row, or an id itself. For compiled code, ``look(sight, observation)``.
 
     It is an intrinsic because a compiled function that makes no arrays may not return a part of one either.
     """
@@ -81,21 +81,21 @@ def receive_vector(sight: Sight, answer: float, n_ids: int, observation: int) ->
 
 
 class Encoding(NamedTuple):
-    """How the observations of a space become the vectors that an agent is shown."""
+    """How the observations of a space become the vectors that an agent observes."""
 
     low: NDArray[np.float64]  # (k,), infinite where there is no bound
     high: NDArray[np.float64]  # (k,)
     first: int = 0
     """The first id of a Discrete space: ids are counted from 0."""
     transform: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
-    """What turns vectors (n, k) into those that are shown (n, d), where Python alone can do it."""
+    """The function from vectors (n, k) to those that are observed (n, d), where only Python can compute it."""
     plain: bool = False
-    """Whether an observation is the vector that is shown, so that nothing has to be done."""
+    """Whether an observation is itself the vector that is observed, so that nothing has to be done."""
     n_ids: int = 0
     """How many ids a Discrete space has; 0 for the others."""
 
     def encode(self, observation: Any) -> NDArray[np.float64]:
-        """Return the vector (d,) that is shown for an observation."""
+        """Return the vector (d,) for an observation."""
         if self.plain and isinstance(observation, np.ndarray):
             return cast("NDArray[Any]", observation)
         vector = as_vector(observation) - self.first
@@ -210,6 +210,6 @@ def _bounds(space: gymnasium.Space[Any]) -> tuple[NDArray[np.float64], NDArray[n
         bounds = [_bounds(part) for part in parts]
         return as_vector(tuple(low for low, _ in bounds)), as_vector(tuple(high for _, high in bounds))
     raise errors.UnsuitableEnvironment(
-        f"the observation space {space} holds something else than numbers; wrap the environment so that it shows "
+        f"the observation space {space} does not consist of numbers; wrap the environment so that it shows "
         "numbers (gymnasium.wrappers.TransformObservation)"
     )

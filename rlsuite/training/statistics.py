@@ -1,4 +1,4 @@
-"""What many seeds say together: a mean, and how far to trust it.
+"""Statistics over seeds: a mean and its confidence interval.
 
 The seed is the unit of replication. Episodes of one run share their history and are not independent; an interval over
 them would be far too narrow.

@@ -1,4 +1,4 @@
-"""An environment's model as the compiled loop reads it."""
+"""An environment's model in the form that the compiled loop reads."""
 
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ class Table(NamedTuple):
 
 
 def tabulate(model: MDP | POMDP) -> Table:
-    """Lay a model out for the compiled loop; the large arrays are shared, not copied."""
+    """Return the table of a model for the compiled loop; the large arrays are shared, not copied."""
     mdp = model.mdp if isinstance(model, POMDP) else model
     observation = np.cumsum(model.observation, axis=2) if isinstance(model, POMDP) else np.zeros((0, 0, 0))
     return Table(

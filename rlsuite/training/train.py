@@ -1,4 +1,4 @@
-"""Many seeds of one agent at once."""
+"""Learning with many seeds of one agent at once."""
 
 import copy
 import dataclasses
@@ -130,5 +130,5 @@ def seed_list(seeds: int | Sequence[int]) -> list[int]:
     for index, seed in enumerate(chosen):
         whole_number(f"seeds[{index}]", seed, at_least=0)
     if len(set(chosen)) != len(chosen):
-        raise errors.ParameterError(f"seeds={seeds!r} holds one seed twice: runs with the same seed are not replicates")
+        raise errors.ParameterError(f"seeds={seeds!r} has one seed twice: runs with the same seed are not replicates")
     return chosen

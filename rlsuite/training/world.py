@@ -1,14 +1,14 @@
-"""An environment as the compiled loop knows it: two functions over what they need.
+"""An environment in the form that the compiled loop runs: two compiled functions and their data.
 
 ``begin(data, sight, rng) -> (state, observation)``
     draws the beginning of an episode.
 ``step(data, state, action, observation, sight, rng) -> (state, reward, terminated, next observation)``
-    lets an action happen.
+    takes an action.
 
-What an agent is shown of it, they put into its sight (see `rlsuite.training.sight`); an id needs none. They draw from
-the environment's own generator, exactly as the environment does. A *table* does as Gymnasium's table environments and
-`rlsuite.TabularEnv`: one uniform number for the successor, then one for a random reward, then one for an observation;
-one uniform number for the start. *Compiled dynamics* draw whatever the environment's own step draws.
+They write the vector that an agent observes into its sight (see `rlsuite.training.sight`); an id needs none. They draw
+from the environment's own generator, exactly as the environment does. A *table* draws as Gymnasium's table environments
+and `rlsuite.TabularEnv`: one uniform number for the successor, then one for a random reward, then one for an
+observation; one uniform number for the start. *Compiled dynamics* draw whatever the environment's own step draws.
 """
 
 from collections.abc import Callable
@@ -35,13 +35,13 @@ class World(NamedTuple):
 
 
 class Plug(NamedTuple):
-    """How an environment is plugged into the compiled loop, and left as if nobody had noticed."""
+    """How the compiled loop reads an environment's state before a run, and sets it afterwards."""
 
     world: World
     read: Callable[[], Any]
     """The state of the environment, in the form that the world's functions use."""
     write: Callable[[Any], None]
-    """Puts the environment into a state."""
+    """Sets the environment to a state."""
 
 
 @compiled(in_place=True)
@@ -94,7 +94,7 @@ class VectorTable(NamedTuple):
 
 @compiled(in_place=True)
 def _show(data: VectorTable, state: int, seen: int, row: int, sight: Sight) -> int:
-    """Put a vector, and the legal actions of a state, before the agent's eyes."""
+    """Write a vector, and the legal actions of a state, into the agent's sight."""
     for i in range(data.vectors.shape[1]):
         sight.vectors[row, i] = data.vectors[seen, i]
     if data.legal.size > 0:
@@ -105,7 +105,7 @@ def _show(data: VectorTable, state: int, seen: int, row: int, sight: Sight) -> i
 
 @compiled(in_place=True)
 def vector_table_begin(data: VectorTable, sight: Sight, rng: np.random.Generator) -> tuple[int, int]:
-    """Draw a start state, and show it."""
+    """Draw a start state, and write its observation."""
     state, seen = table_begin(data.table, sight, rng)
     return state, _show(data, state, seen, next_row(NONE), sight)
 
@@ -114,7 +114,7 @@ def vector_table_begin(data: VectorTable, sight: Sight, rng: np.random.Generator
 def vector_table_step(
     data: VectorTable, state: int, action: int, observation: int, sight: Sight, rng: np.random.Generator
 ) -> tuple[int, float, bool, int]:
-    """Draw what happens, and show it."""
+    """Draw a transition, and write its observation."""
     successor, reward, terminated, seen = table_step(data.table, state, action, observation, sight, rng)
     return successor, reward, terminated, _show(data, successor, seen, next_row(observation), sight)
 
@@ -130,7 +130,7 @@ class Moving(NamedTuple):
 
 @compiled(in_place=True)
 def moving_begin(data: Moving, sight: Sight, rng: np.random.Generator) -> tuple[Any, int]:
-    """Draw a start state, and show it."""
+    """Draw a start state, and write its observation."""
     state = data.begin(data.constants, rng)
     row = next_row(NONE)
     data.observe(data.constants, state, sight.vectors[row])
@@ -141,7 +141,7 @@ def moving_begin(data: Moving, sight: Sight, rng: np.random.Generator) -> tuple[
 def moving_step(
     data: Moving, state: Any, action: int, observation: int, sight: Sight, rng: np.random.Generator
 ) -> tuple[Any, float, bool, int]:
-    """Let an action happen, and show what comes of it."""
+    """Take an action, and write the next observation."""
     successor, reward, terminated = data.step(data.constants, state, action, rng)
     row = next_row(observation)
     data.observe(data.constants, successor, sight.vectors[row])
@@ -149,13 +149,13 @@ def moving_step(
 
 
 def table_plug(env: gymnasium.Env[Any, Any], model: MDP | POMDP) -> Plug:
-    """Plug in an environment with a table, for an agent that is shown ids."""
+    """Plug in an environment with a table, for an agent that observes ids."""
     base: Any = env.unwrapped
     return Plug(World(tabulate(model), table_begin, table_step), lambda: int(base.s), _set_state_of(base))
 
 
 def vector_table_plug(env: gymnasium.Env[Any, Any], model: MDP | POMDP, vectors: NDArray[np.float64]) -> Plug:
-    """Plug in an environment with a table, for an agent that is shown the vector (d,) of each observation."""
+    """Plug in an environment with a table, for an agent that observes the vector (d,) of each observation."""
     base: Any = env.unwrapped
     mdp = model.mdp if isinstance(model, POMDP) else model
     legal = np.zeros((0, 0), dtype=np.bool_) if mdp.legal.all() else np.array(mdp.legal)

@@ -1,4 +1,4 @@
-"""The checks at the door of a vector environment; behind it, arrays are trusted."""
+"""The argument checks of a vector environment; after them, arrays are trusted."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -19,7 +19,7 @@ def at_least_one(name: str, value: object) -> int:
 
 
 def autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    """Return the mode that is meant, or raise `ParameterError` with the choices."""
+    """Return the autoreset mode, or raise `ParameterError` with the choices."""
     if isinstance(mode, AutoresetMode):
         return mode
     names = {one.value: one for one in AutoresetMode}

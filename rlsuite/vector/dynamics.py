@@ -1,4 +1,4 @@
-"""What a model does to many states at once: starts, transitions, observations."""
+"""The dynamics of a model for many states at once: starts, transitions, observations."""
 
 from typing import NamedTuple
 
@@ -83,7 +83,7 @@ class Dynamics:
     def observe(
         self, actions: NDArray[np.int64], reached: NDArray[np.int64], uniform: NDArray[np.float64]
     ) -> NDArray[np.int64]:
-        """Return what a `POMDP` lets each copy observe: (N,) int64."""
+        """Return an observation of a `POMDP` for each copy: (N,) int64."""
         rows = actions * self.mdp.n_states + reached
         return self._emitted[self._emissions.draw(rows, uniform)]
 

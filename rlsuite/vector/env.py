@@ -64,7 +64,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
 
     Notes
     -----
-    The order of draws, for whoever wants to repeat a run by hand. `reset`: one batch of uniform numbers, one per copy
+    The order of draws, so that a run can be repeated by hand. `reset`: one batch of uniform numbers, one per copy
     that is reset, for the start states. `step`: N uniform numbers, for the successors (of a copy that is being reset
     under ``NEXT_STEP``: for its start); then N standard normal numbers if the model has normal rewards; then N uniform
     numbers if it has Bernoulli rewards; then N uniform numbers if it is a `POMDP`, for the observations; then, under
@@ -261,7 +261,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         return self._observations.copy(), rewards.copy(), terminated, truncated, infos
 
     def render(self) -> tuple[Any, ...] | None:
-        """Draw every copy.
+        """Render every copy.
 
         Returns
         -------
@@ -312,7 +312,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
     def _advance(
         self, actions: NDArray[np.int64], uniform: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], Report]:
-        """Move all copies by one transition; return rewards, terminations and what there is to report."""
+        """Move all copies by one transition; return rewards, terminations and entries for the infos."""
         moves = self._dynamics.move(self.states, actions, uniform)
         rewards = self.draw_rewards(actions, moves.pairs, moves.reward)
         rewards[moves.illegal] = 0.0
@@ -333,7 +333,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         return rewards, moves.terminated, report
 
     def _restart(self, copies: NDArray[np.bool_], uniform: NDArray[np.float64]) -> Report:
-        """Start the episodes of some copies, one uniform number for each; return what there is to report."""
+        """Start the episodes of some copies, one uniform number for each; return entries for the infos."""
         states = self._dynamics.start(uniform)
         nothing = self._dynamics.nothing
         self.states[copies] = states

@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 Report: TypeAlias = dict[str, tuple[NDArray[Any], NDArray[np.bool_]]]
-"""What the copies have to say: per key the values (N, ...) and the copies (N,) that report one."""
+"""Infos of the copies: per key the values (N, ...) and the copies (N,) that have one."""
 
 
 def publish(infos: dict[str, Any], report: Report, copies: NDArray[np.bool_]) -> None:
-    """Add what some copies report to the infos.
+    """Add the infos of some copies.
 
     Parameters
     ----------
     infos : dict
         Changed in place: ``infos[key]`` (N, ...) holds the values, zeros where nothing is reported, and
-        ``infos["_" + key]`` (N,) bool says who reported one. A key that nobody reports is left out.
+        ``infos["_" + key]`` (N,) bool says who reported one. A key that no copy reports is left out.
     report : Report
         The values; the arrays may be kept.
     copies : ndarray (N,) bool

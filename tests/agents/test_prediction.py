@@ -344,7 +344,7 @@ def test_episodes_may_be_too_long_to_remember(name):
     if name in ("first visit", "batch Monte Carlo"):
         assert long_enough.value_.tolist() == [4.0, 3.0, 2.0, 1.0, 0.0]
     for loop in ("compiled", "stepwise"):
-        with pytest.raises(LearningError, match="longer than the agent remembers; give the agent a larger longest_ep"):
+        with pytest.raises(LearningError, match="longer than the agent can store; give the agent a larger longest_ep"):
             kind(gamma=1.0, longest_episode=3).learn(way.to_env(), episodes=2, seed=0, loop=loop)
 
 

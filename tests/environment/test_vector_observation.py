@@ -145,5 +145,5 @@ def test_unsuitable_environments_are_named():
         VectorObservation(gymnasium.make("CartPole-v1"), [[0.0]])
     with pytest.raises(UnsuitableEnvironment, match="does not say where its states lie"):
         VectorObservation.coordinates(gymnasium.make("Taxi-v4"))
-    with pytest.raises(UnsuitableEnvironment, match="it does not show where one is"):
+    with pytest.raises(UnsuitableEnvironment, match="its states are hidden"):
         VectorObservation.image(gymnasium.make("rlsuite/Hallway-v0"))

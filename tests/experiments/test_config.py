@@ -115,11 +115,11 @@ BAD = {
     ),
     "labels that meet": (
         HEAD + LAKE + LAKE + LEARNER,
-        "environments[1].label='FrozenLake-v1' is too close to 'FrozenLake-v1': give each entry a label of its own",
+        "environments[1].label='FrozenLake-v1' is too close to 'FrozenLake-v1': give each entry its own label",
     ),
     "labels that meet as folders": (
         HEAD + LAKE + LEARNER + 'label = "a b"\n' + LEARNER + 'label = "A-b"\n',
-        "agents[1].label='A-b' is too close to 'a b': give each entry a label of its own",
+        "agents[1].label='A-b' is too close to 'a b': give each entry its own label",
     ),
     "label of a file of ours": (
         HEAD + LAKE + LEARNER + 'label = "Run.json"\n',
@@ -145,7 +145,7 @@ BAD = {
     ),
     "seed twice": (
         "steps = 5\nseeds = [1, 1]\n" + LAKE + LEARNER,
-        "seeds=[1, 1] holds one seed twice: runs with the same seed are not replicates",
+        "seeds=[1, 1] has one seed twice: runs with the same seed are not replicates",
     ),
     "unknown loop": (
         'loop = "compild"\n' + HEAD + LAKE + LEARNER,

@@ -42,7 +42,7 @@ def test_ids_are_counted_from_zero():
 
 
 def test_what_is_no_number_is_refused():
-    with pytest.raises(UnsuitableEnvironment, match=r"Text\(.*holds something else than numbers"):
+    with pytest.raises(UnsuitableEnvironment, match=r"Text\(.*does not consist of numbers"):
         encoding(spaces.Tuple([spaces.Discrete(2), spaces.Text(3)]))
 
 

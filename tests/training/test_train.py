@@ -23,7 +23,7 @@ def test_seeds_are_numbers_or_a_number_of_them():
         ("7", "seeds='7' is not a whole number"),
         ([], "seeds=[] must be a number of seeds, at least 1, or a list of seeds"),
         ([1, -2], "seeds[1]=-2 is less than 0"),
-        ([1, 2, 1], "seeds=[1, 2, 1] holds one seed twice: runs with the same seed are not replicates"),
+        ([1, 2, 1], "seeds=[1, 2, 1] has one seed twice: runs with the same seed are not replicates"),
     ],
 )
 def test_bad_seeds_are_named(seeds, message):

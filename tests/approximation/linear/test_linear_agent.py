@@ -157,7 +157,7 @@ def test_transformers_of_others_plug_in():
     outside = make_pipeline(StandardScaler(), PolynomialFeatures(2)).fit(
         np.random.default_rng(0).uniform([-1.2, -0.07], [0.6, 0.07], (100, 2))
     )
-    with pytest.warns(StepwiseWarning, match=r"but these features can be computed by Python only.* Learning stepwise"):
+    with pytest.warns(StepwiseWarning, match=r"but these features can only be computed in Python.* Learning stepwise"):
         agent = sarsa(outside, learning_rate=0.01).learn("MountainCar-v0", steps=300, seed=1)
     assert agent.record_.loop == "stepwise"
     assert agent.weights_.shape == (6, 3)
@@ -165,7 +165,7 @@ def test_transformers_of_others_plug_in():
     np.testing.assert_allclose(agent.q(seen), outside.transform(seen) @ agent.weights_, rtol=1e-13)
     with pytest.raises(FileError, match=r"features of the class Pipeline cannot be saved without a pickle; use a F"):
         agent.save("nowhere.npz")
-    with pytest.raises(UnsuitableEnvironment, match="but these features can be computed by Python only"):
+    with pytest.raises(UnsuitableEnvironment, match="but these features can only be computed in Python"):
         sarsa(outside).learn("MountainCar-v0", steps=300, loop="compiled")
 
 

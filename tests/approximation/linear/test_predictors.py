@@ -104,5 +104,5 @@ def test_a_file_keeps_both_sets_of_weights(walk, tmp_path):
 
 @pytest.mark.parametrize("kind", [GradientMonteCarlo, GradientMonteCarloControl])
 def test_an_episode_that_is_too_long_is_an_error(walk, kind):
-    with pytest.raises(LearningError, match=r"the episode is longer than the agent remembers; .* longest_episode="):
+    with pytest.raises(LearningError, match=r"the episode is longer than the agent can store; .* longest_episode="):
         kind(longest_episode=3).learn(walk, episodes=10, seed=0)

@@ -254,7 +254,7 @@ def test_what_diverges_is_put_back():
 
 def test_an_episode_may_be_too_long():
     agent = Reinforce(features=Identity(), gamma=1.0, actor_rate=2**-13, longest_episode=5)
-    with pytest.raises(errors.LearningError, match="longer than the agent remembers"):
+    with pytest.raises(errors.LearningError, match="longer than the agent can store"):
         agent.learn(short_corridor(), episodes=100, seed=1)
 
 
