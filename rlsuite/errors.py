@@ -95,6 +95,15 @@ class StepwiseWarning(RlsuiteWarning):
     """``loop="auto"`` could not use the compiled loop and says why."""
 
 
+def unknown_suffix(suffix: str, choices: Iterable[str]) -> str:
+    """Sentence for a file of a kind that is not read or written: a near suffix would be another kind of file.
+
+    >>> unknown_suffix(".pomdpx", [".npz", ".pomdp"])
+    "unknown suffix '.pomdpx' (choices: .npz, .pomdp)"
+    """
+    return f"unknown suffix {suffix!r} (choices: {', '.join(sorted(choices))})"
+
+
 def unknown(what: str, name: object, choices: Iterable[str], spelled: Callable[[str], str] = str) -> str:
     """Sentence for a misspelt name: the nearest choice first, then all of them, each as `spelled` writes it.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from rlsuite.cli.options import DEFAULT_GAMMA, import_packages, parameters
-from rlsuite.errors import FileError, ParameterError, unknown
+from rlsuite.errors import FileError, ParameterError, unknown, unknown_suffix
 from rlsuite.inference import HMM
 from rlsuite.models import MDP, POMDP, on_disk, pomdp_on_disk
 from rlsuite.models.files import text_in
@@ -62,7 +62,7 @@ def open_model(name: str, given: dict[str, Any], gamma: float | None = None) -> 
 
 def _read(path: Path, given: dict[str, Any], gamma: float | None) -> Model:
     if path.suffix.lower() not in SUFFIXES:
-        raise FileError(f"{path}: {unknown('suffix', path.suffix, SUFFIXES)}")
+        raise FileError(f"{path}: {unknown_suffix(path.suffix, SUFFIXES)}")
     kind = _kind_of(path)
     known = parameters(kind.read) - {"gamma"}
     for keyword in given.keys() - known:

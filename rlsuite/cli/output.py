@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from rlsuite.errors import FileError, ParameterError, unknown
+from rlsuite.errors import FileError, ParameterError, unknown_suffix
 
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -64,7 +64,7 @@ def check_writable(path: Path, flag: str, suffixes: tuple[str, ...]) -> None:
         If the folder is missing or cannot be written to, or the path is a folder.
     """
     if path.suffix.lower() not in suffixes:
-        raise ParameterError(f"{flag} {path}: {unknown('suffix', path.suffix, suffixes)}")
+        raise ParameterError(f"{flag} {path}: {unknown_suffix(path.suffix, suffixes)}")
     if path.is_dir():
         raise FileError(f"cannot write {path}: it is a folder, give a file name")
     if not path.parent.is_dir():

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from rlsuite.errors import FileError, ModelError, ParameterError, unknown
+from rlsuite.errors import FileError, ModelError, ParameterError, unknown_suffix
 from rlsuite.models.cassandra import read_mdp, write_mdp
 from rlsuite.models.explicit import read_explicit, write_explicit
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, read_arrays, write_arrays
@@ -136,5 +136,5 @@ def _suffix(path: str | PathLike[str]) -> str:
     if suffix == ".pomdp":
         raise FileError(f"{path}: a .pomdp file is about hidden states; POMDP.read and POMDP.write are for it")
     if suffix not in SUFFIXES:
-        raise FileError(f"{path}: {unknown('suffix', suffix, SUFFIXES)}")
+        raise FileError(f"{path}: {unknown_suffix(suffix, SUFFIXES)}")
     return suffix

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 
-from rlsuite.errors import FileError, ModelError, unknown
+from rlsuite.errors import FileError, ModelError, unknown_suffix
 from rlsuite.models.cassandra import read_pomdp, write_pomdp
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, read_arrays, text, text_in, write_arrays
 from rlsuite.models.observations import ObservationRows, Observations
@@ -118,8 +118,10 @@ class PomdpOnDisk:
 
 def _suffix(path: str | PathLike[str]) -> str:
     suffix = Path(path).suffix.lower()
+    if suffix in (".mdp", ".tra"):
+        raise FileError(f"{path}: a {suffix} file has no observations; MDP.read and MDP.write are for it")
     if suffix not in SUFFIXES:
-        raise FileError(f"{path}: {unknown('suffix', suffix, SUFFIXES)}")
+        raise FileError(f"{path}: {unknown_suffix(suffix, SUFFIXES)}")
     return suffix
 
 

@@ -206,6 +206,48 @@ def test_the_discount_can_be_replaced_or_supplied(read, fault):
         read(without, gamma=2)
 
 
+@pytest.mark.parametrize("word", ["reward", "rewards", "cost", "costs"])
+def test_rewards_and_costs_in_the_plural(read, word):
+    mdp = read(f"discount: 0.5\nvalues: {word}\nstates: 1\nactions: 1\nT: 0 identity\nR: 0 : 0 : 0 3")
+    assert mdp.expected_reward().tolist() == [[3.0 if word.startswith("reward") else -3.0]]
+
+
+@pytest.mark.parametrize("paid", ["R: go : a : b : 7", "R: go : a : b : * 7", "R: go : a : b : * : 7", "R:go:a:b:7"])
+def test_a_colon_before_the_number(read, same, paid):
+    """POMDPFiles.jl writes one."""
+    preamble = "discount: 0.5\nstates: a b\nactions: go\n"
+    expected = read(preamble + "T: go : a : b 1\nT: go : b : a 0.25\nT: go : b : b 0.75\nR: go : a : b 7")
+    same(read(preamble + "T: go : a : b : 1\nT: go : b : a : 0.25\nT: go : b : b 0.75\n" + paid), expected)
+
+
+@pytest.mark.parametrize("comment", ["caf\xe9 \xa9 1994", "\xff\xfe", "\x81"])
+def test_comments_in_other_encodings(tmp_path, same, comment):
+    text = "# {}\ndiscount: 0.5 #{}\nstates: \u00e4 b\nactions: 1\nT: 0 uniform\n# {}"
+    (tmp_path / "plain.mdp").write_text(text.format("", "", ""), encoding="utf-8")
+    old = [part.encode("utf-8") for part in text.split("{}")]
+    (tmp_path / "old.mdp").write_bytes(comment.encode("latin-1").join(old))
+    same(MDP.read(tmp_path / "old.mdp"), MDP.read(tmp_path / "plain.mdp"))
+
+
+def test_other_encodings_beside_comments(tmp_path):
+    text = "# caf\xe9\ndiscount: 0.5\nstates: left  r\xe9ght\nactions: 1\nT: 0 uniform\n"
+    (tmp_path / "old.mdp").write_bytes(text.encode("latin-1"))
+    with pytest.raises(FileError, match=r"old\.mdp:3:16: the byte 0xe9 is not UTF-8 text; only comments may have such"):
+        MDP.read(tmp_path / "old.mdp")
+
+
+def test_names_in_quotes(read, same):
+    quoted = 'discount: 0.5\nstates: "left" right\nactions: "go"\nT: "go" identity\nR: go : "left" : left 1'
+    plain = quoted.replace('"', "")
+    same(read(quoted), read(plain))
+    assert read(quoted).state_labels == ("left", "right")
+
+
+def test_states_and_actions_may_be_named_like_keywords(read):
+    mdp = read("discount: 0.5\nstates:\nT start\nvalues\nactions: O R\nstart: T start\nT: O identity\nT: R uniform")
+    assert (mdp.state_labels, mdp.action_labels) == (("T", "start", "values"), ("O", "R"))
+
+
 # ----------------------------------------------------------------------------------------------------- errors
 
 FAULTS = {
@@ -242,6 +284,9 @@ FAULTS = {
     "6:1: expected the start, found 'T'": "start:\nT: go uniform",
     "6:1: 'start' must stand before the first 'reset', which refers to it": "T: go reset\nstart: left",
     "5:15: expected ':' after 'start include', found 'left'": "start include left",
+    "6:5: expected ':' after 'T', found 'go'": "start: 0.5 0.5 0\n  T go identity\nT: stay identity",
+    "7:5: expected ':' after 'R', found '*'": "start: left\n\n  R * : * : * 1",
+    "5:27: expected ':' after 'values', found 'cost'": "start include: 0 1 values cost",
 }
 
 
@@ -256,6 +301,13 @@ PREAMBLE_FAULTS = {
     "1:9: expected 'reward' or 'cost', found 'money'": "values: money",
     "1:9: 0 states; at least 1 and at most 16777216 are needed": "states: 0",
     "1:13: the state 'a' is declared twice": "states: a b a",
+    "1:13: the state '\"a\"' is declared twice": 'states: a b "a"',
+    "1:9: '\"upper' is not a name of a state: a name in quotes is one word": 'states: "upper left" lower',
+    "1:9: '-3' is not a number of states: a whole number is needed": "states: -3\nactions: 2",
+    "2:10: '2.5' is not a number of actions: a whole number is needed": "states: 2\nactions: 2.5",
+    "2:9: expected ':' after 'actions', found 'go'": "states: a b\nactions go stay\nT: go identity",
+    "1:8: expected ':' after 'states', found 'a'": "states a b\nactions: go stay\nT: go identity",
+    "3:3: expected ':' after 'T', found 'go'": "actions: go stay\nstates: a b\nT go : a : b 1\nT: stay identity",
     "1:11: '1' is not a name of a state: give one number, or names": "states: a 1 b",
     "2:1: expected the number of states or their names, found 'actions'": "states:\nactions: 2",
     "1:1: 'start' must stand behind 'states:'": "start: 0\nstates: 2",
@@ -314,7 +366,7 @@ def test_missing_and_foreign_files(tmp_path):
     with pytest.raises(FileError, match=r"folder\.mdp cannot be read: Is a directory"):
         MDP.read(tmp_path / "folder.mdp")
     (tmp_path / "foreign.mdp").write_bytes(b"\x80\x81\xfe\xff")
-    with pytest.raises(FileError, match=r"foreign\.mdp is not a text file"):
+    with pytest.raises(FileError, match=r"foreign\.mdp:1:1: the byte 0x80 is not UTF-8 text; only comments may"):
         MDP.read(tmp_path / "foreign.mdp")
 
 

@@ -114,7 +114,9 @@ class Dense:
         kinds = SIZES[key]
         told = told or self.draw(st.integers(max(1, len(kinds) - 2), len(kinds)))
         slots = [self.slot(kind) for kind in kinds[:told]]
-        head = self.draw(st.sampled_from([" : ", ":", "\n:\t"])).join([key, *[text for text, _ in slots]])
+        colon = self.draw(st.sampled_from([" : ", ":", "\n:\t"]))
+        head = colon.join([key, *[text for text, _ in slots]])
+        head += colon if told == len(kinds) and self.draw(st.booleans()) else ""
         index = tuple(k for _, k in slots)
         free = [self.size[kind] for kind in kinds[told:]]
         choices = ["numbers"]
@@ -259,6 +261,10 @@ def test_faults_are_found_where_they_are(fault, message, lines):
 
 
 PREAMBLE_FAULTS = {
+    ":4:3: expected ':' after 'T', found 'go'": "states: 2\nactions: go\nobservations: x y\nT go identity\nO: * uniform",
+    ":3:14: expected ':' after 'observations', found 'x'": (
+        "states: a b\nactions: go stay\nobservations x y\nT: * identity\nO: * uniform"
+    ),
     ":4:15: the file ends without 'observations:'; if states are observed, name it .mdp for MDP.read": (
         "states: 1\nactions: 1\ndiscount: 1\nT: 0 : 0 : 0 1"
     ),
@@ -306,8 +312,12 @@ def test_long_words_are_not_repeated_in_full(fault):
 
 
 def test_foreign_suffixes(tiger, tmp_path):
-    with pytest.raises(FileError, match=r"unknown suffix '\.mdp'; did you mean '\.pomdp'\?"):
-        tiger.write(tmp_path / "tiger.mdp")
+    for suffix in (".mdp", ".tra"):
+        with pytest.raises(FileError, match=rf"tiger\{suffix}: a \{suffix} file has no observations; MDP\.read and"):
+            tiger.write(tmp_path / f"tiger{suffix}")
+    for method in (POMDP.read, MDP.read, tiger.write):
+        with pytest.raises(FileError, match=r"tiger\.pomdpx: unknown suffix '\.pomdpx' \(choices: \.\w+, \.\w+"):
+            method(tmp_path / "tiger.pomdpx")
     with pytest.raises(FileError, match=r"tiger\.pomdp: a \.pomdp file is about hidden states; POMDP\.read and"):
         MDP.read(tmp_path / "tiger.pomdp")
     with pytest.raises(FileError, match=r"there is no file .*tiger\.pomdp"):

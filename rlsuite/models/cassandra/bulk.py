@@ -19,6 +19,8 @@ from rlsuite.models.cassandra.names import ANY, Names
 
 BATCH = 8192
 """Most statements in a batch; more would only take more memory, and longer if the batch is refused."""
+MOST_COLONS = 5
+"""Of a statement: one behind the keyword, one before each further slot of R, and perhaps one before the number."""
 WORDS = 2**20
 """Most words in a batch of more than one statement."""
 
@@ -69,7 +71,7 @@ class Outline:
         begins[1:] &= kind[:-1] != _WORD
         begins |= kind == _COLON
         token: IndexArray = np.flatnonzero(begins)
-        colon: BoolArray = np.append(kind[token] == _COLON, [False] * 8)
+        colon: BoolArray = np.append(kind[token] == _COLON, [False] * 10)
         key = _KEYWORD[codes[token]]
         key &= kind[token + 1] != _WORD
         key &= colon[1 : token.size + 1]
@@ -78,8 +80,8 @@ class Outline:
         colons = np.zeros(token.size + 1, dtype=np.int64)
         np.cumsum(colon[: token.size], out=colons[1:])
         self.slots: IndexArray = np.diff(colons[first])
-        tidy: BoolArray = self.slots <= 4
-        for slot in range(4):
+        tidy: BoolArray = self.slots <= MOST_COLONS
+        for slot in range(MOST_COLONS):
             tidy &= (self.slots <= slot) | colon[first[:-1] + 2 * slot + 1]
         self._tidy = tidy
         self._word: IndexArray = first - colons[first]
@@ -133,6 +135,8 @@ class Outline:
             if keyword not in names:
                 raise Refused
             told, count = one & 7, (one >> 3) & (2**37 - 1)
+            if told == len(names[keyword]) + 1 and count == 0:  # the last colon stands before the number
+                told, count = told - 1, 1
             part = _one_form(keyword, names[keyword], words, start[chosen], told, count)
             found.setdefault(keyword, []).append((part[0], part[1], chosen[part[2]]))
         return [self._in_order(first, keyword, parts) for keyword, parts in found.items()]

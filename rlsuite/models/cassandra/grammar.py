@@ -6,7 +6,7 @@
                  | start | entry)*
     names       how many, or a name for each
     start       start: probabilities | uniform | states, start include: states, start exclude: states
-    entry       T: action : state : state p   |  T: action : state row   |  T: action matrix
+    entry       T: action : state : state [:] p  |  T: action : state row   |  T: action matrix
                 O: action : state : obs p     |  O: action : state row   |  O: action matrix
                 R: action : state : state [: obs] number, or a row or a matrix over the last one or two
     row         numbers | uniform | reset
@@ -101,9 +101,10 @@ class Parsed:
                     text.fail(token.at, f"{token.text!r} must stand before the first T:, O: or R:")
                 if token.text == "observations":
                     self.observations_at = token.at
-                self.kinds[token.text[:-1]] = declaration(text, token.text[:-1])
+                self.kinds[token.text[:-1]] = declaration(text, token.text[:-1], self.kinds.get("action"))
         for keyword in ("states", "actions"):
             if keyword not in self._seen:
+                text.without_colon(keyword)
                 text.fail(text.peek().at, f"the file ends without '{keyword}:'")
         return self
 
@@ -117,9 +118,9 @@ class Parsed:
 
     def _values(self) -> None:
         token = self.text.take()
-        if token.text not in ("reward", "cost"):
+        if token.text not in ("reward", "cost", "rewards", "costs"):
             self.text.fail(token.at, f"expected 'reward' or 'cost', found {shown(token)}")
-        self.costs = token.text == "cost"
+        self.costs = token.text.startswith("cost")
 
     def _start(self, keyword: Token) -> None:
         text = self.text
@@ -131,6 +132,10 @@ class Parsed:
             text.fail(keyword.at, "'start' must stand before the first 'reset', which refers to it")
         states = self.kinds["state"]
         begin, tokens = text.at, listed(text)
+        for token in tokens:
+            if token.text in KEYWORDS and token.text not in states.number_of:
+                text.at = token.at + len(token.text)
+                text.colon(repr(token.text))
         if not tokens:
             text.fail(text.peek().at, f"expected the start, found {shown(text.peek())}")
         numeric = all(NUMBER.fullmatch(token.text) for token in tokens)
@@ -168,8 +173,10 @@ class Parsed:
         text = self.text
         for kind in ("state", "action"):
             if kind not in self.kinds:
+                text.without_colon(f"{kind}s")
                 text.fail(keyword.at, f"'{kind}s:' must stand before the first {keyword.text}:")
         if keyword.text == "O" and "observation" not in self.kinds:
+            text.without_colon("observations")
             text.fail(keyword.at, "there are no observations: 'O:' needs 'observations:' before it")
         names = self.declared.slots(keyword.text)
         entries = self._table(keyword.text, keyword.at)
@@ -177,11 +184,8 @@ class Parsed:
         while text.peek().text == ":" and len(told) < len(names):
             text.take()
             told.append(names[len(told)].find(text, text.take()))
-        if keyword.text == "R" and len(names) == 3 and text.peek().text == ":":
-            text.take()
-            token = text.take()
-            if token.text != "*":
-                text.fail(token.at, f"expected '*', as there are no observations; found {shown(token)}")
+        if len(told) == len(names) and text.peek().text == ":":
+            self._last_colon(keyword.text == "R" and len(names) == 3)
         limits = None if keyword.text == "R" else (0.0, 1.0)
         what = "reward" if keyword.text == "R" else "probability"
         if len(told) == len(names):
@@ -200,6 +204,18 @@ class Parsed:
         entries.add([*told, *[ANY] * values.ndim], 0.0, keyword.at)
         where = np.nonzero(values)
         entries.extend([*told, *where], values[where], keyword.at)
+
+    def _last_colon(self, no_observations: bool) -> None:
+        """Move behind a colon before the number, as POMDPFiles.jl writes it, and behind ``: *`` for no observation."""
+        text = self.text
+        text.take()
+        if not no_observations or NUMBER.fullmatch(text.peek().text):
+            return
+        token = text.take()
+        if token.text != "*":
+            text.fail(token.at, f"expected '*', as there are no observations; found {shown(token)}")
+        if text.peek().text == ":":
+            text.take()
 
     def _fill(self, keyword: Token, entries: Entries, told: list[int], filling: Token) -> None:
         free = entries.dims[len(told) :]

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import NamedTuple
 
-from rlsuite.models.cassandra.text import LONGEST, Text, Token, short, shown
+from rlsuite.models.cassandra.text import LONGEST, NUMBER, Text, Token, short, shown
 
 ANY = -1
 """Number of the wildcard ``*``."""
@@ -16,13 +16,16 @@ MOST = 2**24
 """Largest number of states, actions or observations: a number takes a line, and the arrays for it gigabytes."""
 
 _NUMBER = re.compile(r"0*([0-9]{1,18})")
+_QUOTED = re.compile(r'"([^"]+)"')
 
 
 class _Numbers(dict[str, int]):
-    """The number of each name, and of each number that is written out, as far as they were asked for."""
+    """The number of each name, with or without quotes, and of each number that is written out, as far as asked for."""
 
-    def __init__(self, size: int, labels: tuple[str, ...] | None) -> None:
+    def __init__(self, size: int, labels: tuple[str, ...] | None, quoted: bool) -> None:
         super().__init__((label, number) for number, label in enumerate(labels or ()))
+        if quoted:
+            self.update({f'"{label}"': number for number, label in enumerate(labels or ())})
         self["*"] = ANY
         self.size = size
 
@@ -46,17 +49,20 @@ class Names:
         How many there are.
     labels : tuple of str, optional
         Their names, if they have any. Their numbers may be used just as well.
+    quoted : bool
+        Whether some of them were declared in quotes, which are no part of a name.
     """
 
-    def __init__(self, kind: str, size: int, labels: tuple[str, ...] | None) -> None:
+    def __init__(self, kind: str, size: int, labels: tuple[str, ...] | None, quoted: bool = False) -> None:
         self.kind = kind
         self.size = size
         self.labels = labels
+        self._quoted = quoted
 
     @cached_property
     def number_of(self) -> dict[str, int]:
         """The number of each element, by number and by name, and of the wildcard; a `KeyError` for other words."""
-        return _Numbers(self.size, self.labels)
+        return _Numbers(self.size, self.labels, self._quoted)
 
     def find(self, text: Text, token: Token, *, wildcard: bool = True) -> int:
         """Return the number of the element that `token` names.
@@ -119,24 +125,42 @@ def listed(text: Text) -> list[Token]:
     return found
 
 
-def declaration(text: Text, kind: str) -> Names:
-    """Read what follows ``states:``, ``actions:`` or ``observations:``, a number or names."""
+def declaration(text: Text, kind: str, actions: Names | None) -> Names:
+    """Read what follows ``states:``, ``actions:`` or ``observations:``, a number or names.
+
+    Where the actions have been declared already, a line that begins with T, O or R and an action is not more names, but
+    an entry without its colon.
+    """
     tokens = listed(text)
+    for token in tokens:
+        if actions is not None and token.text in ("T", "O", "R") and text.first_on_its_line(token.at):
+            word = text.after(token).text
+            if word in actions.number_of or (word.isdecimal() and int(word[:9]) < actions.size):
+                text.at = token.at + 1
+                text.colon(repr(token.text))
     if not tokens:
         text.fail(text.peek().at, f"expected the number of {kind}s or their names, found {shown(text.peek())}")
-    if len(tokens) == 1 and tokens[0].text.isdecimal():
+    if len(tokens) == 1 and NUMBER.fullmatch(tokens[0].text):
+        if not tokens[0].text.isdecimal():
+            text.fail(tokens[0].at, f"{shown(tokens[0])} is not a number of {kind}s: a whole number is needed")
         number = _NUMBER.fullmatch(tokens[0].text)
         if number is None or not 1 <= int(number[1]) <= MOST:
-            text.fail(tokens[0].at, f"{short(tokens[0].text)} {kind}s; at least 1 and at most {MOST} are needed")
+            text.fail(
+                tokens[0].at,
+                f"{short(tokens[0].text)} {kind}s; at least 1 and at most {MOST} are needed",
+            )
         return Names(kind, int(number[1]), None)
     first: dict[str, Token] = {}
     for token in tokens:
         if token.text.isdecimal() or token.text == "*":
             text.fail(token.at, f"{shown(token)} is not a name of {_a(kind)}: give one number, or names")
-        if token.text in first:
+        name = _QUOTED.sub(r"\1", token.text)
+        if '"' in name:
+            text.fail(token.at, f"{shown(token)} is not a name of {_a(kind)}: a name in quotes is one word")
+        if name in first:
             text.fail(token.at, f"the {kind} {shown(token)} is declared twice")
-        first[token.text] = token
-    return Names(kind, len(tokens), tuple(first))
+        first[name] = token
+    return Names(kind, len(tokens), tuple(first), any(token.text not in first for token in tokens))
 
 
 def _a(kind: str) -> str:

@@ -69,6 +69,7 @@ def read_pomdp(model: type[P], path: str | os.PathLike[str], gamma: float | None
     parsed = Parsed(Text.of(path), LOOSE).parse()
     names = parsed.declared.observations
     if names is None:
+        parsed.text.without_colon("observations")
         parsed.text.fail(
             parsed.text.end, "the file ends without 'observations:'; if states are observed, name it .mdp for MDP.read"
         )

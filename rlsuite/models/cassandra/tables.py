@@ -79,6 +79,7 @@ def _distributions(
 ) -> Distributions:
     text, what = parsed.text, _MEANING[keyword]
     if keyword not in parsed.entries:
+        text.without_colon(keyword)
         raise FileError(f"{text.path} has no {what}: no '{keyword}:' in it")
     # A row is named as in the file, by its action first; the rows of T are kept by state.
     action_first = order[0] == 0

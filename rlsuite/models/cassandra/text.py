@@ -18,6 +18,7 @@ from rlsuite.errors import FileError
 from rlsuite.models.aliases import FloatArray
 
 _COMMENT = re.compile(r"#[^\n]*")
+_FOREIGN = re.compile("[\udc80-\udcff]")  # what "surrogateescape" makes of a byte that is not UTF-8
 _TOKEN = re.compile(r"\s*(:|[^\s:]+)")
 _TOKENS = re.compile(r"(:|[^\s:]+)")  # without the blanks, or those at the end would be tried again from each of them
 _NUMBERS = re.compile(r"[\s0-9.eE+-]*")
@@ -60,16 +61,30 @@ class Text:
         Raises
         ------
         FileError
-            If there is no such file, or it is not text.
+            If there is no such file, or it is not UTF-8 outside of comments: old files have names with accents there.
         """
         try:
-            return cls(path, Path(path).read_text(encoding="utf-8-sig"))
+            text = cls(path, Path(path).read_text(encoding="utf-8-sig", errors="surrogateescape"))
         except FileNotFoundError as cause:
             raise FileError(f"there is no file {path}") from cause
         except OSError as cause:
             raise FileError(f"{path} cannot be read: {cause.strerror or cause}") from cause
-        except UnicodeDecodeError as cause:
-            raise FileError(f"{path} is not a text file: {cause}") from cause
+        foreign = None if text.content.isascii() else _FOREIGN.search(text.content)
+        if foreign:
+            byte = ord(foreign[0]) - 0xDC00
+            text.fail(foreign.start(), f"the byte 0x{byte:02x} is not UTF-8 text; only comments may have such bytes")
+        return text
+
+    def first_on_its_line(self, at: int) -> bool:
+        """Return whether only blanks stand before the offset `at` on its line."""
+        return not self.content[self.content.rfind("\n", 0, at) + 1 : at].strip()
+
+    def without_colon(self, keyword: str) -> None:
+        """Raise `FileError` if a line begins with a keyword that no colon follows, and was taken for a name."""
+        found = re.compile(rf"^[^\S\n]*({keyword})[^\S\n]+(?=[^\s:])", re.MULTILINE).search(self.content)
+        if found:
+            self.at = found.end(1)
+            self.colon(repr(keyword))
 
     def fail(self, at: int, reason: str) -> NoReturn:
         """Raise `FileError` for what stands at the offset `at`."""
@@ -96,6 +111,11 @@ class Text:
     def peek(self) -> Token:
         """Return the next token, without moving; the token at the end is empty."""
         found = _TOKEN.match(self.content, self.at)
+        return Token(found[1], found.start(1)) if found else Token("", self.end)
+
+    def after(self, token: Token) -> Token:
+        """Return the token behind another one, without moving."""
+        found = _TOKEN.match(self.content, token.at + len(token.text))
         return Token(found[1], found.start(1)) if found else Token("", self.end)
 
     def take(self) -> Token:
