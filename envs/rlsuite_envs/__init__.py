@@ -79,7 +79,7 @@ compiler, so they are not imported before an environment is made."""
 
 @cache
 def env_classes() -> dict[str, type[TabularEnv]]:
-    """Return the classes of environments with a table by name: whatever the modules define and call ``...Env``.
+    """Return the classes of environments with a table by name: all that the modules define whose names end in ``Env``.
 
     >>> env_classes()["TigerEnv"].__module__
     'rlsuite_envs.tiger'

@@ -1,4 +1,4 @@
-"""Many bandits at once, each with arms of its own: a whole testbed in one environment."""
+"""Many bandits at once, each with its own arms: a whole testbed in one environment."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -68,7 +68,7 @@ class BanditVectorEnv(TabularVectorEnv):
     def model(self) -> MDP | POMDP:
         """The bandit that all copies are."""
         if self._rules.values is None or self._rules.drift > 0.0:
-            raise AttributeError("these bandits have no common model: every copy has arms of its own, see `means`")
+            raise AttributeError("these bandits have no common model: every copy has its own arms, see `means`")
         return super().model
 
     def reset(

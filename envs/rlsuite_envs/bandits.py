@@ -157,7 +157,7 @@ def _model(means: NDArray[np.float64], rules: Rules, gamma: float, order: str = 
 
 
 class BanditEnv(TabularEnv):
-    """A bandit with n arms; ``info["regret"]`` tells what each pull has cost.
+    """A bandit with n arms; ``info["regret"]`` is the regret of each pull.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class BanditEnv(TabularEnv):
         return observation, reward, terminated, truncated, info
 
     def draw_reward(self, pair: int, mean: float) -> float:
-        """Draw from the arm as it is now, which for a drifting bandit is not what the table says."""
+        """Draw from the arm as it is now, which for a drifting bandit differs from the table."""
         if self._rules.drift == 0.0:
             return super().draw_reward(pair, mean)
         mean = float(self.means[pair])

@@ -16,7 +16,7 @@ CARDS = {card: (4 if card == 10 else 1) / 13 for card in range(1, 11)}
 
 
 class Hand(NamedTuple):
-    """What the player sees, in the words of Gymnasium's Blackjack-v1."""
+    """What the player observes, in the terms of Gymnasium's Blackjack-v1."""
 
     total: int
     dealer: int

@@ -1,4 +1,4 @@
-"""States in a row: the random walk, the chain, and the river that is hard to swim up."""
+"""States in a row: the random walk, the chain, and RiverSwim."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Mazes that change while an agent lives in them: doors close, doors open, and the states stay the same."""
+"""Mazes that change while an agent learns: doors close, doors open, and the states stay the same."""
 
 from typing import Final
 
@@ -54,7 +54,7 @@ class ChangingMazeEnv(GridEnv):
     """A maze with doors, before or after some of them have closed and others have opened (S&B2 Examples 8.2, 8.3).
 
     Learning on one maze and then on the other shows how soon an agent notices. Both have the same states: a closed door
-    is a state too, which nobody can enter.
+    is a state too, which cannot be entered.
 
     Parameters
     ----------

@@ -6,8 +6,8 @@
     5 # 6 # 7
     8 # C # 9
 
-A mouse sees the walls around its square, and nothing else; the squares 1 and 3, the squares 5, 6 and 7, and the dead
-ends 8 and 9 cannot be told apart by one look.
+A mouse observes only the walls around its square; the squares 1 and 3, the squares 5, 6 and 7, and the dead
+ends 8 and 9 cannot be distinguished by one observation.
 """
 
 import numpy as np
@@ -74,7 +74,7 @@ def cheese_maze(*, goal_reward: float = 1.0, after_goal: str = "continue", gamma
 
 
 class CheeseMazeEnv(GridEnv):
-    """A mouse in a maze that it sees one square at a time (McCallum 1993; Littman, Cassandra & Kaelbling 1995).
+    """A mouse in a maze that sees the walls of its square only (McCallum 1993; Littman, Cassandra & Kaelbling 1995).
 
     Parameters
     ----------

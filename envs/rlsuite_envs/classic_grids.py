@@ -45,7 +45,7 @@ def cliff_walk(
     bottom = height - 1
     cliff = np.zeros((height, width), dtype=np.bool_)
     cliff[bottom, 1:-1] = True
-    # Nobody ever stands in the cliff, so its squares are not states.
+    # The agent is never in the cliff, so its squares are not states.
     board = Board.of(~cliff)
     start, goal = board.state[bottom, 0], board.state[bottom, -1]
     falls = np.zeros((len(board.cells), len(FOUR)), dtype=np.bool_)

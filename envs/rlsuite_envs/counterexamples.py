@@ -1,8 +1,8 @@
 """Two small problems on which learning with bootstrapped targets, off policy and with linear features diverges.
 
-All rewards are 0, and so are all values; the features can say so exactly. Any one of the three - bootstrapping, other
-states than those that the policy visits, and features shared by states - left out, and nothing diverges (S&B2 section
-11.3, "the deadly triad").
+All rewards are 0, and so are all values; the features can represent them exactly. Any one of the three - bootstrapping,
+other states than those that the policy visits, and features shared by states - left out, and nothing diverges (S&B2
+section 11.3, "the deadly triad").
 """
 
 import numpy as np
@@ -132,7 +132,7 @@ class BairdStarEnv(TabularEnv):
 
 
 class TwoStatesEnv(TabularEnv):
-    """The counterexample of Tsitsiklis and Van Roy (S&B2 Example 11.1): two states, one weight, no limit.
+    """The counterexample of Tsitsiklis and Van Roy (S&B2 Example 11.1): two states, and one weight that diverges.
 
     From J. Tsitsiklis and B. Van Roy, "Feature-based methods for large scale dynamic programming", Machine Learning 22
     (1996).

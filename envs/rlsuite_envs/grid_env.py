@@ -1,4 +1,4 @@
-"""What all grids have in common: a model, a layout, and the drawing that the layout makes possible."""
+"""The base of all grids: a model, a layout, and a drawing."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,15 +13,15 @@ class GridProblem(NamedTuple):
 
     model: MDP
     layout: GridLayout
-    """Where the states of the model lie, for drawings."""
+    """The positions of the model's states, for drawings."""
 
 
 class HiddenGridProblem(NamedTuple):
-    """A problem on a grid whose state is not, or not wholly, seen."""
+    """A problem on a grid whose state is hidden or partly hidden."""
 
     model: POMDP
     layout: GridLayout
-    """Where the states of the model lie, for drawings."""
+    """The positions of the model's states, for drawings."""
 
 
 class NamedActionsDrawing(GridDrawing):
@@ -53,7 +53,7 @@ class NamedActionsDrawing(GridDrawing):
 
 
 class GridEnv(TabularEnv):
-    """A `TabularEnv` that knows where its states lie.
+    """A `TabularEnv` with a layout of its states.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def grid_world(
     ([(1.0, 2, 0.9, True)], [[0, 0], [0, 1], [0, 2]])
     """
     if map is not None and size is not None:
-        raise ParameterError("map and size are both given; one of them says how large the grid is")
+        raise ParameterError("map and size are both given; give one of them")
     grid = _open_map(size) if size is not None else read_map("FourRooms" if map is None else map)
     rules = _rules_of(grid).changed(
         {
@@ -150,7 +150,7 @@ def _open_map(size: int | tuple[int, int]) -> GridMap:
 
 
 def _rules_of(grid: GridMap) -> Rules:
-    """Return the defaults with what the header of the map says."""
+    """Return the defaults, changed by the header of the map."""
     settings = {name: value for name, value in grid.settings.items() if name not in DESCRIPTIVE}
     for name in settings:
         if name not in Rules._fields:
@@ -228,7 +228,7 @@ class GridWorldEnv(GridEnv):
         Instead of a map: an open grid of that many rows and columns, start at the top left, goal at the bottom right.
     legend : mapping, optional
         Meaning of further symbols, added to ``# wall``, ``. free``, ``S start``, ``G goal``, ``X pit``:
-        ``{"A": "teleport a"}`` carries whoever acts on A, whatever the action, to the one square a.
+        ``{"A": "teleport a"}`` moves an agent that acts on A, whatever the action, to the one square a.
     rewards : mapping, optional
         Reward for entering a square with this symbol (for a teleport: for being carried off), added to
         ``{"G": 1, "X": -1}``.

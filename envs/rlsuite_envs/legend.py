@@ -16,21 +16,21 @@ LEGEND: Final[Mapping[str, str]] = {"#": "wall", ".": "free", "S": "start", "G":
 """Meaning of the symbols that need no explanation."""
 
 REWARDS: Final[Mapping[str, float]] = {"G": 1.0, "X": -1.0}
-"""Reward for entering a goal and a pit, unless told otherwise."""
+"""Default reward for entering a goal and a pit."""
 
 # How kinds are drawn whatever their symbol in the map; squares of other kinds show their symbol.
 MARKS: Final = {"start": "S", "goal": "G", "pit": "X"}
 
 
 class Teleport(NamedTuple):
-    """Squares that carry off whoever acts in them."""
+    """Squares that teleport an agent that acts in them."""
 
     squares: NDArray[np.bool_]
     """(n_rows, n_columns)"""
     landing: tuple[int, int]
     """Row and column."""
     reward: float
-    """For being carried off."""
+    """For being teleported."""
 
 
 class Squares(NamedTuple):

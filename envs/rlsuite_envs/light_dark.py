@@ -1,7 +1,7 @@
 """Light and dark on a grid, after Platt, Tedrake, Kaelbling & Lozano-Perez (2010).
 
 The agent sees its own position, with an error that grows with the distance to a column of light. The goal lies in the
-dark: it pays to go the other way first, to find out where one is.
+dark: it pays to go the other way first, to localise.
 """
 
 from collections.abc import Sequence

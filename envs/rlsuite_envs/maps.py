@@ -33,7 +33,7 @@ DESCRIPTIVE = ("title", "source")
 
 
 class GridMap(NamedTuple):
-    """A map before anybody has said what its symbols mean."""
+    """A map before its symbols are interpreted."""
 
     name: str
     """Where it comes from, for messages."""

@@ -40,7 +40,7 @@ def maximization_bias(*, n_actions: int = 10, mean: float = -0.1, std: float = 1
 
 
 class MaximizationBiasEnv(TabularEnv):
-    """Two states, A and B: from A one can end at once, or try one's luck in B, which does not pay on average.
+    """Two states, A and B: from A one can end at once, or go to B, whose mean reward is negative.
 
     Q-learning prefers B for a long time, because the best of its noisy estimates there is positive (S&B2 Example 6.7).
 

@@ -40,7 +40,7 @@ def _problem(
     goal_reward: float,
     gamma: float,
 ) -> GridProblem:
-    # One who is in G stays there, whatever `walls` says: G is the end.
+    # An agent in G stays there, whatever `walls` is: G is the end.
     successors[GOAL] = [None] * len(actions)
     entering = np.zeros((len(STATES), len(actions), len(STATES)))
     entering[:, :, GOAL] = number("goal_reward", goal_reward)

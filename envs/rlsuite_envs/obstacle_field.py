@@ -43,7 +43,7 @@ class Field(NamedTuple):
         return self.column == self.black.shape[1] - 1
 
     def layout(self, arrows: NDArray[np.int64], ends: bool) -> GridLayout:
-        """Return where the states lie; `ends`: nobody acts in the right-most column."""
+        """Return the layout of the states; `ends`: no action is taken in the right-most column."""
         height, width = self.black.shape
         rows = np.flatnonzero(~self.black[:, -1]).tolist()
         marks = {(row, width - 1): "G" for row in rows}

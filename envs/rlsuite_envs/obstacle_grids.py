@@ -36,7 +36,7 @@ class ObstacleGridEnv(GridEnv):
     goal_reward, obstacle_cost : float
         Reward for the right-most column; cost of hitting an obstacle.
     obstacle_states : bool
-        Whether black squares are states, which nobody can enter.
+        Whether black squares are states, which cannot be entered.
     origin : int
         First index of i and j, in `obstacles`, `start` and the state labels.
     j_axis : {"up", "down"}

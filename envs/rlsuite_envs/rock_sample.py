@@ -1,8 +1,8 @@
-"""RockSample(n, k) (Smith & Simmons 2004): a rover that looks at rocks from afar before it takes a sample.
+"""RockSample(n, k) (Smith & Simmons 2004): a rover that checks rocks from a distance before it takes a sample.
 
 The rover knows where it and the k rocks are, on n x n squares, but not which rocks are good. It can check any rock from
-any distance d, and sees the truth with probability (1 + 2^(-d / d0)) / 2. A sample of a good rock is worth something
-and leaves a bad rock; leaving the grid to the right ends the episode.
+any distance d, and observes correctly whether it is good with probability (1 + 2^(-d / d0)) / 2. A sample of a good
+rock is rewarded and leaves a bad rock; leaving the grid to the right ends the episode.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The short corridor with switched actions (S&B2 Example 13.1): where the best policy is a random one."""
+"""The short corridor with switched actions (S&B2 Example 13.1): where the best policy is stochastic."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ from rlsuite.models import MDP
 from rlsuite_envs.keywords import number
 
 LOOKS_ALIKE: Final = np.ones((4, 1))
-"""(4, 1) float64: what is seen of each state, always the same."""
+"""(4, 1) float64: the features of each state, which are all the same."""
 LOOKS_ALIKE.flags.writeable = False
 
 

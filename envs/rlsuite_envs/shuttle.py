@@ -1,4 +1,4 @@
-"""The space shuttle of Chrisman (1992): supplies for two stations, and a docking manoeuvre with bad sight.
+"""The space shuttle of Chrisman (1992): supplies for two stations, and a docking manoeuvre with poor vision.
 
 ::
 
@@ -45,7 +45,7 @@ BEHIND: tuple[dict[int, float], ...] = (
 """Where the thrusters lead backwards, and how probably."""
 
 SIGHT: tuple[dict[int, float], ...] = ({4: 1.0}, {1: 1.0}, {}, {3: 1.0}, {3: 1.0}, {}, {0: 1.0}, {2: 1.0})
-"""What is seen for certain; in space it depends on the sight."""
+"""Certain observations; in space the observation depends on the quality of vision."""
 
 
 def shuttle(*, sight: float = 0.7, delivery_reward: float = 10.0, bump_cost: float = 3.0, gamma: float = 0.95) -> POMDP:

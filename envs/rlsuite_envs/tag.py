@@ -1,4 +1,4 @@
-"""Tag (Pineau, Gordon & Thrun 2003): catch an opponent that sees you, and that you see only on your own square.
+"""Tag (Pineau, Gordon & Thrun 2003): catch an opponent that sees the robot, but is seen only on the same square.
 
 ::
 
@@ -34,7 +34,7 @@ def _ahead(cell: int, move: tuple[int, int]) -> int:
 
 
 def _flight(robot: int, opponent: int, flee: float) -> FloatArray:
-    """Return where the opponent goes: half of `flee` along each axis, away from the robot if it can tell the way."""
+    """Return where the opponent goes: half of `flee` along each axis, away from the robot if that is possible."""
     spread = np.zeros(len(CELLS))
     for axis in (0, 1):
         distance = CELLS[opponent][axis] - CELLS[robot][axis]
@@ -125,7 +125,7 @@ class TagEnv(GridEnv):
         Cost of a move.
     catch_reward, miss_cost : float
         Reward for catching on the opponent's square, which ends the episode, and cost of catching anywhere else, when
-        nobody moves.
+        neither moves.
     gamma : float
         Discount of the model.
     render_mode : {"ansi", "rgb_array"}, optional

@@ -1,4 +1,4 @@
-"""The tiger problem (KLC98, section 2.3): two doors or more, a tiger behind one of them, and unreliable ears."""
+"""The tiger problem (KLC98, section 2.3): two doors or more, a tiger behind one of them, and unreliable hearing."""
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def tiger(
 
 
 class TigerEnv(TabularEnv):
-    """Doors and a tiger: listen as often as it pays, then open a door without it (KLC98, section 2.3).
+    """Doors and a tiger: listen as often as it pays, then open a door that does not hide it (KLC98, section 2.3).
 
     Parameters
     ----------

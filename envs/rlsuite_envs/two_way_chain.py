@@ -1,4 +1,4 @@
-"""A chain of states that one can walk both ways, where a few states pay: the chain of Koller and Parr, and of LSPI."""
+"""A chain of states with moves in both directions, where a few states pay: that of Koller and Parr, and of LSPI."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
 """The vector form of every environment, for ``gymnasium.make_vec``.
 
-Gymnasium asks for a function per id. They differ in the environment class only, so there is one function, handed out
-under the name of each class: ``rlsuite_envs.vectors:GridGoalEnv``.
+Gymnasium asks for a function per id. They differ in the environment class only, so one function has the names of all
+classes: ``rlsuite_envs.vectors:GridGoalEnv``.
 """
 
 from collections.abc import Callable

@@ -83,7 +83,7 @@ class Ways:
         state_labels: Sequence[str] | None = None,
         action_labels: Sequence[str] | None = None,
     ) -> MDP:
-        """Turn the arrays into a model, and forget them; the keywords are those of `MDP.from_rows`."""
+        """Turn the arrays into a model, which takes them over; the keywords are those of `MDP.from_rows`."""
         n_states, n_actions, _ = self._probability.shape
         names = ("next_state", "probability", "reward", "terminated")
         entries: dict[str, NDArray[Any]] = {name: self.__dict__.pop(f"_{name}") for name in names}
@@ -116,7 +116,7 @@ class Ways:
 
 
 def _writeable(values: ArrayLike, dtype: type[np.generic], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return `values` in this type and shape, in memory that may be written to and is nobody's part."""
+    """Return `values` in this type and shape, in writable memory that no other array shares."""
     array = np.asarray(values, dtype=dtype)
     if array.shape == shape:
         return np.require(array, requirements=["C", "OWNDATA", "WRITEABLE"])

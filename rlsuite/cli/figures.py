@@ -69,7 +69,7 @@ def _of_values(
     figure = solution_figures()[name]
     if figure.on_grid and layout is None:
         raise UnsuitableEnvironment(
-            f"{chosen.environment} does not say where its states lie on a grid, and {name} draws them there"
+            f"{chosen.environment} does not say where its states are on a grid, and {name} draws them there"
         )
     given = _given(chosen, name, figure.draw)
     first = (env,) if figure.on_grid else ()

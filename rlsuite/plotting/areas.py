@@ -1,4 +1,4 @@
-"""Probabilities of states over time as areas, one on the other: what is drawn always adds up to one."""
+"""Probabilities of states over time as stacked areas, which always add up to one."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)

@@ -1,4 +1,4 @@
-"""Curves of several agents: a mean over seeds, a band that says how far to trust it, thin lines for few seeds."""
+"""Curves of several agents: a mean over seeds, its confidence band, and thin lines for few seeds."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
@@ -88,7 +88,7 @@ def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "") -> None:
 
 
 def sentences(curves: Sequence[Curve]) -> list[str]:
-    """What a caption has to say about the lines and bands of these curves."""
+    """Sentences for the caption about the lines and bands of these curves."""
     counts = {curve.label: curve.n_seeds for curve in curves}
     several = sorted(set(counts.values()))
     if several == [1]:

@@ -30,7 +30,7 @@ ABOVE: Final = 0.12
 """Room below and above the best values, as a fraction of their range: vectors go far down where they are bad."""
 
 MOST_NUMBERS: Final = 8
-"""Thresholds that are still written out."""
+"""Largest number of thresholds that are written out."""
 
 NUMBER_WIDTH: Final = 0.085
 """Room for a number, as a fraction of the width of the axes."""
@@ -48,7 +48,7 @@ class Region(NamedTuple):
     belief: NDArray[np.float64]
     """where the best vector changes, both ends included"""
     value: NDArray[np.float64]
-    """what the plan is worth there"""
+    """the value of the plan there"""
 
 
 @figure_of_plan(n_states=2)
@@ -144,7 +144,7 @@ def _regions(
 
 
 def _worth(found: list[Region], belief: float) -> float:
-    """What the plan is worth in a belief."""
+    """The value of the plan in a belief."""
     x, y = (np.concatenate(each) for each in ([r.belief for r in found], [r.value for r in found]))
     return float(np.interp(belief, x, y))
 
@@ -156,7 +156,7 @@ def _quantity(plan: "AlphaVectorSolution") -> str:
 
 
 def _frame(axes: "Axes", found: list[Region]) -> None:
-    """Show all beliefs, and of the values those that matter."""
+    """Limit the axes to all beliefs, and to the values of the best vectors."""
     best = np.concatenate([region.value for region in found])
     span = float(np.ptp(best)) or max(abs(float(best[0])), 1.0) / 4.0
     axes.set_xlim(0.0, 1.0)

@@ -1,7 +1,7 @@
-"""What is drawn below probabilities over time: rows of marks, of states and of numbers, along the same time axis.
+"""Rows of marks, states and numbers below a plot of probabilities over time, along the same time axis.
 
-The probabilities take the part of the axes from 0 to 1, the rows lie below 0; so one Axes holds it all, and can be
-placed among others.
+The probabilities take the part of the axes from 0 to 1, the rows lie below 0; so everything is in one Axes, which can
+be placed among others.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -60,7 +60,7 @@ class Rows:
         self._take(PAD)
 
     def marks(self, name: str, times: NDArray[np.float64]) -> None:
-        """Draw a row with a mark at some times: something happened then."""
+        """Draw a row with a mark at some times."""
         middle = self._take(1.0)
         self._ticks.append((middle, name))
         self.ax.axhline(middle, color=GRID_INK, linewidth=0.8, zorder=0.5, label="_row")

@@ -1,4 +1,4 @@
-"""Where each alpha vector is the best: the parts into which a plan divides the beliefs over two or three states.
+"""The region of beliefs over two or three states in which each alpha vector is the best.
 
 The part of vector i is {b : (alpha_j - alpha_i) . b <= 0 for all j}, a piece of a line or a convex polygon. It is cut
 out of all beliefs, one line at a time, always along the vector that is furthest ahead in one of its corners; so a part

@@ -1,4 +1,4 @@
-"""How the bounds on the value at the start drew together while planners worked."""
+"""The bounds on the value at the start belief while planners worked."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
@@ -28,7 +28,7 @@ WIDE: Final = 30.0
 """Ratio of the last to the first time from which on the time axis is logarithmic."""
 
 EARLIEST: Final = 1e-4
-"""Seconds; what was known before is drawn here on a logarithmic axis."""
+"""Seconds; earlier bounds are drawn here on a logarithmic axis."""
 
 
 class Bounds(NamedTuple):
@@ -113,7 +113,7 @@ def gap(
 
 
 def _bounds(plan: "BeliefPlan", against: str) -> Bounds:
-    """What was known when, the answer last."""
+    """The bounds and their times, the final result last."""
     trace: Any = getattr(plan, "trace", None)
     end = np.array([[getattr(plan, against), plan.lower_bound, plan.upper_bound]], dtype=np.float64)
     if trace is None:
@@ -128,7 +128,7 @@ def _bounds(plan: "BeliefPlan", against: str) -> Bounds:
 
 
 def _is_wide(times: list[NDArray[np.float64]]) -> bool:
-    """Whether times lie so far apart that early ones would be lost."""
+    """Whether times differ so much that early ones could not be seen on a linear axis."""
     every = np.maximum(np.concatenate(times), EARLIEST)
     return float(every.max()) > WIDE * float(every.min())
 

@@ -1,4 +1,4 @@
-"""Curves of learning: how agents fared over time, mean and 95 % band over seeds.
+"""Learning curves of agents: mean and 95 % band over seeds.
 
 Every function here takes the `Results` of one agent or of several agents in one environment, draws on `ax` if given
 (else on the axes of a new figure, ``ax.figure``), and returns the Axes.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 UNITS: Final = {"steps": "environment steps", "episodes": "episodes"}
-"""Units of time in words."""
+"""Labels of the units of time."""
 
 SMOOTHING: Final = 50
 """By default a return is averaged over this fraction of all episodes: one in so many."""
@@ -69,7 +69,7 @@ def cumulative_reward(
 
 @figure_of_results
 def regret(results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None) -> "Axes":
-    """Sum of all optimality gaps ``V*(s) - Q*(s, a)`` so far: what not being optimal has cost.
+    """Sum of all optimality gaps ``V*(s) - Q*(s, a)`` so far, the loss against the optimal policy.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def _checked(results: Results | Sequence[Results]) -> list[Results]:
     labels = [run.agent for run in runs]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
-        raise errors.ParameterError(f"two results are labelled {twice!r}: give each agent a label of its own")
+        raise errors.ParameterError(f"two results are labelled {twice!r}: give each agent its own label")
     return runs
 
 
@@ -250,7 +250,7 @@ def _known_optima(run: Results) -> list[float]:
 
 
 def _draw_optima(axes: "Axes", optima: Mapping[str, NDArray[np.float64]], looks: Palette) -> list[str]:
-    """Draw exact optima (label of the agent to (n_seeds,) values) as dashed lines; what the caption says of them."""
+    """Draw exact optima (agent's label to (n_seeds,) values) as dashed lines; return a sentence for the caption."""
     if not optima:
         return []
     means = {label: float(values.mean()) for label, values in optima.items()}

@@ -1,4 +1,4 @@
-"""Which figures there are: found from the code, never typed twice."""
+"""The list of figures, found from the code."""
 
 import importlib
 import pkgutil
@@ -13,7 +13,7 @@ _PLAN = "__figure_of_plan__"
 
 
 class SolutionFigure(NamedTuple):
-    """A function that draws what a planner found."""
+    """A function that draws a planner's solution."""
 
     draw: Callable[..., Any]
     on_grid: bool
@@ -54,7 +54,7 @@ def figure_of_solution(*, on_grid: bool) -> Callable[[Drawer], Drawer]:
 
 
 def figure_of_plan(*, n_states: int | None = None) -> Callable[[Drawer], Drawer]:
-    """Mark a public function that draws what a planner found for a POMDP, so that `plan_figures` finds it.
+    """Mark a public function that draws a planner's solution of a POMDP, so that `plan_figures` finds it.
 
     Such a function takes the plan first and ``ax=`` by keyword, and returns the Axes. Further keywords are its own.
     """
@@ -83,7 +83,7 @@ def figures() -> dict[str, Callable[..., Any]]:
 
 
 def solution_figures() -> dict[str, SolutionFigure]:
-    """Functions of this package that draw what a planner found, by name.
+    """Functions of this package that draw a planner's solution, by name.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def solution_figures() -> dict[str, SolutionFigure]:
 
 
 def plan_figures() -> dict[str, PlanFigure]:
-    """Functions of this package that draw what a planner found for a POMDP, by name.
+    """Functions of this package that draw a planner's solution of a POMDP, by name.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What was believed during an episode, and why: the belief step by step, with what was done and what was seen."""
+"""The belief during an episode, step by step, with the actions and the observations."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
@@ -67,7 +67,7 @@ def belief_trace(pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0
     ('fine', [1.0, 0.95, 0.93])
     """
     if episodes.beliefs is None:
-        raise ParameterError("these episodes hold no beliefs: simulate_beliefs(..., keep_beliefs=True) keeps them")
+        raise ParameterError("these episodes have no beliefs: simulate_beliefs(..., keep_beliefs=True) keeps them")
     if episodes.beliefs.shape[2] != pomdp.n_states:
         raise ParameterError(
             f"these beliefs are over {episodes.beliefs.shape[2]} states, and the model has {pomdp.n_states}: give the "
@@ -98,8 +98,8 @@ def belief_trace(pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0
     count_along(axes)
     axes.set_xlim(-0.5, length + 0.5)
     ended = "it ended" if episodes.terminated[number] else "it was cut off"
-    said = ["Areas: probability of each state given what was done and seen until then."]
-    said.append("Marks: what had been observed, and what was done then.")
+    said = ["Areas: probability of each state given the actions and observations until then."]
+    said.append("Marks: what had been observed, and which action was taken then.")
     write_caption(
         axes, [*said, f"Episode {number}: {counted(length, 'step')}, then {ended}; return {_return(episodes, number)}."]
     )
@@ -113,7 +113,7 @@ def _return(episodes: "BeliefEpisodes", number: int) -> str:
 
 
 def _by_name(happened: NDArray[np.int64], named: list[str], delay: int) -> dict[str, NDArray[np.float64]]:
-    """When each of the things that happened at all did; the rarest of too many together."""
+    """The times of each action or observation that occurred; the rarest of too many together."""
     kinds, counts = np.unique(happened, return_counts=True)
     times = np.arange(happened.size, dtype=np.float64) + delay
     own = kinds if kinds.size <= MOST_ROWS else np.sort(kinds[np.argsort(-counts, kind="stable")[: MOST_ROWS - 1]])

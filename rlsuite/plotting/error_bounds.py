@@ -1,4 +1,4 @@
-"""How planners got there: the error bound that they could certify, against iterations or against time."""
+"""The error bounds that planners certified, against iterations or against time."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)

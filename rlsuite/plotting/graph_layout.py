@@ -1,6 +1,6 @@
-"""Where the nodes and edges of a small directed graph are drawn, and where the names of the edges stand.
+"""The positions of the nodes, edges and edge labels of a small directed graph.
 
-Nodes lie in layers from left to right, the first layer holding where to begin. In every layer they are ordered so that
+Nodes are in layers from left to right, with the first node in the first layer. In every layer they are ordered so that
 edges cross little: each node as close as can be to the mean of its neighbours (Sugiyama, Tagawa and Toda 1981). Edges
 are bent out of the way of nodes and of the names of other edges; among some curvatures and places the best is taken.
 All lengths are in the same unit, which the caller chooses.
@@ -20,7 +20,7 @@ BENDS: Final = (0.0, *(side * bend for bend in (0.08, 0.15, 0.22, 0.3, 0.37, 0.4
 """How far the middle of an edge may lie beside the straight line, in times of its length, doubled."""
 
 ALONG: Final = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)
-"""Where on an edge its name may stand: 0 is its begin, 1 its end."""
+"""Where on an edge its label may be placed: 0 is its beginning, 1 its end."""
 
 SAMPLES: Final = np.linspace(0.0, 1.0, 25)
 SAMPLES.flags.writeable = False
@@ -71,7 +71,7 @@ class Drawn(NamedTuple):
     bend: float
     """the curvature, as `matplotlib.patches.ConnectionStyle.Arc3` takes it"""
     name: tuple[float, float]
-    """where the centre of its name stands"""
+    """the centre of its label"""
 
 
 def layers(successors: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -146,7 +146,7 @@ def curve(begin: NDArray[np.float64], end: NDArray[np.float64], bend: float) -> 
 
 
 def routed(nodes: Sequence[Box], edges: Sequence[Edge]) -> list[Drawn]:
-    """How each edge is drawn, short ones first: they have least choice.
+    """How each edge is drawn, short ones first, as they have the fewest choices.
 
     An edge from a node to itself is a loop above the node.
     """

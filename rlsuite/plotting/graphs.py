@@ -1,4 +1,4 @@
-"""A plan as a graph to walk along: what to do in each node, and where each observation leads."""
+"""A plan as a policy graph: the action of each node, and the successor for each observation."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rlsuite.planning import AlphaVectorSolution, PolicyGraph
 
 MOST_NODES: Final = 40
-"""Nodes of a graph that can still be read."""
+"""Largest number of nodes of a readable graph."""
 
 # Letters of a line.
 NODE_LINE: Final = 14
@@ -97,7 +97,7 @@ def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", *, ax: "Axes | None"
         raise ParameterError("nothing to draw: no step is left in this plan")
     if len(acting) > MOST_NODES:
         raise ParameterError(
-            f"a policy graph of {len(acting):,} nodes cannot be read, up to {MOST_NODES} can: print the top of it with "
+            f"a policy graph of {len(acting):,} nodes cannot be read, up to {MOST_NODES} can: print its top with "
             "policy_graph(plan).tree(depth=3) of rlsuite.planning"
         )
     arrows = _arrows(graph, acting)
@@ -119,7 +119,7 @@ def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", *, ax: "Axes | None"
     patches = _draw_nodes(axes, boxes, texts, [looks[name].colour for name in done], shrink)
     _draw_edges(axes, boxes, patches, arrows, drawn, shrink)
     dress_curves(axes, size_of(graph.pomdp), "", "")
-    said = [f"{counted(len(acting), 'node')}: what to do; where to begin has a thick border."]
+    said = [f"{counted(len(acting), 'node')}: the action to take; the first node has a thick border."]
     write_caption(axes, [*said, "Arrows: what is observed then."])
     if ax is None:
         wrap(axes)
@@ -141,7 +141,7 @@ def _graph_of(plan: "AlphaVectorSolution | PolicyGraph") -> "PolicyGraph":
 
 
 def _arrows(graph: "PolicyGraph", acting: list[int]) -> list[Arrow]:
-    """Arrows between nodes in which something is done, numbered in the order of `acting`."""
+    """Arrows between nodes that have an action, numbered in the order of `acting`."""
     symbols = names(graph.pomdp.observation_labels, graph.pomdp.n_observations, "observation")
     number = {node: at for at, node in enumerate(acting)}
     found: list[Arrow] = []
@@ -180,7 +180,7 @@ def _extent(text: str, points: float) -> tuple[float, float]:
 
 
 def _boxes(in_layers: list[list[int]], texts: list[str], arrows: list[Arrow]) -> list[Box]:
-    """Where the nodes stand: equally large, as far apart as their names and those of the arrows need."""
+    """The positions of the nodes: equally large, as far apart as their labels and those of the arrows need."""
     width, height = (max(each) + PAD for each in zip(*(_extent(text, NODE_LETTERS) for text in texts), strict=True))
     names_of_arrows = [_extent(arrow.name, EDGE_LETTERS) for arrow in arrows] or [(0.0, 0.0)]
     across = width + max(wide for wide, _ in names_of_arrows) + SPACE_ACROSS
@@ -202,7 +202,7 @@ def _frame(boxes: list[Box], edges: list[Edge], drawn: list[Drawn]) -> tuple[flo
 
 
 def _inches_per_unit(axes: "Axes") -> float:
-    """How much smaller than inches the units of axes are that somebody else made."""
+    """How many inches a unit of axes is that the caller made."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     box = axes.get_window_extent()

@@ -1,4 +1,4 @@
-"""What states, actions, observations and solutions are called in figures."""
+"""Names of states, actions, observations and solutions in figures."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -24,7 +24,7 @@ def names(labels: Sequence[str] | None, number_of: int, what: str) -> list[str]:
 
 
 def counted(number: int, what: str) -> str:
-    """So many of something.
+    """A number with a noun in the singular or plural.
 
     Examples
     --------
@@ -40,13 +40,13 @@ def size_of(pomdp: "POMDP") -> str:
 
 
 def size_of_plan(pomdp: "POMDP", plan: "BeliefPlan", steps_left: int | None) -> str:
-    """Size of a model, and how many steps a plan has still to go if there is an end to it."""
+    """Size of a model, and the number of steps left in a plan with a horizon."""
     left = plan.horizon if steps_left is None else steps_left
     return size_of(pomdp) + ("" if left is None else f", {counted(left, 'step')} to go")
 
 
 def by_label(solutions: Answer | Sequence[Answer] | Mapping[str, Answer]) -> dict[str, Answer]:
-    """One solution, several, or several by labels of the caller's own, as a dictionary from labels to solutions.
+    """One solution, several, or a dictionary of them by label, as a dictionary from labels to solutions.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""What every figure shares: fresh axes, sizes of letters, a legend that covers nothing, a caption that says it all.
+"""The common parts of all figures: new axes, font sizes, a legend above the axes, a caption below.
 
-Axes are made without pyplot, so nothing is kept alive behind the user's back and no window opens; matplotlib itself is
+Axes are made without pyplot, so no figure is kept in memory and no window opens; matplotlib itself is
 imported when the first figure is drawn.
 """
 
@@ -36,14 +36,14 @@ AXIS_HEIGHT: Final = 38.0
 """Room in points for ticks, their labels and the label of the x axis."""
 
 CAPTION_ID: Final = "caption"
-"""Under which a caption is found again, also in an svg file."""
+"""The id of a caption, also in an svg file."""
 
 LEGEND_ROW: Final = 15.0
 """Height of one row of the legend in points."""
 
 
 def fresh_axes(size: tuple[float, float]) -> "Axes":
-    """Axes of `size` inches that fill a new figure, which belongs to nobody but the caller; see `wrap`."""
+    """Axes of `size` inches that fill a new figure, which belongs to the caller; see `wrap`."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=size, dpi=150).add_axes((0.0, 0.0, 1.0, 1.0))

@@ -1,7 +1,7 @@
-"""Two of the numbers that an agent observes, as a plane: where a figure asks for values or actions.
+"""Two of the numbers that an agent observes, as a plane in which a figure shows values or actions.
 
-An observation of two numbers fills a page by itself. Of longer ones, all but two numbers are held still, so the figure
-is a slice; its caption says where.
+Observations of two numbers are shown completely. Of longer ones, all but two numbers are fixed, so the figure is a
+slice; its caption says where.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -29,7 +29,7 @@ PLANE_SIZE: Final = (4.6, 3.7)
 """Width and height of the axes in inches."""
 
 RESOLUTION: Final = 121
-"""Points along each axis unless asked otherwise; odd, so that the middle is one of them."""
+"""Default number of points along each axis; odd, so that the middle is one of them."""
 
 
 class Plane(NamedTuple):
@@ -81,7 +81,7 @@ class Plane(NamedTuple):
         return found.reshape(self.y.size, self.x.size)
 
     def path(self, name: str, observations: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Where observations (n, d) lie in the plane, whatever their other numbers."""
+        """The positions of observations (n, d) in the plane, whatever their other numbers."""
         points = np.asarray(observations, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != self.at.size:
             raise ParameterError(f"{name} has shape {points.shape}, needed (n, {self.at.size}): a row per observation")
@@ -95,7 +95,7 @@ def plane_of(
     at: ArrayLike | None,
     resolution: int,
 ) -> Plane:
-    """Find the plane that a figure is about.
+    """Find the plane of a figure.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def plane_of(
 
 
 def dress_plane(ax: "Axes", plane: Plane, labels: Sequence[str] | None) -> list[str]:
-    """Limits and labels of the axes; what the caption has to say about the numbers that are not drawn.
+    """Limits and labels of the axes; return the sentences for the caption about the numbers that are not drawn.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def dress_plane(ax: "Axes", plane: Plane, labels: Sequence[str] | None) -> list[
 
 
 def draw_trace(ax: "Axes", plane: Plane, trace: ArrayLike) -> str:
-    """Draw a path of observations, the first with a ring, the last with a cross; what the caption says about it."""
+    """Draw a path of observations, the first with a ring, the last with a cross; return a sentence for the caption."""
     x, y = plane.path("trace", trace)
     ax.plot(x, y, color="white", linewidth=2.6, label="_under", zorder=3)
     ax.plot(x, y, color=INK, linewidth=1.2, label="_trace", zorder=4)

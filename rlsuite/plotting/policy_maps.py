@@ -1,4 +1,4 @@
-"""What a policy does, over two of the numbers that an agent observes."""
+"""The actions of a policy over two of the numbers that an agent observes."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)

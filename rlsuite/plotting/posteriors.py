@@ -1,4 +1,4 @@
-"""What observations say of the hidden states of an HMM: posteriors over time, with the observations below them."""
+"""Posteriors of the hidden states of an HMM over time, with the observations below them."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
@@ -102,7 +102,7 @@ def state_posteriors(
         rows.states("true state", truth, found, first=float(times[0]))
         rows.gap()
     said = ["Areas: probability of each state given all observations."]
-    said.append("Lines: their borders given only what was seen until then.")
+    said.append("Lines: their borders given only the observations until then.")
     said += _draw_observations(rows, times, columns, np.asarray(hmm.emission.missing(observed))[times], labels)
     dress_curves(
         axes, f"{counted(hmm.n_states, 'state')}, {counted(len(smoothed), 'observation')}", "time step", "probability"
@@ -161,7 +161,7 @@ def _draw_observations(
     missing: NDArray[np.bool_],
     labels: list[str],
 ) -> list[str]:
-    """Draw the observations below; return what the caption says of them."""
+    """Draw the observations below; return the sentence for the caption."""
     when = times.astype(np.float64)
     for symbol, name in enumerate(labels):
         rows.marks(name, when[columns[:, 0] == symbol])

@@ -1,7 +1,7 @@
 """Returns per episode of many seeds, brought to a common axis.
 
 Seeds finish their episodes at different times, and different numbers of them; means over seeds need an axis on which
-every seed has something to say.
+every seed has values.
 """
 
 from typing import Final
@@ -76,7 +76,7 @@ def against_steps(run: Results, window: int) -> Curve:
 
 
 def cut_short(runs: list[Results]) -> list[str]:
-    """What the caption has to say where seeds finished different numbers of episodes."""
+    """The sentence for the caption where seeds finished different numbers of episodes."""
     counts = {run.agent: [len(record.episode_return) for record in run.records] for run in runs}
     fewest = {agent: min(finished) for agent, finished in counts.items() if min(finished) < max(finished)}
     if not fewest:

@@ -23,7 +23,7 @@ _WITHOUT_DATE: Final[dict[str, dict[str, None]]] = {
 
 
 def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
-    """Write a figure to a file, whole or not at all; equal figures give equal bytes.
+    """Write a figure to a file, atomically; equal figures give equal bytes.
 
     Parameters
     ----------

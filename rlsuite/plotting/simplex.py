@@ -1,4 +1,4 @@
-"""All beliefs over three states as a triangle: what a plan does where, and which beliefs were met."""
+"""All beliefs over three states as a triangle: the action of a plan in each, and the beliefs of a trace."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HEIGHT: Final = 3.0**0.5 / 2.0
 CORNERS: Final = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, HEIGHT]])
 CORNERS.flags.writeable = False
-"""Where certainty of each state lies: below on the left, below on the right, above."""
+"""The corners, where one state is certain: below on the left, below on the right, above."""
 
 WIDTH: Final = 5.0
 """Of the triangle with its margins, in inches."""
@@ -39,7 +39,7 @@ QUARTER: Final = (0.0, (1.0, 3.0))
 """Where lines of equal probability are drawn, and how."""
 
 FEW_BELIEFS: Final = 60
-"""So many beliefs of a trace still have an arrow between them."""
+"""Largest number of beliefs of a trace with arrows between them."""
 
 
 @figure_of_plan(n_states=3)
@@ -155,7 +155,7 @@ def _points(name: str, values: ArrayLike | None) -> NDArray[np.float64] | None:
 
 
 def _place(beliefs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Where beliefs (n, 3) lie: x and y, each (n,)."""
+    """The positions of beliefs (n, 3): x and y, each (n,)."""
     x, y = (beliefs @ CORNERS).T
     return x, y
 

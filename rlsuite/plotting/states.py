@@ -1,4 +1,4 @@
-"""A value function and a policy where states lie on no grid: one mark per state, along a line."""
+"""A value function and a policy of states that are not on a grid: one mark per state, along a line."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rlsuite.planning import Solution
 
 MARKS: Final = "osD^vP"
-"""Marks of actions; where a policy takes more of them, one mark does for all."""
+"""Marks of actions; if a policy takes more of them, one mark is used for all."""
 
 MOST_STATES: Final = 5_000
 """Of a larger model so many evenly spread states are drawn."""
@@ -42,7 +42,7 @@ def state_values(solution: "Solution", *, ax: "Axes | None" = None) -> "Axes":
     Returns
     -------
     matplotlib.axes.Axes
-        States are placed by their labels if these are numbers, else by their index. Those where nobody acts, the ends,
+        States are placed by their labels if these are numbers, else by their index. Those without actions, the ends,
         are left out.
 
     Examples

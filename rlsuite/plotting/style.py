@@ -73,7 +73,7 @@ class Palette:
     def __init__(self, labels: Iterable[str]) -> None:
         slots: dict[int, str] = {}
         ordered = sorted(set(labels))
-        # Whoever prefers a slot first has it before anybody who is moved could take it.
+        # Labels that prefer a slot get it before any label that has to move.
         settled = {label for label in ordered if slots.setdefault(_preferred(label), label) == label}
         for label in ordered:
             if label not in settled:

@@ -1,4 +1,4 @@
-"""Numbers along an axis: "0.5 M" at the tick instead of 0.5 there and a factor 1e6 in a corner, over the legend."""
+"""Numbers along an axis: "0.5 M" at the tick instead of 0.5 there and a factor 1e6 in a corner."""
 
 from collections.abc import Sequence
 from itertools import pairwise

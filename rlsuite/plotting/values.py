@@ -58,7 +58,7 @@ def value_map(
     value
         (S,) float value of each state; NaN where there is none. None: the largest entry of each row of `q`. Or what
         `solve` returned: then an arrow is drawn for every action that may be optimal, as far as its error bound can
-        tell (none if actions are not directions), and ends, where nobody acts, have no value.
+        tell (none if actions are not directions), and ends, where no action is taken, have no value.
     policy
         (S,) int action of each state (-1: none), or (S, A) probabilities: longer arrows are more probable.
     q
@@ -78,7 +78,7 @@ def value_map(
     EnvironmentNotFound
         If an id leads to no environment.
     UnsuitableEnvironment
-        If the environment does not say where its states lie.
+        If the environment does not say where its states are.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def value_map(
 
 
 def _is_solution(value: object) -> "TypeGuard[Solution]":
-    """Whether a planner made it: by its looks, because the class would bring the compiler with it."""
+    """Whether a planner made it: by its attributes, because importing the class would load the compiler."""
     return hasattr(value, "optimal_actions")
 
 

@@ -1,7 +1,7 @@
-"""Pictures of environments, in characters and in pixels; apart from their dynamics, and without a plotting library.
+"""Pictures of environments, in characters and in pixels, without a plotting library.
 
-A `GridLayout` says where states lie, a `Drawing` turns a moment into a picture, and `write_gif` strings pictures
-together.
+A `GridLayout` says where states are drawn, a `Drawing` draws one state of an episode, and `write_gif` makes an
+animation.
 """
 
 from rlsuite.rendering.boxes import BoxesDrawing

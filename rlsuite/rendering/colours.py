@@ -1,4 +1,4 @@
-"""Colours that every reader can tell apart, and the table that turns a number into one.
+"""Colours that colour-blind readers can distinguish, and the table that turns a number into a colour.
 
 Categories use the palette of Okabe and Ito (2008), made for all common kinds of colour blindness; numbers use
 viridis, which is monotone in lightness and therefore survives a grey printer. The table is kept here as seventeen

@@ -1,4 +1,4 @@
-"""What an environment asks of whoever draws it."""
+"""The interface of the drawings of an environment."""
 
 from typing import Protocol
 
@@ -26,7 +26,7 @@ class Drawing(Protocol):
 
 
 def status(action: str, reward: float | None, caption: str) -> str:
-    """The line below a picture: what was done, what it brought, what else there is to say.
+    """The line below a picture: the action, its reward, and further remarks.
 
     Parameters
     ----------

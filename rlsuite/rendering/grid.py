@@ -1,4 +1,4 @@
-"""Pictures of a problem that lives on a grid, with or without what is known about it drawn over the squares."""
+"""Pictures of a grid problem, optionally with values and a policy drawn over the squares."""
 
 from dataclasses import dataclass
 from functools import cached_property

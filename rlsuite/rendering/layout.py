@@ -1,6 +1,6 @@
-"""Where the states of a grid problem lie on the page.
+"""The positions of the states of a grid problem in a picture.
 
-The numbers of a model say nothing about a plane; a `GridLayout` adds exactly that, and every picture of a grid,
+A model has no positions; a `GridLayout` adds them, and every picture of a grid,
 rendered or plotted, is drawn from it.
 """
 
@@ -39,8 +39,8 @@ class GridLayout:
     arrows
         (A, 2) int displacement ``(d_row, d_column)`` of each action, or None when actions are not directions.
     idle
-        (S,) bool, True for states in which nobody ever acts (ends, the foot of a cliff): no policy arrow is drawn
-        there. None: no such states. States whose policy is "no action" need not be listed.
+        (S,) bool, True for states in which no action is ever taken (ends, the foot of a cliff): no policy arrow is
+        drawn there. None: no such states. States whose policy is "no action" need not be listed.
 
     Raises
     ------
@@ -180,7 +180,7 @@ class GridLayout:
         actions
             Names of the actions; they become arrows if all of them are directions (``["left", "down", ...]``).
         idle
-            (S,) bool: states in which nobody ever acts.
+            (S,) bool: states in which no action is ever taken.
 
         Returns
         -------
@@ -198,7 +198,7 @@ class GridLayout:
 
     @classmethod
     def from_env(cls, env: "gymnasium.Env[Any, Any]") -> Self:
-        """Layout of an environment that lives on a grid.
+        """Layout of an environment on a grid.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class GridLayout:
         Raises
         ------
         UnsuitableEnvironment
-            If the environment does not say where its states lie.
+            If the environment does not say where its states are.
 
         Examples
         --------
@@ -239,7 +239,7 @@ class GridLayout:
             return cls.row_major(**_cliff_walking(*inner.shape))
         name = type(inner).__name__ if env.spec is None else env.spec.id
         raise UnsuitableEnvironment(
-            f"{name} does not say where its states lie on a grid: env.unwrapped.layout is missing. "
+            f"{name} does not say where its states are on a grid: env.unwrapped.layout is missing. "
             "Give the environment a rlsuite.rendering.GridLayout as its `layout` attribute, or pass one instead of it."
         )
 

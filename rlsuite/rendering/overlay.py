@@ -1,4 +1,4 @@
-"""What a picture of a grid says about its states beyond their place: a value and the actions of a policy."""
+"""Values and the actions of a policy, drawn over a picture of a grid."""
 
 from dataclasses import dataclass
 
@@ -137,7 +137,7 @@ def greedy_weights(q: ArrayLike) -> NDArray[np.float64]:
 
 
 def texts_of(values: NDArray[np.float64]) -> tuple[str, ...]:
-    """Numbers as short texts that may be compared at a glance: all with the same number of decimals.
+    """Numbers as short texts that are easy to compare: all with the same number of decimals.
 
     Whole numbers keep none; otherwise two decimals below 10, one below 1000, none above. If two decimals would leave
     nothing to see (all below 0.01), two significant digits are given instead. Not finite: an empty text.

@@ -83,7 +83,7 @@ class GridPainting:
         return MARGIN + (column + 0.5) * self.side + 0.5, MARGIN + (row + 0.5) * self.side + 0.5
 
     def with_agent(self, state: int, action: int | None) -> Image.Image:
-        """The picture with the agent on it, looking where its last action led; without it for a state off the grid."""
+        """The picture with the agent on it, facing where its last action led; without it for a state off the grid."""
         picture = Image.fromarray(self._background)
         row, column = self.layout.cells[state].tolist()
         if row < 0:

@@ -234,7 +234,7 @@ def test_json_lines():
         (["FrozenLake-v1", "--figure", "value_map"], "--figure is about the figure of --plot"),
         (
             ["rlsuite/RiverSwim-v0", "--plot", "a.png", "--figure", "value_map"],
-            "rlsuite/RiverSwim-v0 does not say where its states lie",
+            "rlsuite/RiverSwim-v0 does not say where its states are",
         ),
         (["FrozenLake-v1", "--gap", "1"], "unknown option of auto 'gap'"),
     ],

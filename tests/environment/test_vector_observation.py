@@ -143,7 +143,7 @@ def test_bad_vectors_are_named(vectors, message):
 def test_unsuitable_environments_are_named():
     with pytest.raises(UnsuitableEnvironment, match="only ids"):
         VectorObservation(gymnasium.make("CartPole-v1"), [[0.0]])
-    with pytest.raises(UnsuitableEnvironment, match="does not say where its states lie"):
+    with pytest.raises(UnsuitableEnvironment, match="does not say where its states are"):
         VectorObservation.coordinates(gymnasium.make("Taxi-v4"))
     with pytest.raises(UnsuitableEnvironment, match="its states are hidden"):
         VectorObservation.image(gymnasium.make("rlsuite/Hallway-v0"))

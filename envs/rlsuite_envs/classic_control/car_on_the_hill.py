@@ -1,4 +1,4 @@
-"""The car on the hill: the problem that fitted Q iteration was shown on, as an environment."""
+"""The car on the hill, on which fitted Q iteration was demonstrated, as an environment."""
 
 import math
 from typing import NamedTuple
