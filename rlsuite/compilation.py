@@ -5,14 +5,13 @@ dispatcher is typed by its address, so the loop would be compiled again in every
 ``numba.types.FunctionType`` is a pointer, which cannot be inlined - a rule of ten nanoseconds would spend fifty on
 the calls (measured: five times slower than one hand-written loop, against 1.2 times with what follows).
 
-So a function marked `compiled` has a type of its own, which consists of its *name and content*. A loop that takes it
-is compiled for that type: it calls the function directly, inlines it, and is found again in numba's cache by the next
-process. The content of the functions that it calls in turn is part of the key, because numba's own key stops at file
-borders and would serve stale machine code after an edit.
+So a function marked `compiled` has a type of its own, which consists of its *name and content*; its module
+is no part of it, since a file may be imported under one name and run under another. A loop that takes it is compiled
+for that type: it calls the function directly, inlines it, and is found again in numba's cache by the next process. The
+content of the functions that it calls in turn is part of the key, because numba's own key stops at file borders and
+would serve stale machine code after an edit.
 """
 
-import builtins
-import dis
 import functools
 import hashlib
 import sys
@@ -27,8 +26,7 @@ import numba.core.sigutils
 import numba.extending
 from numba.core import types
 
-from rlsuite import __version__
-from rlsuite.errors import ParameterError
+from rlsuite.fingerprints import fingerprint_of
 
 # numba's extension points carry no types
 _extending: Any = numba.extending
@@ -88,8 +86,8 @@ class Compiled(Generic[Arguments, Result]):
     def __init__(self, function: Callable[Arguments, Result], in_place: bool = False):
         functools.update_wrapper(self, function)
         self.function = function
-        self.fingerprint = _fingerprint(function)
-        self.numba_type = CompiledType(f"{function.__module__}.{function.__qualname__}", self.fingerprint)
+        self.fingerprint, self._module = fingerprint_of(function)
+        self.numba_type = CompiledType(function.__qualname__, self.fingerprint)
         self._options: dict[str, Any] = {
             "nogil": True,
             "error_model": "numpy",
@@ -125,7 +123,7 @@ class Compiled(Generic[Arguments, Result]):
         return _lookup, self.numba_type.key
 
     def __repr__(self) -> str:
-        return f"<compiled {self.numba_type.key[0]}>"
+        return f"<compiled {self.function.__module__}.{self.function.__qualname__}>"
 
     def _jit(self, form: str = "", **options: Any) -> Any:
         source = cast(python_types.FunctionType, self.function)
@@ -134,7 +132,7 @@ class Compiled(Generic[Arguments, Result]):
         )
         # numba names its cache files after the qualified name
         named.__qualname__ = f"{source.__qualname__}-{self.fingerprint}{form}".replace("<locals>.", "")
-        named.__module__ = source.__module__
+        named.__module__ = self._module
         dispatcher: Any = numba.njit(named, **self._options, **options)
         try:
             dispatcher._cache = _SignatureCache(named)
@@ -201,49 +199,6 @@ def _can_be_found(named: Any) -> bool:
 
 def _lookup(name: str, fingerprint: str) -> "Compiled[..., Any]":
     return _known[name, fingerprint]
-
-
-def _fingerprint(function: Callable[..., Any]) -> str:
-    """Hash of a function's code and of everything of ours that it refers to."""
-    source = cast(python_types.FunctionType, function)
-    # the files of another version may hold types that have been renamed since, and could not even be opened
-    digest = hashlib.sha256(f"{__version__} {__name__}".encode())
-    _add_code(digest, source.__code__)
-    for name in _globals_of(source.__code__):
-        if name not in source.__globals__ and not hasattr(builtins, name) and name != source.__name__:
-            raise ParameterError(
-                f"{source.__qualname__} uses {name}, which is not defined yet: define it above, because what has been "
-                "compiled is kept under a name that its content is part of"
-            )
-    cells = source.__closure__ or ()
-    closure = dict(zip(source.__code__.co_freevars, (cell.cell_contents for cell in cells), strict=True))
-    for name in sorted({*source.__code__.co_names, *closure}):
-        value = closure.get(name, source.__globals__.get(name))
-        if isinstance(value, Compiled):
-            digest.update(f"{name}={value.fingerprint}".encode())
-        elif isinstance(value, bool | int | float | str):
-            digest.update(f"{name}={value!r}".encode())
-    return digest.hexdigest()[:12]
-
-
-def _globals_of(code: python_types.CodeType) -> Iterator[str]:
-    """Names that code looks up in its module."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "LOAD_GLOBAL":
-            yield instruction.argval
-    for constant in code.co_consts:
-        if isinstance(constant, python_types.CodeType):
-            yield from _globals_of(constant)
-
-
-def _add_code(digest: Any, code: python_types.CodeType) -> None:
-    digest.update(code.co_code)
-    digest.update(repr(code.co_names).encode())
-    for constant in code.co_consts:
-        if isinstance(constant, python_types.CodeType):
-            _add_code(digest, constant)
-        else:
-            digest.update(repr(constant).encode())
 
 
 class CompiledType(types.Callable, types.Dummy):

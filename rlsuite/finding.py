@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from rlsuite.checks import whole_number
-from rlsuite.errors import EnvironmentNotFound, ParameterError, RlsuiteError, unknown
+from rlsuite.errors import EnvironmentNotFound, FileError, ParameterError, RlsuiteError, unknown
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -169,7 +169,10 @@ def _env_of_file(spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
     import gymnasium
 
     place, _, name = (spec, "", "") if spec.endswith(".py") else spec.rpartition(":")
-    module = _loaded(spec, Path(place))
+    try:
+        module = run_file(Path(place))
+    except FileError as cause:
+        raise EnvironmentNotFound(f"{spec!r}: {cause}") from cause
     classes = {
         key: cast("type[AnyEnv]", value)
         for key, value in vars(module).items()
@@ -197,10 +200,18 @@ def _env_of_file(spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
     )
 
 
-def _loaded(spec: str, file: Path) -> ModuleType:
-    """Return the module in `file`, executed once per state of the file."""
+def run_file(file: Path) -> ModuleType:
+    """Return the module in a file, executed once per state of the file.
+
+    Its name is the same in every process, so that machine code that is kept for its classes is found again.
+
+    Raises
+    ------
+    FileError
+        If there is no such file, it is not a Python file, or running it raises.
+    """
     if not file.is_file():
-        raise EnvironmentNotFound(f"{spec!r}: there is no file {str(file)!r}")
+        raise FileError(f"there is no file {str(file)!r}")
     resolved = file.resolve()
     status = resolved.stat()
     stamp = (status.st_mtime_ns, status.st_size)
@@ -212,15 +223,15 @@ def _loaded(spec: str, file: Path) -> ModuleType:
         return module
     found = importlib.util.spec_from_file_location(name, resolved)
     if found is None or found.loader is None:
-        raise EnvironmentNotFound(f"{spec!r}: {str(file)!r} is not a Python file")
+        raise FileError(f"{str(file)!r} is not a Python file")
     module = importlib.util.module_from_spec(found)
     vars(module)["__rlsuite_stamp__"] = stamp
     sys.modules[name] = module
     try:
         found.loader.exec_module(module)
-    except Exception as cause:
+    except Exception as cause:  # whatever the user's file raises
         del sys.modules[name]
-        raise EnvironmentNotFound(f"{spec!r}: running the file raised {type(cause).__name__}: {cause}") from cause
+        raise FileError(f"running the file raised {type(cause).__name__}: {cause}") from cause
     return module
 
 

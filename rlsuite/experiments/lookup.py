@@ -2,10 +2,7 @@
 
 import dataclasses
 import importlib
-import importlib.util
 import inspect
-import sys
-import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +11,7 @@ from typing import Any, cast
 from rlsuite.agents import Agent
 from rlsuite.agents.description import agent_classes, build_agent, choices, defined_agents
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
+from rlsuite.finding import run_file
 from rlsuite.synonyms import ELSEWHERE, in_dashes, nearest, plain
 
 
@@ -58,7 +56,7 @@ def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
         place, name = spec, ""
     if not place:
         return _known_class(spec)
-    module = _run_file(folder / place) if place.endswith(".py") else _import(spec, place)
+    module = _of_file(spec, folder / place) if place.endswith(".py") else _import(spec, place)
     own = {
         key: value
         for key, value in vars(module).items()
@@ -149,6 +147,13 @@ def _no_agent(word: str, names: Iterable[str]) -> str:
     )
 
 
+def _of_file(spec: str, file: Path) -> ModuleType:
+    try:
+        return run_file(file)
+    except FileError as error:
+        raise FileError(f"{spec!r}: {error}") from error
+
+
 def _import(spec: str, module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
@@ -156,27 +161,3 @@ def _import(spec: str, module: str) -> ModuleType:
         raise FileError(f"{spec!r}: importing {module} failed: {error}") from error
     except (TypeError, ValueError) as error:
         raise FileError(f"{spec!r}: {module!r} is not the name of a module") from error
-
-
-def _run_file(file: Path) -> ModuleType:
-    """The module in a file, run once per state of the file; its classes keep their names from process to process."""
-    if not file.is_file():
-        raise FileError(f"there is no file {file}")
-    resolved = file.resolve()
-    name = f"{resolved.stem}_agents_{zlib.crc32(str(resolved).encode()):08x}"
-    stamp = resolved.stat().st_mtime_ns
-    known = sys.modules.get(name)
-    if known is not None and vars(known).get("__rlsuite_stamp__") == stamp:
-        return known
-    found = importlib.util.spec_from_file_location(name, resolved)
-    assert found is not None  # it ends in .py
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    vars(module)["__rlsuite_stamp__"] = stamp
-    sys.modules[name] = module
-    try:
-        found.loader.exec_module(module)
-    except Exception as error:  # whatever the user's file raises
-        del sys.modules[name]
-        raise FileError(f"running {file} raised {type(error).__name__}: {error}") from error
-    return module

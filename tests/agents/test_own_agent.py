@@ -57,6 +57,109 @@ def test_a_memory_of_ones_own_in_a_script_leaves_no_files_behind(tmp_path):
     assert files[0] == files[1]
 
 
+OWN_FILE = """
+from typing import NamedTuple
+import numpy as np
+import rlsuite as rl
+
+CHANCES = ({first}, 0.1)
+
+class Memory(NamedTuple):
+    q: np.ndarray
+    legal: np.ndarray
+
+@rl.compiled(in_place=True)
+def expected(memory, state):
+    return CHANCES[0] * rl.max_value(memory, state) + CHANCES[1] * memory.q[state].mean()
+
+@rl.compiled
+def expected_sarsa(memory, state, action, reward, next_state, terminated, truncated, rng):
+    target = reward if terminated else reward + memory.gamma * expected(memory, next_state)
+    memory.q[state, action] += rl.step_size(memory, state, action) * (target - memory.q[state, action])
+    rl.count(memory, state, action, terminated or truncated)
+    return rl.choose(memory, next_state, rng)
+
+class CautiousSarsa(rl.TabularAgent):
+    step = expected_sarsa
+
+@rl.compiled
+def begin(memory: Memory, state, rng):
+    return int(memory.q[state].argmax())
+
+@rl.compiled
+def step(memory: Memory, state, action, reward, next_state, terminated, truncated, rng):
+    memory.q[state, action] += CHANCES[0] * reward - 0.01
+    return begin(memory, next_state, rng)
+
+class WinStay(rl.Agent):
+    begin = begin
+    step = step
+
+    def remember(self, legal, legality):
+        return Memory(np.zeros(legal.shape), legal)
+"""
+LEARN = """
+import sys
+import rlsuite as rl
+from rlsuite.experiments.lookup import find_agent_class
+from rlsuite.training import kernels
+
+{get}
+for kind in (CautiousSarsa, WinStay):
+    agent = kind().learn("CliffWalking-v1", steps=300, seed=0)
+    print(agent.q_.sum(), agent.record_.loop)
+print(sum(kernels.run_in_world.dispatcher.stats.cache_misses.values()))
+"""
+WAYS = {
+    "imported": "sys.path.insert(0, 'package')\nfrom lab import CautiousSarsa, WinStay",
+    "imported from a package": "from package.lab import CautiousSarsa, WinStay",
+    "named": "CautiousSarsa, WinStay = [find_agent_class('package/lab.py:' + a) for a in ('CautiousSarsa', 'WinStay')]",
+    "run": "exec(compile(open('package/lab.py').read(), 'package/lab.py', 'exec'))",
+}
+
+
+def learn_in(folder, way, cache):
+    """What the agents of a file learn, and how many loops were compiled for that."""
+    program = LEARN.replace("{get}", WAYS[way])
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    *learned, misses = done.stdout.splitlines()
+    return learned, int(misses)
+
+
+def write_lab(folder, first):
+    (folder / "package").mkdir(parents=True)
+    (folder / "package" / "lab.py").write_text(OWN_FILE.format(first=first))
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [("imported", "named", "imported"), ("named", "imported from a package", "run", "named")],
+    ids=" then ".join,
+)
+def test_a_file_may_be_known_under_several_names(tmp_path, ways):
+    write_lab(tmp_path, 0.9)
+    first, _ = learn_in(tmp_path, ways[0], tmp_path / "cache")
+    assert [line.split()[1] for line in first] == ["compiled", "compiled"]
+    for way in ways[1:]:
+        again, misses = learn_in(tmp_path, way, tmp_path / "cache")
+        assert again == first
+        # only a memory of the file's own has a name of its own under each name of the file
+        assert misses <= 1
+    assert misses == 0  # the last way had been gone before
+
+
+def test_files_of_one_name_in_different_folders_do_not_meet(tmp_path):
+    learned = []
+    for folder, first in (("one", 0.9), ("other", 0.5)):
+        write_lab(tmp_path / folder, first)
+        learned.append(learn_in(tmp_path / folder, "imported", tmp_path / "cache")[0])
+    for mine, others in zip(*learned, strict=True):
+        assert mine != others
+
+
 @rl.compiled
 def evaluate_random(memory, state, action, reward, next_state, terminated, truncated, rng):
     target = reward if terminated else reward + memory.gamma * memory.q[next_state].mean()

@@ -15,6 +15,7 @@ FLOORS = (
     "checks",
     "described",
     "files",
+    "fingerprints",
     "compilation",
     "threads",
     "clock",

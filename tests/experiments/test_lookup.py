@@ -43,7 +43,7 @@ def test_class_in_a_module(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("spec", "kind", "sentence"),
     [
-        ("nowhere.py:A", FileError, "there is no file {folder}/nowhere.py"),
+        ("nowhere.py:A", FileError, "'nowhere.py:A': there is no file '{folder}/nowhere.py'"),
         ("no_such_module:A", FileError, "'no_such_module:A': importing no_such_module failed: No module named"),
         ("..:A", FileError, "'..:A': '..' is not the name of a module"),
         ("mine.py", ParameterError, "'mine.py' names no class: write 'mine.py:Class' (agents there: Quiet)"),
@@ -53,7 +53,7 @@ def test_class_in_a_module(tmp_path, monkeypatch):
             "'mine.py:Quit': unknown agent 'Quit'; did you mean 'Quiet'? (choices: Quiet)",
         ),
         ("empty.py:A", ParameterError, "'empty.py:A': empty.py defines no agent (a class derived from rlsuite"),
-        ("broken.py:A", FileError, "running {folder}/broken.py raised ZeroDivisionError: division by zero"),
+        ("broken.py:A", FileError, "'broken.py:A': running the file raised ZeroDivisionError: division by zero"),
         ("thief.py:Sarsa", ParameterError, "'thief.py:Sarsa': there is another agent of the name Sarsa; give yours"),
     ],
 )

@@ -1,0 +1,119 @@
+"""What a function consists of, as a hash: the key under which its machine code is kept.
+
+Two functions with the same hash do the same, whatever file or module they come from; a function whose hash has not
+changed does what it did. So the hash covers the code, defaults, and all that the code refers to: other compiled
+functions with what they refer to in turn, numbers, strings, tuples and arrays, and the classes of NamedTuples.
+"""
+
+import builtins
+import dis
+import hashlib
+import types as python_types
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite import __version__
+from rlsuite.errors import ParameterError
+
+
+def fingerprint_of(function: Callable[..., Any]) -> tuple[str, str]:
+    """Hash of a function's code and of everything that it refers to, and the module that its machine code names.
+
+    A file may be imported under several names, and its machine code serves all: what is cached names a module that is
+    always there. Only where a function runs Python in its midst, or uses what cannot be compared by content, the name
+    of its own module is part of the hash.
+    """
+    source = cast(python_types.FunctionType, function)
+    # the files of another version may hold types that have been renamed since, and could not even be opened
+    digest = hashlib.sha256(__version__.encode())
+    _add_code(digest, source.__code__)
+    used = list(_used_by(source))
+    contents = [_content(value) for value in (*(source.__defaults__ or ()), *used)]
+    digest.update(repr(contents).encode())
+    by_name = None in contents or "objmode" in source.__code__.co_names
+    if by_name:
+        digest.update(source.__module__.encode())
+    return digest.hexdigest()[:12], source.__module__ if by_name else __name__
+
+
+def _used_by(source: python_types.FunctionType) -> Iterator[Any]:
+    """What a function refers to: names of its module, names around it, and attributes of modules among these."""
+    cells = source.__closure__ or ()
+    around = dict(zip(source.__code__.co_freevars, (cell.cell_contents for cell in cells), strict=True))
+    for name, *attributes in _chains(source.__code__):
+        if name == source.__name__:
+            continue
+        if name not in around and name not in source.__globals__:
+            if hasattr(builtins, name):
+                continue
+            raise ParameterError(
+                f"{source.__qualname__} uses {name}, which is not defined yet: define it above, because what has been "
+                "compiled is kept under a name that its content is part of"
+            )
+        value = around[name] if name in around else source.__globals__[name]
+        for attribute in attributes:
+            if not isinstance(value, python_types.ModuleType):
+                break
+            value = getattr(value, attribute, None)
+        yield value
+
+
+def _content(value: Any) -> str | None:
+    """What tells a value from others in every process, whatever its module is called; None if nothing does."""
+    known: object = getattr(value, "fingerprint", None)  # of a compiled function
+    if isinstance(known, str):
+        return known
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+        return repr(cast("object", value))
+    if isinstance(value, python_types.ModuleType):
+        return "module"  # the attributes that are used come next
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}"
+    if isinstance(value, tuple | list):
+        parts = [_content(type(cast("object", value))), *map(_content, cast("list[Any]", value))]
+        return None if None in parts else repr(parts)
+    if isinstance(value, np.ndarray):
+        array = cast("NDArray[Any]", value)
+        return (
+            None
+            if array.dtype.hasobject
+            else f"{array.dtype.str} {array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}"
+        )
+    function: Any = getattr(value, "py_func", value)
+    if isinstance(function, python_types.FunctionType):
+        digest = hashlib.sha256()
+        _add_code(digest, function.__code__)
+        return digest.hexdigest()
+    name: object = getattr(value, "__qualname__", getattr(value, "__name__", None))
+    return f"{getattr(value, '__module__', '')}.{name}" if callable(value) and isinstance(name, str) else None
+
+
+def _chains(code: python_types.CodeType) -> Iterator[list[str]]:
+    """Names that code looks up outside of itself, each with the attributes that it asks for at once."""
+    chain: list[str] = []
+    local = code.co_cellvars
+    for instruction in dis.get_instructions(code):
+        operation = instruction.opname
+        if chain and operation in ("LOAD_ATTR", "LOAD_METHOD"):
+            chain.append(instruction.argval)
+            continue
+        if chain:
+            yield chain
+        outside = operation == "LOAD_GLOBAL" or (operation == "LOAD_DEREF" and instruction.argval not in local)
+        chain = [instruction.argval] if outside else []
+    for constant in code.co_consts:
+        if isinstance(constant, python_types.CodeType):
+            yield from (inner for inner in _chains(constant) if inner[0] not in (*local, *code.co_varnames))
+
+
+def _add_code(digest: Any, code: python_types.CodeType) -> None:
+    digest.update(code.co_code)
+    digest.update(repr(code.co_names).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, python_types.CodeType):
+            _add_code(digest, constant)
+        else:
+            digest.update(repr(constant).encode())
