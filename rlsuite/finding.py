@@ -172,7 +172,7 @@ def _env_of_file(spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
     try:
         module = run_file(Path(place))
     except FileError as cause:
-        raise EnvironmentNotFound(f"{spec!r}: {cause}") from cause
+        raise EnvironmentNotFound(f"{spec!r}: {cause}") from cause.__cause__ or cause
     classes = {
         key: cast("type[AnyEnv]", value)
         for key, value in vars(module).items()
