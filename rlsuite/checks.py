@@ -153,6 +153,15 @@ def legal_actions(name: str, mask: object, n_actions: int) -> NDArray[np.bool_]:
     return found.astype(np.bool_)
 
 
+def written(count: int) -> str:
+    """Write a count with commas, and one too large to mean anything as a power of ten.
+
+    >>> written(1_048_576), written(8**100_800)
+    ('1,048,576', '10^91031')
+    """
+    return f"{count:,}" if count < 10**15 else f"10^{round(math.log10(count))}"
+
+
 def fits_in_memory(what: str, n_bytes: int) -> None:
     """Raise unless `n_bytes` are no more than this machine has: a system may grant them, and then kill the process.
 
@@ -169,7 +178,7 @@ def fits_in_memory(what: str, n_bytes: int) -> None:
         return
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if n_bytes > there:
-        raise ParameterError(f"{what} needs {n_bytes / 1e9:,.0f} GB, and this machine has {there / 1e9:,.0f}")
+        raise ParameterError(f"{what} needs {written(n_bytes // 10**9)} GB, and this machine has {there / 1e9:,.0f}")
 
 
 def _as_float(value: object) -> float:

@@ -58,9 +58,9 @@ class OnePerAction:
         return features
 
     @staticmethod
-    def answers(fitted: Sequence[Any], questions: Matrix, n_actions: int) -> NDArray[np.float64]:
+    def answers(fitted: Sequence[Any], owner: str, questions: Matrix, n_actions: int) -> NDArray[np.float64]:
         """Predict the values (n_actions, n)."""
-        return np.stack([predictions(one, questions) for one in fitted])
+        return np.stack([predictions(one, owner, questions) for one in fitted])
 
 
 class OneForAll:
@@ -81,9 +81,9 @@ class OneForAll:
         return _side_by_side(features[np.tile(np.arange(n), n_actions)], np.repeat(np.eye(n_actions), n, axis=0))
 
     @staticmethod
-    def answers(fitted: Sequence[Any], questions: Matrix, n_actions: int) -> NDArray[np.float64]:
+    def answers(fitted: Sequence[Any], owner: str, questions: Matrix, n_actions: int) -> NDArray[np.float64]:
         """Predict the values (n_actions, n)."""
-        return predictions(fitted[0], questions).reshape(n_actions, -1)
+        return predictions(fitted[0], owner, questions).reshape(n_actions, -1)
 
 
 def _side_by_side(features: Matrix, indicators: NDArray[np.float64]) -> Matrix:

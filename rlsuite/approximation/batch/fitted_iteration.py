@@ -81,11 +81,16 @@ class FittedIteration:
             if self.converged_:
                 return
 
+    @property
+    def round_name(self) -> str:
+        """What the round in progress is called in messages."""
+        return f"{type(self).__name__}, round {len(self._errors) + 1}"
+
     def _stop(self, wrong: str) -> None:
         """Say that values have diverged; raise if there are none before to keep."""
         self.converged_ = False
         rounds = len(self._errors)
-        message = f"{type(self).__name__}, round {rounds + 1}: values diverge, {wrong}"
+        message = f"{self.round_name}: values diverge, {wrong}"
         if not rounds:
             raise LearningError(f"{message}. Scale the observations, or choose another regressor")
         warnings.warn(

@@ -98,7 +98,8 @@ class FittedQ(FittedIteration, BatchAgent):
             If `batch` is not one, differs from that before, has no transition with some action, or has weights that
             the regressor cannot use.
         LearningError
-            If the regressor cannot be fitted, or the first round already gives values that are not finite.
+            If the regressor cannot be fitted or asked, whatever its error (it is the cause of this one; what the rounds
+            before have learned is kept), or the first round already gives values that are not finite.
 
         Warns
         -----
@@ -119,12 +120,12 @@ class FittedQ(FittedIteration, BatchAgent):
 
         def fit_one(inputs: Matrix, target: NDArray[np.float64], weight: NDArray[np.float64]) -> Any:
             weights = {keyword: weight} if keyword else {}
-            return regressors.fitted(copies.fresh(rng), "FittedQ", inputs, target, **weights)
+            return regressors.fitted(copies.fresh(rng), self.round_name, inputs, target, **weights)
 
         def ahead(fitted: list[Any]) -> NDArray[np.float64]:
             if questions is None:
                 return np.zeros((self.n_actions_, 0))
-            return self._way.answers(fitted, questions, self.n_actions_)
+            return self._way.answers(fitted, self.round_name, questions, self.n_actions_)
 
         def targets(predicted: NDArray[np.float64] | None) -> NDArray[np.float64]:
             target = batch.reward.copy()
@@ -154,4 +155,4 @@ class FittedQ(FittedIteration, BatchAgent):
         """
         features, fitted = self.learned()
         questions = self._way.questions(features(observations), self.n_actions_)
-        return np.ascontiguousarray(self._way.answers(fitted, questions, self.n_actions_).T)
+        return np.ascontiguousarray(self._way.answers(fitted, "FittedQ", questions, self.n_actions_).T)

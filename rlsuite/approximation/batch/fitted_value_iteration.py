@@ -85,7 +85,8 @@ class FittedValueIteration(FittedIteration):
         ParameterError
             If `batch` is not one, or some action was not tried at some observation.
         LearningError
-            If the regressor cannot be fitted, or the first round already gives values that are not finite.
+            If the regressor cannot be fitted or asked, whatever its error (it is the cause of this one; what the rounds
+            before have learned is kept), or the first round already gives values that are not finite.
 
         Warns
         -----
@@ -105,7 +106,7 @@ class FittedValueIteration(FittedIteration):
         copies = regressors.Copies(self.regressor)
 
         def ahead(fitted: list[Any]) -> NDArray[np.float64]:
-            return np.zeros(0) if questions is None else regressors.predictions(fitted[0], questions)
+            return np.zeros(0) if questions is None else regressors.predictions(fitted[0], self.round_name, questions)
 
         def targets(predicted: NDArray[np.float64] | None) -> NDArray[np.float64]:
             worth = batch.reward.copy()
@@ -116,7 +117,7 @@ class FittedValueIteration(FittedIteration):
 
         self.iterate(
             features,
-            fit=lambda target: [regressors.fitted(copies.fresh(rng), "FittedValueIteration", inputs, target)],
+            fit=lambda target: [regressors.fitted(copies.fresh(rng), self.round_name, inputs, target)],
             ahead=ahead,
             targets=targets,
             limit=value_limit(batch.reward, self.gamma),
@@ -135,7 +136,7 @@ class FittedValueIteration(FittedIteration):
             If the observations are not finite or of another width.
         """
         features, fitted = self.learned()
-        return regressors.predictions(fitted[0], features(observations))
+        return regressors.predictions(fitted[0], "FittedValueIteration", features(observations))
 
 
 def _every_pair_weighs(observations: NDArray[np.float64], pair: NDArray[np.int64], batch: Batch) -> NDArray[np.float64]:

@@ -1,7 +1,6 @@
 """The features of a batch: any transformer of scikit-learn, or none."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch
-from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.checks import check_observations, naming, shown
 
 # scikit-learn carries no types that strict checking could use
 _base: Any = sklearn.base
@@ -43,8 +42,8 @@ class ObservedFeatures:
         if features is not None:
             if isinstance(features, type) or not (hasattr(features, "fit") and hasattr(features, "transform")):
                 raise errors.ParameterError(
-                    f"{owner}: features={features!r} is not a transformer; give an instance with fit and transform, "
-                    "as TileCoding(), or a Pipeline of scikit-learn"
+                    f"{owner}: features={shown(features)} is not a transformer; give an instance with fit and "
+                    "transform, such as TileCoding(), or a Pipeline of scikit-learn"
                 )
             self.map = _base.clone(features)
             if not isinstance(features, _frozen.FrozenEstimator):  # whose fit does nothing, and wants targets for it
@@ -66,14 +65,9 @@ class ObservedFeatures:
             found: Any = self.map.transform(seen)
         return found.tocsr() if hasattr(found, "tocsr") else np.asarray(found, dtype=np.float64)
 
-    @contextmanager
-    def _naming(self, what: str) -> Generator[None]:
+    def _naming(self, what: str) -> AbstractContextManager[None]:
         """Say whose complaint it is, if the transformer is somebody else's."""
-        try:
-            yield
-        except errors.RlsuiteError:
-            raise
-        except ValueError as error:
-            raise errors.ParameterError(
-                f"{self.owner}: features={self.map!r} cannot {what} observations of {self.width} numbers: {error}"
-            ) from error
+        name = type(self.map).__name__
+        return naming(
+            f"{self.owner}: features: {name} cannot {what} observations of {self.width} numbers", errors.ParameterError
+        )

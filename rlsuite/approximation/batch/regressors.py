@@ -13,6 +13,7 @@ import sklearn.utils.validation
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.approximation.features.checks import naming, shown
 
 # scikit-learn carries no types that strict checking could use
 _base: Any = sklearn.base
@@ -33,7 +34,7 @@ def check_regressor(regressor: Any, owner: str) -> None:
     missing = [name for name in ("fit", "predict", "get_params") if not callable(getattr(regressor, name, None))]
     if missing:
         raise errors.ParameterError(
-            f"{owner}: the regressor {regressor!r} has no {' and no '.join(missing)}; give a regressor of "
+            f"{owner}: the regressor {shown(regressor)} has no {' and no '.join(missing)}; give a regressor of "
             "scikit-learn, or one of your own derived from sklearn.base.RegressorMixin and BaseEstimator"
         )
     if hasattr(regressor, "__sklearn_tags__") and _base.is_classifier(regressor):
@@ -75,16 +76,10 @@ def fitted(regressor: Any, owner: str, inputs: Any, targets: NDArray[np.float64]
     Raises
     ------
     LearningError
-        If it refuses them.
+        If it refuses them, by an error of whatever class.
     """
-    try:
+    with naming(f"{owner}: {type(regressor).__name__} cannot learn from these {len(targets)} samples"):
         return regressor.fit(inputs, targets, **weights)
-    except errors.RlsuiteError:
-        raise
-    except ValueError as error:
-        raise errors.LearningError(
-            f"{owner}: {regressor!r} cannot learn from these {len(targets)} samples: {error}"
-        ) from error
 
 
 def weight_keyword(regressor: Any, owner: str) -> str:
@@ -106,22 +101,20 @@ def weight_keyword(regressor: Any, owner: str) -> str:
     )
 
 
-def predictions(regressor: Any, inputs: Any) -> NDArray[np.float64]:
+def predictions(regressor: Any, owner: str, inputs: Any) -> NDArray[np.float64]:
     """Return what a fitted regressor predicts for inputs (n, k), shape (n,) float64.
 
     Raises
     ------
     LearningError
-        If it is not one number for each sample.
+        If it refuses them, by an error of whatever class, or it is not one number for each sample.
     """
     n = int(inputs.shape[0])
-    try:
+    with naming(f"{owner}: {type(regressor).__name__} cannot predict the values of {n} samples"):
         found = np.asarray(regressor.predict(inputs), dtype=np.float64)
-    except ValueError as error:
-        raise errors.LearningError(f"{regressor!r} cannot predict the values of {n} samples: {error}") from error
     if found.size != n:
         raise errors.LearningError(
-            f"{type(regressor).__name__}.predict returned an array of shape {found.shape} for {n} samples; one number "
-            "for each sample is needed"
+            f"{owner}: {type(regressor).__name__}.predict returned an array of shape {found.shape} for {n} samples; "
+            "one number for each sample is needed"
         )
     return found.reshape(n)

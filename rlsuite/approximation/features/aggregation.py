@@ -1,6 +1,5 @@
 """State aggregation: observations in groups, with one value for each (S&B2 section 9.3)."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
@@ -10,7 +9,7 @@ import sklearn.cluster
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.approximation.features.bounded import BoundedMap, cell_of, check_counts, counts
-from rlsuite.approximation.features.checks import at_least, check_observations, check_seed
+from rlsuite.approximation.features.checks import at_least, check_observations, check_seed, grid, grid_size
 from rlsuite.approximation.features.feature_map import GRID, UNSEEDED, FeatureMap, FeatureRule, check_size
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
@@ -79,9 +78,9 @@ class StateAggregation(BoundedMap):
     def lay_out(self) -> None:
         """Count the boxes."""
         bins = counts("StateAggregation", "bins", self.bins, self.n_features_in_)
-        n = math.prod(bins.tolist())
+        n = grid_size(bins)
         advice = "give it fewer bins=, or use TileCoding(hash_size=...)"
-        check_size(self, n, f"a grid of {' x '.join(map(str, bins))} boxes", advice)
+        check_size(self, n, f"a grid of {grid(bins)} boxes", advice)
         self.n_features_out_, self.most_active_ = n, 1
 
     @property

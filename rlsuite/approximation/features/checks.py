@@ -1,5 +1,8 @@
 """Checks of what feature maps and agents are shown, in the words that scikit-learn's own checks look for."""
 
+import math
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -59,6 +62,58 @@ def check_observations(X: ArrayLike, width: int | None, asker: str) -> NDArray[n
             "infinity can be learned from"
         )
     return found
+
+
+def grid_size(sizes: NDArray[np.integer]) -> int:
+    """Multiply sizes (d,): how many cells a grid has. Beyond 10^18 only the power of ten is right, and soon found.
+
+    >>> grid_size(np.array([3, 4])), grid_size(np.full(100_000, 10)) == 10**100_000
+    (12, True)
+    """
+    digits = float(np.log10(sizes).sum())
+    return math.prod(sizes.tolist()) if digits < 18.0 else 10 ** round(digits)
+
+
+def grid(sizes: NDArray[np.integer]) -> str:
+    """Write how large a grid is in each dimension, of many dimensions the first.
+
+    >>> grid(np.array([3, 4])), grid(np.full(28_224, 8))
+    ('3 x 4', '8 x 8 x 8 x ... (in 28,224 dimensions)')
+    """
+    if len(sizes) <= 10:
+        return " x ".join(map(str, sizes))
+    return f"{' x '.join(map(str, sizes[:3]))} x ... (in {len(sizes):,} dimensions)"
+
+
+@contextmanager
+def naming(what: str, kind: type[errors.RlsuiteError] = errors.LearningError) -> Generator[None]:
+    """Say of an exception of somebody else's estimator whose it is, whatever its class, and keep it as the cause.
+
+    >>> with naming("FittedQ, round 1: Ridge cannot learn from these 3 samples"):
+    ...     raise KeyError("alpha")
+    Traceback (most recent call last):
+    rlsuite.errors.LearningError: FittedQ, round 1: Ridge cannot learn from these 3 samples: KeyError: 'alpha'
+    """
+    try:
+        yield
+    except errors.RlsuiteError:
+        raise
+    except Exception as error:  # libraries have errors of their own
+        text = str(error)
+        raised = text if isinstance(error, ValueError) and text else f"{type(error).__name__}: {text}"
+        raise kind(f"{what}: {raised}") from error
+
+
+def shown(given: object) -> str:
+    """Show a wrong argument in a message: an object whose parameters would fill lines, by its class.
+
+    >>> shown(3), shown(int), shown(naming)
+    ('3', 'the class int', 'function')
+    """
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    plain = type(given) in (str, int, float, bool, list, tuple, dict, type(None))
+    return repr(given) if plain else type(given).__name__
 
 
 def check_seed(seed: object) -> None:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.features.checks import check_observations
+from rlsuite.checks import written
 from rlsuite.compilation import Compiled, compiled
 from rlsuite.described import Described
 
@@ -281,7 +282,7 @@ def check_size(asker: FeatureMap, n_features: int, made_of: str, advice: str) ->
     most = MOST_SPARSE if asker.sparse else MOST_DENSE
     if n_features > most:
         raise errors.ParameterError(
-            f"{type(asker).__name__}: {made_of} makes {n_features:,} features, more than {most:,}; {advice}"
+            f"{type(asker).__name__}: {made_of} makes {written(n_features)} features, more than {most:,}; {advice}"
         )
 
 

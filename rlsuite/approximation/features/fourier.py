@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.approximation.features.bounded import BoundedMap
+from rlsuite.approximation.features.checks import grid_size
 from rlsuite.approximation.features.feature_map import GRID, Bounds, FeatureRule, check_size
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
@@ -103,7 +104,10 @@ class FourierBasis(BoundedMap):
         """
         d = self.n_features_in_
         coupled = d if self.most_coupled is None else min(self.most_coupled, d)
-        n = sum(math.comb(d, k) * self.order**k for k in range(coupled + 1))
+        if coupled == d:
+            n = grid_size(np.full(d, self.order + 1))
+        else:
+            n = sum(math.comb(d, k) * self.order**k for k in range(coupled + 1))
         advice = "lower order= or most_coupled=, or use TileCoding"
         check_size(self, n, f"order {self.order} in {d} dimensions", advice)
         vectors = np.zeros((n, d))

@@ -1,6 +1,5 @@
 """The observation itself, and the table as a special case: `Identity` and `OneHot`."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.features.bounded import check_counts, counts
-from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.checks import check_observations, grid_size
 from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_size
 from rlsuite.compilation import compiled
 
@@ -180,7 +179,7 @@ class OneHot(FeatureMap):
                 if n < found:
                     raise errors.ParameterError(f"OneHot: n={n}, and there are {found} ids, {begins:g}..{ends:g}")
             n_ids = given
-        n_features = math.prod(n_ids.tolist())
+        n_features = grid_size(n_ids)
         made_of = "one for each id" if len(n_ids) == 1 else "one for each combination of ids"
         check_size(self, n_features, made_of, "use StateAggregation, which groups them")
         self.first_, self.n_ids_, self.n_features_out_ = first, n_ids, n_features

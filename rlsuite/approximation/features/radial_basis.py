@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.features.bounded import BoundedMap, check_counts, counts, spread
-from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.checks import check_observations, grid, grid_size
 from rlsuite.approximation.features.feature_map import GRID, Bounds, FeatureRule, check_size
 from rlsuite.checks import finite_number
 from rlsuite.compilation import compiled
@@ -142,7 +142,7 @@ class RadialBasis(BoundedMap):
         else:
             n = counts("RadialBasis", "centres", cast("int | Sequence[int]", self.centres), d)
             advice = "place them where observations are: centres=KMeans(100).fit(observations).cluster_centers_"
-            check_size(self, math.prod(n.tolist()), f"a grid of {' x '.join(map(str, n))} centres", advice)
+            check_size(self, grid_size(n), f"a grid of {grid(n)} centres", advice)
             places = np.indices(tuple(map(int, n))).reshape(d, -1).T
             # a single centre lies in the middle
             self.centres_ = self.low_ + np.where(n > 1, places / np.maximum(n - 1, 1), 0.5) * (self.high_ - self.low_)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.features.bounded import BoundedMap, cell_of, check_counts, counts
+from rlsuite.approximation.features.checks import grid, grid_size
 from rlsuite.approximation.features.feature_map import GRID, FeatureRule, check_size
 from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.compilation import compiled
@@ -155,10 +156,10 @@ class TileCoding(BoundedMap):
         units = np.array([unit for unit in range(1, 2 * n * len(bins), 2) if math.gcd(unit, n) == 1][: len(bins)])
         displacements = np.arange(n)[:, None] * units % n
         extents = bins + (displacements > 0)  # tiles of each tiling in each dimension
-        tiles = [math.prod(extent) for extent in extents.tolist()]
+        tiles = [grid_size(extent) for extent in extents]
         hashed = self.hash_size is not None and self.hash_size < sum(tiles)
         most = sum(tiles) if self.hash_size is None or not hashed else self.hash_size
-        made_of = f"{n} tilings of {' x '.join(map(str, bins))} tiles"
+        made_of = f"{n} tilings of {grid(bins)} tiles"
         check_size(self, most, made_of, "give it a (smaller) hash_size=, or fewer bins")
         fits_in_memory(f"the table of {made_of}", 8 * n * n * sum(bins.tolist()))
         ends = np.cumsum(tiles) if not hashed else np.arange(1, n + 1) * most // n

@@ -10,6 +10,7 @@ import sklearn.exceptions
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.approximation.features.checks import naming, shown
 from rlsuite.approximation.features.feature_map import FeatureMap
 from rlsuite.approximation.features.identity import Identity, OneHot
 from rlsuite.models import MDP
@@ -66,7 +67,7 @@ def check_features(features: Any) -> None:
         raise errors.ParameterError(f"features= is the class {name}; give an instance, {name}()")
     if features is not None and not hasattr(features, "transform"):
         raise errors.ParameterError(
-            f"features={features!r} must be a feature map such as TileCoding(), or have scikit-learn's fit and "
+            f"features={shown(features)} must be a feature map such as TileCoding(), or have scikit-learn's fit and "
             "transform"
         )
 
@@ -92,21 +93,20 @@ def legal_ids(env: gymnasium.Env[Any, Any]) -> NDArray[np.bool_]:
 
 def _outside(features: Any, found: Encoding) -> tuple[FeatureMap, Encoding]:
     """What only Python can call stands before the agent's eyes, not behind them."""
-    transform = Outside(features)
     middle = np.nan_to_num((found.low + found.high) / 2.0, nan=0.0, posinf=0.0, neginf=0.0)
     try:
-        width = transform(middle[None]).shape[1]
+        width = _dense_features(features, middle[None]).shape[1]
     except sklearn.exceptions.NotFittedError as error:
         raise errors.NotLearned(
             f"features: {type(features).__name__} is not fitted; call its fit(observations) first, with an array "
             f"(n, {middle.size}) of observations that a few random episodes meet"
         ) from error
-    except ValueError as error:
+    except Exception as error:  # whatever the transformer's library raises
         raise errors.UnsuitableEnvironment(
             f"features: {type(features).__name__} cannot transform observations of {middle.size} numbers: {error}"
         ) from error
     unknown = np.zeros(int(width))  # the identity asks for no bounds, only for how many there are
-    return Identity().fit_bounds(unknown, unknown), found._replace(transform=transform, plain=False)
+    return Identity().fit_bounds(unknown, unknown), found._replace(transform=Outside(features), plain=False)
 
 
 class Outside:
@@ -116,7 +116,18 @@ class Outside:
         self.transformer = transformer
 
     def __call__(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute features."""
-        found: Any = self.transformer.transform(vectors)
-        dense = found.toarray() if hasattr(found, "toarray") else found
-        return np.ascontiguousarray(dense, dtype=np.float64)
+        """Compute features.
+
+        Raises
+        ------
+        LearningError
+            If the transformer fails, by an error of whatever class.
+        """
+        with naming(f"features: {type(self.transformer).__name__} cannot transform {len(vectors)} observations"):
+            return _dense_features(self.transformer, vectors)
+
+
+def _dense_features(transformer: Any, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: Any = transformer.transform(vectors)
+    dense = found.toarray() if hasattr(found, "toarray") else found
+    return np.ascontiguousarray(dense, dtype=np.float64)

@@ -16,7 +16,7 @@ from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.regressors import fresh
-from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.checks import check_observations, naming, shown
 from rlsuite.checks import whole_number
 from rlsuite.planning.solution import Solution
 
@@ -60,11 +60,11 @@ class ClassifierPolicy:
     def __init__(self, classifier: Any, seed: int | None = None):
         if not (hasattr(classifier, "fit") and hasattr(classifier, "predict")) or isinstance(classifier, type):
             raise errors.ParameterError(
-                f"classifier={classifier!r} must be a classifier, made with its parameters: GaussianNB(), say"
+                f"classifier={shown(classifier)} must be a classifier, made with its parameters: GaussianNB(), say"
             )
         if not _base.is_classifier(classifier):
             raise errors.ParameterError(
-                f"classifier={classifier!r} predicts numbers, and actions are classes; FittedQ takes regressors"
+                f"classifier={shown(classifier)} predicts numbers, and actions are classes; FittedQ takes regressors"
             )
         self.classifier = classifier
         self.seed = None if seed is None else whole_number("seed", seed, at_least=0)
@@ -87,10 +87,8 @@ class ClassifierPolicy:
         fitted = None
         if known.size > 1:  # most classifiers refuse a single class
             fitted = fresh(self.classifier, np.random.default_rng(self.seed))
-            try:
+            with naming(f"ClassifierPolicy: {type(fitted).__name__} cannot learn from these {len(seen)} examples"):
                 fitted.fit(seen, taken)
-            except ValueError as error:
-                raise errors.LearningError(f"{self.classifier!r} cannot learn from these examples: {error}") from error
         self.classifier_, self.actions_, self.n_features_in_ = fitted, known, seen.shape[1]
         return self
 
@@ -125,13 +123,16 @@ class ClassifierPolicy:
             Before `fit`.
         ParameterError
             If the observations are not finite or of another width.
+        LearningError
+            If the classifier fails.
         """
         if "actions_" not in vars(self):
             raise errors.NotLearned("this ClassifierPolicy has not learned yet; call learn(batch) or fit first")
         seen = check_observations(observations, self.n_features_in_, "ClassifierPolicy")
         if self.classifier_ is None or not len(seen):
             return np.full(len(seen), self.actions_[0])
-        return np.asarray(self.classifier_.predict(seen), dtype=np.int64)
+        with naming(f"ClassifierPolicy: {type(self.classifier_).__name__} cannot choose for {len(seen)} observations"):
+            return np.asarray(self.classifier_.predict(seen), dtype=np.int64)
 
     def act(self, observation: Any) -> int:
         """Return the action for one observation; see `predict`."""

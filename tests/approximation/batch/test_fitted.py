@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -236,9 +237,7 @@ def test_wrong_batches_are_named(walk):
         FittedValueIteration(TABLE).learn(walk)
     with pytest.raises(ParameterError, match="is not a transformer"):
         FittedQ(TABLE, features=OneHot).learn(walk)
-    with pytest.raises(
-        ParameterError, match=r"FittedQ: features=PCA\(.*cannot be fitted to observations of 1 numbers: "
-    ):
+    with pytest.raises(ParameterError, match=r"FittedQ: features: PCA cannot be fitted to observations of 1 numbers: "):
         FittedQ(TABLE, features=PCA(7)).learn(walk)
     agent = FittedQ(TABLE, gamma=0.5).learn(walk)
     with pytest.raises(ParameterError, match="observations of 1 numbers, and these have 2"):
@@ -256,17 +255,84 @@ def test_regressors_that_refuse_are_named_and_the_last_fit_is_kept(walk):
     agent = FittedQ(KNeighborsRegressor(3), gamma=0.5, iterations=2).learn(walk)
     before = agent.q(walk.observation)
     agent.regressor = KNeighborsRegressor(500)
-    with pytest.raises(LearningError, match=r"KNeighborsRegressor\(n_neighbors=500\) cannot predict .*n_neighbors"):
+    with pytest.raises(LearningError, match=r"FittedQ, round 3: KNeighborsRegressor cannot predict .*n_neighbors"):
         agent.learn(walk)
     np.testing.assert_array_equal(agent.q(walk.observation), before)
-    with pytest.raises(LearningError, match=r"FittedQ: Ridge\(alpha='much'.* cannot learn from these \d+ samples: "):
+    with pytest.raises(LearningError, match=r"FittedQ, round 1: Ridge cannot learn from these \d+ samples: "):
         FittedQ(Ridge(alpha="much")).learn(walk)
     one = walk.take([0])
     full = Batch.from_arrays(np.tile(one.observation, (2, 1)), [0, 1], [0.0, 1.0], [[0.1], [0.2]], [False, False])
-    with pytest.raises(LearningError, match=r"FittedValueIteration: Ridge\(alpha='much'.* cannot learn from these 1 "):
+    with pytest.raises(LearningError, match=r"FittedValueIteration, round 1: Ridge cannot learn from these 1 "):
         FittedValueIteration(Ridge(alpha="much")).learn(full)
     with pytest.raises(ParameterError, match="n_neighbors=0"):  # our own sentences are good enough
         FittedQ(LocallyWeightedRegression(0)).learn(walk)
+
+
+class StrangeError(Exception):
+    """An error of a library that derives it from nothing we know."""
+
+
+class Strange(RegressorMixin, BaseEstimator):
+    """Fails at its n-th fit or prediction of all, by an error of its own."""
+
+    calls: ClassVar[list[str]] = []
+
+    def __init__(self, fails_in="fit", at=1, error=StrangeError):
+        self.fails_in, self.at, self.error = fails_in, at, error
+
+    def _count(self, what):
+        self.calls.append(what)
+        if self.fails_in == what and self.calls.count(what) == self.at:
+            raise self.error("All train targets are equal")
+
+    def fit(self, X, y):
+        self._count("fit")
+        self.mean_ = y.mean()
+        return self
+
+    def predict(self, X):
+        self._count("predict")
+        return np.full(len(X), self.mean_)
+
+
+@pytest.mark.parametrize(("at", "rounds"), [(1, 0), (3, 2)])
+@pytest.mark.parametrize("fails_in", ["fit", "predict"])
+@pytest.mark.parametrize("method", [FittedQ, FittedValueIteration])
+def test_errors_of_any_class_are_named_and_the_last_round_is_kept(method, fails_in, at, rounds, monkeypatch):
+    monkeypatch.setattr(Strange, "calls", [])
+    batch = Batch.from_arrays([0.0, 0.0, 1.0], [0, 0, 0], [1.0, 0.0, 2.0], [1.0, 1.0, 0.0], [False, False, False])
+    agent = method(Strange(fails_in, at), gamma=0.9, iterations=5)
+    what = "learn from these" if fails_in == "fit" else "predict the values of"
+    message = rf"^{method.__name__}, round {at}: Strange cannot {what} \d samples: StrangeError: All train targets"
+    with pytest.raises(LearningError, match=message) as raised:
+        agent.learn(batch, seed=0)
+    assert isinstance(raised.value.__cause__, StrangeError)
+    assert len(agent.errors_) == rounds
+    assert not rounds or len(agent.regressors_) == 1
+
+
+def test_ctrl_c_inside_a_regressor_passes(walk, monkeypatch):
+    monkeypatch.setattr(Strange, "calls", [])
+    with pytest.raises(KeyboardInterrupt):
+        FittedQ(Strange(error=KeyboardInterrupt)).learn(walk)
+
+
+def test_a_transformer_of_others_fails_by_name(walk):
+    class Odd(StandardScaler):
+        def transform(self, X, copy=None):
+            raise StrangeError("no")
+
+    with pytest.raises(ParameterError, match="FittedQ: features: Odd cannot transform observations of 1 numbers: Stra"):
+        FittedQ(TABLE, features=Odd()).learn(walk)
+
+
+def test_wrong_objects_are_shown_by_their_class():
+    class Long:
+        def __repr__(self):
+            return "Long(" + ", ".join(f"parameter_{i}=None" for i in range(40)) + ")"
+
+    with pytest.raises(ParameterError, match="FittedQ: the regressor Long has no fit"):
+        FittedQ(Long())
 
 
 def test_frozen_features_are_left_as_they_are(walk):
@@ -275,7 +341,7 @@ def test_frozen_features_are_left_as_they_are(walk):
     np.testing.assert_array_equal(
         agent.regressors_[0]._fit_X[0], scaler.transform(walk.observation)[walk.action == 0][0]
     )
-    with pytest.raises(ParameterError, match=r"features=FrozenEstimator.* cannot transform observations .* not fitted"):
+    with pytest.raises(ParameterError, match=r"features: FrozenEstimator cannot transform observations .* not fitted"):
         FittedQ(TABLE, features=FrozenEstimator(StandardScaler())).learn(walk)
     wide = FrozenEstimator(StandardScaler().fit(np.eye(3)))
     with pytest.raises(ParameterError, match="cannot transform observations of 1 numbers: X has 1 features"):

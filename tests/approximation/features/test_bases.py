@@ -13,6 +13,7 @@ from rlsuite.approximation.features import (
     FourierBasis,
     MixtureResponsibilities,
     Nystroem,
+    OneHot,
     Polynomial,
     PrincipalComponents,
     RadialBasis,
@@ -167,3 +168,19 @@ def test_bad_chains():
         Chain([]).fit([[0.0]])
     with pytest.raises(ParameterError, match=r"features\[1\] is a str, which is not a FeatureMap"):
         Chain([Scaling(), "TileCoding"]).fit([[0.0]])
+
+
+@pytest.mark.parametrize("width", [10, 28_224, 100_800])
+@pytest.mark.parametrize("feature_map", [TileCoding(), StateAggregation(), RadialBasis(), FourierBasis(), OneHot()])
+def test_too_many_features_are_counted_in_powers_of_ten(feature_map, width):
+    """Of the pixels of CarRacing and of Atari games: nobody reads a number of 91,031 digits, nor waits for it."""
+    name = type(feature_map).__name__
+    with pytest.raises(ParameterError, match=rf"{name}: .* makes (\d[\d,]*|10\^\d+) features, more than 1") as raised:
+        sklearn.base.clone(feature_map).fit_bounds(np.zeros(width), np.full(width, 255.0))
+    assert len(str(raised.value)) < 300
+    assert ("10^" in str(raised.value)) == (width > 10 or name == "OneHot")
+
+
+def test_hashed_tiles_take_pixels():
+    tiles = TileCoding(2, 2, hash_size=1000).fit_bounds(np.zeros(28_224), np.full(28_224, 255.0))
+    assert tiles.transform(np.full((1, 28_224), 99.0)).nnz == 2

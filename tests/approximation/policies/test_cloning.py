@@ -105,7 +105,7 @@ def test_the_seed_is_all_there_is_to_chance():
 def test_a_refused_lesson_leaves_the_last_one():
     policy = ClassifierPolicy(KNeighborsClassifier(2)).fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
     broken = ClassifierPolicy(LogisticRegression(C=-1.0))
-    with pytest.raises(errors.LearningError, match=r"LogisticRegression\(C=-1.0\) cannot learn from these examples"):
+    with pytest.raises(errors.LearningError, match=r"LogisticRegression cannot learn from these \d+ examples: .*C"):
         broken.fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(errors.NotLearned, match="call learn"):
         broken.act([0.0])
