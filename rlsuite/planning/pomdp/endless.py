@@ -23,10 +23,10 @@ from rlsuite.planning.pomdp.controllers import MOST_UNKNOWNS, controller_value
 from rlsuite.planning.pomdp.linear_bounds import endless_bounds
 from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.projection import Projection
-from rlsuite.planning.pomdp.pruning import that_matter
+from rlsuite.planning.pomdp.pruning import different, that_matter
 from rlsuite.planning.pomdp.rises import largest_rise
 from rlsuite.planning.pomdp.stages import CrossSum, Stage, next_stage, no_plan
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet, worth
+from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet, first_of_best, worth
 from rlsuite.planning.watch import Watch
 
 SHARE = 1.0 / 16.0
@@ -71,7 +71,7 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
     with watch:
         projection = Projection(pomdp)
         found = _beginning(pomdp, everywhere, watch)
-        vectors = found.plans.alpha_vectors
+        vectors, highest = found.plans.alpha_vectors, found.lower
         # Value iteration alone would halve what a gap exceeds rounding by in so many stages.
         modulus = projection.lookahead.modulus
         patience = 20 + int(math.log(2.0) / -math.log(modulus)) if modulus else 20
@@ -80,13 +80,14 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
             try:
                 stage = next_stage(projection, vectors, points, cross_sum, _epsilon(projection, found, watch), watch)
                 new = _bounded(projection, vectors, stage, everywhere, watch)
+                uncertain = projection.rounding(vectors) / (1.0 - modulus)
                 vectors, points = stage.plans.alpha_vectors, stage.points
                 if everywhere:
-                    both: FloatArray = np.concatenate([new.plans.alpha_vectors, vectors])
-                    best = that_matter(both, points, 0.0, watch)
-                    vectors, points = both[best.left], best.points
-                plans = new.plans if new.lower >= found.lower else found.plans
-                found = _Found(max(new.lower, found.lower), min(new.upper, found.upper), plans)
+                    vectors, points = _together(new.plans.alpha_vectors, stage, 2.0 * uncertain, watch)
+                highest = max(highest, new.lower)
+                upper = min(new.upper, found.upper)
+                # Of plans that are equally good at the start, up to rounding, the latest: it is the best elsewhere.
+                found = (new if new.lower >= highest - uncertain else found)._replace(upper=upper)
             except OutOfTime:
                 continue
             if found.upper - found.lower < 0.9 * narrowed[1]:
@@ -145,7 +146,7 @@ def _bounded(projection: Projection, vectors: FloatArray, stage: Stage, everywhe
     rounding = projection.rounding(vectors) / (1.0 - modulus)
     rise = max(largest_rise(now, vectors, watch), 0.0) + stage.loss
     upper = value + stage.loss + factor * rise + rounding
-    plans = _closed(stage, vectors, SHARE * watch.tol * (1.0 - modulus), watch)
+    plans = _closed(stage, vectors, SHARE * watch.tol * (1.0 - modulus), 4.0 * projection.rounding(vectors), watch)
     if not everywhere:
         # Not yet a promise: the plans may still rest on beliefs in which no action is legal.
         shift = factor * max(largest_rise(vectors, now, watch), 0.0) + rounding
@@ -154,27 +155,41 @@ def _bounded(projection: Projection, vectors: FloatArray, stage: Stage, everywhe
     if plans.alpha_vectors.size <= MOST_UNKNOWNS:
         own = controller_value(projection, plans.actions, plans.successors)
         promised = float(worth(own, start).max())
-        if promised >= value - rounding:
+        if promised >= value - 2.0 * rounding:  # it is lowered by one rounding itself
             return _Found(promised, upper, plans._replace(alpha_vectors=own))
     return _Found(value - rounding, upper, plans)
 
 
-def _closed(stage: Stage, vectors: FloatArray, epsilon: float, watch: Watch) -> VectorSet:
+def _together(own: FloatArray, stage: Stage, epsilon: float, watch: Watch) -> tuple[FloatArray, FloatArray]:
+    """Return the vectors of a controller and those of a stage that rise above them by more than epsilon; and beliefs.
+
+    Where the controller is the optimum, the two are the same but for what the controller was lowered by.
+    """
+    controller = that_matter(own, stage.points, 0.0, watch)
+    vectors, others = own[controller.left], stage.plans.alpha_vectors
+    above = that_matter(others, stage.points, epsilon, watch, vectors)
+    points = np.concatenate([controller.points, above.points])
+    return np.concatenate([vectors, others[above.left]]), different(points)
+
+
+def _closed(stage: Stage, vectors: FloatArray, epsilon: float, tie: float, watch: Watch) -> VectorSet:
     """Return the plans that matter by more than epsilon, each going on with others of them.
 
-    In place of each of the old `vectors` comes the new one that loses least.
+    In place of each of the old `vectors` comes the new one that loses least, the first of those that lose as much up to
+    `tie`.
     """
     plans = stage.plans
     best = that_matter(plans.alpha_vectors, stage.points, epsilon, watch).left
-    heir = _heirs(vectors, plans.alpha_vectors[best], watch)
+    heir = _heirs(vectors, plans.alpha_vectors[best], tie, watch)
     links = plans.successors[best]
     return VectorSet(plans.alpha_vectors[best], plans.actions[best], np.where(links >= 0, heir[links], -1))
 
 
-def _heirs(vectors: FloatArray, others: FloatArray, watch: Watch) -> IndexArray:
+def _heirs(vectors: FloatArray, others: FloatArray, tie: float, watch: Watch) -> IndexArray:
     """Return for each vector (n, S) the one of the others (k, S) that is nowhere further below it than need be: (n,).
 
-    One that is nowhere below it at all may take its place without any loss.
+    That is the first that is not below it by `tie` more than another. One that is nowhere below it at all may take its
+    place without any loss.
     """
     now: FloatArray = np.ascontiguousarray(others.T)
     heir: IndexArray = np.empty(len(vectors), dtype=np.int64)
@@ -185,6 +200,6 @@ def _heirs(vectors: FloatArray, others: FloatArray, watch: Watch) -> IndexArray:
         for old, new in zip(olds.T, now, strict=True):
             finite = old > -np.inf
             least[finite] = np.minimum(least[finite], new - old[finite, np.newaxis])
-        heir[begin : begin + some] = np.argmax(least, axis=1)
+        heir[begin : begin + some] = first_of_best(least, tie)
         watch.check()
     return heir

@@ -9,7 +9,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.pomdp.exact import solve_exactly
-from rlsuite.planning.pomdp.pruning import that_matter
+from rlsuite.planning.pomdp.pruning import distinct, rounding_of, that_matter
 from rlsuite.planning.pomdp.stages import Sums
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
@@ -88,8 +88,8 @@ def enumeration(
     most = whole_number("max_vectors", max_vectors)
 
     def all_of_them(sets: list[FloatArray], points: FloatArray, epsilon: float, watch: Watch) -> Sums:
-        distinct = [np.unique(one, axis=0, return_index=True) for one in sets]
-        sizes = [one.shape[0] for one, _ in distinct]
+        different = [distinct(np.ascontiguousarray(one.T), rounding_of(one)) for one in sets]
+        sizes = [first.size for first, _ in different]
         number = math.prod(sizes)
         product = f"{' * '.join(map(str, sizes[:8]))}{' * ...' if len(sizes) > 8 else ''} = {number} plans"
         if number > most:
@@ -103,11 +103,12 @@ def enumeration(
                 f"{number * sets[0].shape[1] / 2**27:.1f} GiB; method='incremental_pruning' takes less"
             )
         sums = np.zeros((1, sets[0].shape[1]))
-        for one, _ in distinct:
-            sums = (sums[:, np.newaxis] + one).reshape(-1, one.shape[1])
+        for one, (first, _) in zip(sets, different, strict=True):
+            sums = (sums[:, np.newaxis] + one[first]).reshape(-1, one.shape[1])
         best = that_matter(sums, points, epsilon, watch)
         numbers = np.unravel_index(best.left, sizes)
-        return Sums([of[n] for (_, of), n in zip(distinct, numbers, strict=True)], best.points, best.loss)
+        loss = best.loss + sum(lost for _, lost in different)
+        return Sums([first[n] for (first, _), n in zip(different, numbers, strict=True)], best.points, loss)
 
     return solve_exactly(
         "enumeration",

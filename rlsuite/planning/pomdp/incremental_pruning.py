@@ -8,7 +8,7 @@ import numpy as np
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.exact import solve_exactly
-from rlsuite.planning.pomdp.pruning import sums_that_matter, that_matter
+from rlsuite.planning.pomdp.pruning import different, sums_that_matter, that_matter
 from rlsuite.planning.pomdp.stages import Sums
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
@@ -113,7 +113,7 @@ def in_turns(sets: list[FloatArray], points: FloatArray, epsilon: float, watch: 
     for z, vectors in enumerate(sets):
         best = that_matter(vectors, points, epsilon, watch)
         parts.append(_Partial(best.left.size, z, vectors[best.left], {z: best.left}))
-        points = _joined(points, best.points)
+        points = different(np.concatenate([points, best.points]))
         loss += best.loss
     heapq.heapify(parts)
     while len(parts) > 1:
@@ -123,10 +123,6 @@ def in_turns(sets: list[FloatArray], points: FloatArray, epsilon: float, watch: 
         numbers |= {z: taken[best.right] for z, taken in other.numbers.items()}
         sums = one.vectors[best.left] + other.vectors[best.right]
         heapq.heappush(parts, _Partial(best.left.size, one.observation, sums, numbers))
-        points = _joined(points, best.points)
+        points = different(np.concatenate([points, best.points]))
         loss += best.loss
     return Sums([parts[0].numbers[z] for z in range(len(sets))], points, loss)
-
-
-def _joined(points: FloatArray, more: FloatArray) -> FloatArray:
-    return np.unique(np.concatenate([points, more]), axis=0)

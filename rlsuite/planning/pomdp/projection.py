@@ -16,7 +16,7 @@ import numpy as np
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import EPS, Lookahead
-from rlsuite.planning.pomdp.vectors import worth
+from rlsuite.planning.pomdp.vectors import first_of_best, worth
 
 
 class Projection:
@@ -71,13 +71,14 @@ class Projection:
         best = np.full((beliefs.shape[0], vectors.shape[1]), -np.inf)
         actions = np.full(beliefs.shape[0], -1, dtype=np.int64)
         most = np.full(beliefs.shape[0], -np.inf)
+        tie = self.rounding(vectors)
         for a in range(self.pomdp.n_actions):
             sums = np.tile(self.reward[a], (beliefs.shape[0], 1))
             for z in self.moves[a]:
                 earlier = self.of(vectors, a, z)
-                sums += earlier[np.argmax(worth(earlier, beliefs), axis=1)]
+                sums += earlier[first_of_best(worth(earlier, beliefs), tie)]
             value = own_worth(sums, beliefs)
-            better = value > most
+            better = value > most + tie
             best[better], actions[better], most[better] = sums[better], a, value[better]
         return best, actions
 

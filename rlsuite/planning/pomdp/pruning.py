@@ -1,4 +1,11 @@
-"""Which vectors matter: sets of alpha vectors, and sums of two such sets, reduced to what is the best somewhere."""
+"""Which vectors matter: sets of alpha vectors, and sums of two such sets, reduced to what is the best somewhere.
+
+Vectors are computed with rounding errors, which differ from one processor to the next; the plans that are kept must
+not. So nothing is decided by less than rounding. Entries that agree up to rounding are ranked alike, and vectors that
+agree in all entries are merged before any linear program; they go through in an order that depends on these ranks
+alone; of vectors that are equally good in a belief, up to rounding, the first in that order is taken; and a vector that
+rises above the others by no more than rounding is left out. What that may lose is counted.
+"""
 
 import math
 from typing import NamedTuple, Self
@@ -7,8 +14,10 @@ import numpy as np
 
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import EPS, TINY
-from rlsuite.planning.pomdp.pruning_kernels import PURGE, TOLERANCE, sift
+from rlsuite.planning.pomdp.projection import largest
+from rlsuite.planning.pomdp.pruning_kernels import PURGE, TOLERANCE, best_at_each, sift
 from rlsuite.planning.pomdp.simplex_kernels import Basis
+from rlsuite.planning.pomdp.vectors import first_of_best
 from rlsuite.planning.watch import Watch
 
 WORK = 2e7
@@ -17,8 +26,8 @@ WORK = 2e7
 NEWS = 0.1
 """Share of the beliefs looked at first that must have shown a new vector for others to be worth a look."""
 
-SAME = 13
-"""Decimals, relative to the largest difference, to which vectors agree that are taken for one."""
+NEAR = 9
+"""Decimals to which beliefs agree that are taken for one."""
 
 
 class Kept(NamedTuple):
@@ -54,19 +63,51 @@ class _Set(NamedTuple):
     def of(cls, vectors: FloatArray) -> Self:
         common = vectors.max(axis=0)
         columns = np.ascontiguousarray((vectors - common).T)
-        scale = max(float(-columns.min()), TINY)
-        keys = np.round(columns / scale, SAME)
-        order = np.lexsort(-keys[::-1])
-        keys = keys[:, order]
-        new = np.ones(order.size, dtype=np.bool_)
-        new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-        first = order[new]
-        merged = float((columns[:, order] - columns[:, first[np.cumsum(new) - 1]]).max())
+        first, merged = distinct(columns, max(TOLERANCE * float(-columns.min()), rounding_of(vectors)))
         return cls(np.ascontiguousarray(columns[:, first]), first, common, merged)
 
 
-def that_matter(vectors: FloatArray, points: FloatArray, epsilon: float, watch: Watch) -> Kept:
+def distinct(columns: FloatArray, same: float) -> tuple[IndexArray, float]:
+    """Return the numbers of the columns (S, n) that differ, in descending order; and what is lost, at most.
+
+    Columns whose entries differ by `same` at most are one, and the first of them stands for all; entries may be -inf.
+    """
+    keys = _ranks(columns, same)
+    order = np.lexsort(-keys[::-1])
+    keys = keys[:, order]
+    new = np.ones(order.size, dtype=np.bool_)
+    new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+    first = order[new]
+    after, before = columns[:, order], columns[:, first[np.cumsum(new) - 1]]
+    rises = np.subtract(after, before, where=after > -np.inf, out=np.zeros_like(after))
+    return first, float(rises.max(initial=0.0))
+
+
+def _ranks(rows: FloatArray, same: float) -> IndexArray:
+    """Return for each entry of a row how many different values below it the row has, as an array of the same shape.
+
+    Values in a chain in which none is further than `same` from the next are one value.
+    """
+    order = np.argsort(rows, axis=1)
+    ascending = np.take_along_axis(rows, order, axis=1)
+    steps = np.zeros(rows.shape, dtype=np.bool_)
+    steps[:, 1:] = ascending[:, 1:] > ascending[:, :-1] + same
+    ranks = np.empty(rows.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, np.cumsum(steps, axis=1), axis=1)
+    return ranks
+
+
+def rounding_of(vectors: FloatArray) -> float:
+    """Return how far the entries of vectors (n, S) can be off that were computed as sums over S states."""
+    return (vectors.shape[1] + 8) * EPS * largest(vectors)
+
+
+def that_matter(
+    vectors: FloatArray, points: FloatArray, epsilon: float, watch: Watch, beside: FloatArray | None = None
+) -> Kept:
     """Return the vectors (n, S) that matter; as `sums_that_matter`, with all ``right`` 0. Some may hold -inf.
+
+    If all are finite, there may be others `beside` (q, S) them that are kept anyway.
 
     A vector that is minus infinity in some states counts in the beliefs that exclude them, and there beside those
     vectors only that are finite in all the states left: the others are minus infinity in the midst of these beliefs.
@@ -74,7 +115,7 @@ def that_matter(vectors: FloatArray, points: FloatArray, epsilon: float, watch: 
     """
     finite: BoolArray = vectors > -np.inf
     if finite.all() and len(vectors):
-        return _sums_that_matter(vectors, np.zeros((1, vectors.shape[1])), points, epsilon, watch)
+        return _sums_that_matter(vectors, np.zeros((1, vectors.shape[1])), points, epsilon, watch, beside)
     masks = np.unique(finite, axis=0) if len(vectors) else finite
     kept: list[IndexArray] = [np.empty(0, dtype=np.int64)]
     best_in: list[FloatArray] = [np.empty((0, vectors.shape[1]))]
@@ -132,11 +173,13 @@ def _sums_that_matter(
 ) -> Kept:
     """Do the same for finite vectors; `beside` (q, S) are vectors that are there anyway."""
     first, second = _Set.of(left), _Set.of(right)
+    least = rounding_of(left) + rounding_of(right)
+    epsilon = max(epsilon, least)
     n, k = first.number.size, second.number.size
     n_states = left.shape[1]
     taken: BoolArray = np.zeros(n * k, dtype=np.bool_)
     if beside is None or not beside.size:
-        tie = TOLERANCE * max(float(-first.columns.min() - second.columns.min()), TINY)
+        tie = max(TOLERANCE * float(-first.columns.min() - second.columns.min()), least)
         known, corners = _best_somewhere(first.columns, second.columns, points, tie, watch)
         taken[known] = True
         begun = first.columns[:, known // k] + second.columns[:, known % k]
@@ -160,7 +203,7 @@ def _sums_that_matter(
     while position < n * k:
         n_kept, position, loss, _ = sift(
             PURGE, left, right, taken, kept, origin, best_in, n_kept, position,
-            epsilon / unit, TOLERANCE * scale / unit, scale / unit, WORK, loss, basis,
+            epsilon / unit, max(TOLERANCE * scale, least) / unit, scale / unit, WORK, loss, basis,
         )  # fmt: skip
         watch.check()
         if n_kept == kept.shape[1]:
@@ -168,10 +211,22 @@ def _sums_that_matter(
             origin = np.concatenate([origin, np.empty(n_kept, dtype=np.int64)])
             best_in = np.concatenate([best_in, np.empty((n_kept, n_states))])
             basis = Basis.of(n_states, 2 * n_kept, max(n, k, 2 * n_kept))
-    own = slice(n_known if beside is not None and beside.size else 0, n_kept)
+    own = np.arange(n_known if beside is not None and beside.size else 0, n_kept)
+    own = own[np.argsort(origin[own])]  # in the order of the ranks, not in that in which they were found
     chosen = origin[own]
     loss = loss * unit + first.merged + second.merged + scale * (n_states + 8) * EPS  # what the sums were rounded by
-    return Kept(first.number[chosen // k], second.number[chosen % k], best_in[own].copy(), loss)
+    return Kept(first.number[chosen // k], second.number[chosen % k], best_in[own], loss)
+
+
+def best_vectors(vectors: FloatArray, beliefs: FloatArray) -> IndexArray:
+    """Return the number of the best of finite vectors (n, S) at each belief (p, S), of equals the first: (p,) int64."""
+    return _first_best(beliefs, np.ascontiguousarray(vectors.T), rounding_of(vectors))
+
+
+def different(points: FloatArray) -> FloatArray:
+    """Return beliefs (p, S) without those that are the same up to rounding, in ascending order."""
+    _, first = np.unique(points.round(NEAR), axis=0, return_index=True)
+    return points[first]
 
 
 def power_of_two(size: float) -> float:
@@ -192,7 +247,7 @@ def _best_somewhere(
     """
     n_states, n = left.shape
     width = right.shape[1]
-    numbers: IndexArray = _first_of_best(left, tie) * width + _first_of_best(right, tie)
+    numbers: IndexArray = first_of_best(left, tie) * width + first_of_best(right, tie)
     found, where = np.unique(numbers, return_index=True)
     ahead = points[np.random.default_rng(0).permutation(points.shape[0])]
     begin, some = 0, 64 + n_states
@@ -215,12 +270,7 @@ def _best_somewhere(
 
 def _first_best(points: FloatArray, columns: FloatArray, tie: float) -> IndexArray:
     """Return the first of the best columns (S, n) at each point (p, S)."""
-    if columns.shape[1] == 1:
-        return np.zeros(len(points), dtype=np.int64)
-    return _first_of_best(points @ columns, tie)
-
-
-def _first_of_best(values: FloatArray, tie: float) -> IndexArray:
-    """Return the first of the best columns of each row."""
-    good: BoolArray = values >= values.max(axis=1, keepdims=True) - tie
-    return np.argmax(good, axis=1)
+    best = np.zeros(len(points), dtype=np.int64)
+    if columns.shape[1] > 1:
+        best_at_each(columns, points, tie, np.empty_like(columns[0]), best)
+    return best

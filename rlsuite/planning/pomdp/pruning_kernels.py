@@ -23,7 +23,7 @@ import numpy as np
 
 from rlsuite.compilation import compiled
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
-from rlsuite.planning.pomdp.simplex_kernels import Basis, begin, exchange, invert, leaving, locate, rise
+from rlsuite.planning.pomdp.simplex_kernels import ALIKE, Basis, begin, exchange, invert, leaving, locate, rise
 
 PURGE, FIND, MEASURE = 0, 1, 2
 """What `sift` does: keep what matters; stop at the first witness; find the largest rise above the set."""
@@ -39,7 +39,10 @@ DOMINATED, MATTERS, UNDECIDED, LATER = 0, 1, 2, 3
 
 @compiled(in_place=True)
 def best_at(vectors: FloatArray, belief: FloatArray, tie: float, values: FloatArray) -> int:
-    """Return the first column that is best at a belief, or is below the best by no more than `tie`."""
+    """Return the first column that is best at a belief, or is below the best by no more than `tie`.
+
+    The products are added up state by state, in the same order on every processor.
+    """
     n_states, n = vectors.shape
     for i in range(n):
         values[i] = 0.0
@@ -57,6 +60,13 @@ def best_at(vectors: FloatArray, belief: FloatArray, tie: float, values: FloatAr
 
 
 @compiled(in_place=True)
+def best_at_each(vectors: FloatArray, beliefs: FloatArray, tie: float, values: FloatArray, best: IndexArray) -> None:
+    """Write into `best` (p,) what `best_at` finds for each of the beliefs (p, S); `values` (n,) is memory."""
+    for k in range(best.size):
+        best[k] = best_at(vectors, beliefs[k], tie, values)
+
+
+@compiled(in_place=True)
 def _feasible(basis: Basis, zero: float) -> bool:
     """Return whether nothing in the basis is negative, up to rounding."""
     least = 0.0
@@ -70,7 +80,10 @@ def _feasible(basis: Basis, zero: float) -> bool:
 
 @compiled(in_place=True)
 def _best_of_set(basis: Basis, kept: FloatArray, n_kept: int) -> tuple[int, float]:
-    """Return which vector of the set is best at the belief of the basis, and how far the target is above it there."""
+    """Return which vector of the set is best at the belief of the basis, and how far the target is above it there.
+
+    Of vectors that differ by rounding alone it is the first.
+    """
     values = basis.values
     own, total, best = 0.0, 0.0, 0
     for k in range(n_kept):
@@ -83,7 +96,7 @@ def _best_of_set(basis: Basis, kept: FloatArray, n_kept: int) -> tuple[int, floa
             for k in range(n_kept):
                 values[k] += chance * kept[s, k]
     for k in range(n_kept):
-        if values[k] > values[best]:
+        if values[k] > values[best] + ALIKE:
             best = k
     return best, (own - values[best]) / total if total > 0.0 else -np.inf
 
@@ -213,7 +226,7 @@ def sift(
             # The multipliers are a belief, unless one is negative: what is best there, and how high is the surface?
             entering, least = n_kept, -TOLERANCE
             for r in range(1, size[0] + 1):
-                if basis.inverse[0, r] < least:
+                if basis.inverse[0, r] < least - ALIKE:
                     entering, least = -1 - basis.state[r], basis.inverse[0, r]
             if entering == n_kept:
                 entering, above = _best_of_set(basis, kept, n_kept)

@@ -21,6 +21,8 @@ PIVOT = 1e-9
 """Least size of a pivot."""
 TIE = 1e-14
 """Steps that differ by no more than this are taken for equally long."""
+ALIKE = 1e-13
+"""Differences that do not count where the simplex method chooses: the first of equals goes on, on every processor."""
 
 
 class Basis(NamedTuple):
@@ -79,7 +81,7 @@ def begin(basis: Basis, kept: FloatArray, n_kept: int) -> None:
             values[k] = max(values[k], target[s] - kept[s, k])
     cover, top = 0, 0
     for k in range(n_kept):
-        if values[k] < values[cover]:
+        if values[k] < values[cover] - ALIKE:
             cover = k
     for s in range(target.size):
         if target[s] - kept[s, cover] > target[top] - kept[top, cover]:
@@ -181,7 +183,7 @@ def leaving(basis: Basis, kept: FloatArray, entering: int) -> int:
     for p in range(1, a + 1):
         if falls[p] > PIVOT:
             now = max(basis.x[p], 0.0) / falls[p]
-            if now < ratio - TIE or (now <= ratio + TIE and falls[p] > steepest):
+            if now < ratio - TIE or (now <= ratio + TIE and falls[p] > steepest + ALIKE):
                 first, steepest, ratio = p, falls[p], min(now, ratio)
     for s in range(basis.sigma.size):
         if basis.place[s] >= 0:
@@ -194,7 +196,7 @@ def leaving(basis: Basis, kept: FloatArray, entering: int) -> int:
         basis.sigma_falls[s] = fall
         if fall > PIVOT:
             now = max(basis.sigma[s], 0.0) / fall
-            if now < ratio - TIE or (now <= ratio + TIE and fall > steepest):
+            if now < ratio - TIE or (now <= ratio + TIE and fall > steepest + ALIKE):
                 first, steepest, ratio = -1 - s, fall, min(now, ratio)
     return first
 

@@ -17,7 +17,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.inference.sampling import generator
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, worth
+from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, best_at, worth
 
 
 class Acting(Protocol):
@@ -240,11 +240,12 @@ def _actions(policy: BeliefPolicy, beliefs: FloatArray, steps_left: int | None) 
     if isinstance(policy, AlphaVectorSolution):
         plan = policy.stages[steps_left] if policy.stages and steps_left is not None else policy
         possible = np.flatnonzero(beliefs.any(axis=0))  # of a large model, few states at any time
-        values = worth(plan.alpha_vectors[:, possible], beliefs[:, possible])
+        vectors, inside = plan.alpha_vectors[:, possible], beliefs[:, possible]
+        values = worth(vectors, inside)
         lost = values.max(axis=1) == -np.inf
         if lost.any():
             policy.act(beliefs[int(np.argmax(lost))], steps_left)  # says what is wrong
-        return plan.actions[np.argmax(values, axis=1)]
+        return plan.actions[best_at(values, vectors, inside)]
     if not hasattr(policy, "act"):
         chosen = [cast("Callable[[FloatArray], int]", policy)(b) for b in beliefs]
     else:

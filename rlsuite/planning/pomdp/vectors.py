@@ -21,6 +21,8 @@ from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.solution import BeliefPlan
 
+SAME = 1e-13
+"""Values of a belief that differ by less than this share of their terms are equal: that is rounding."""
 BLOCK = 1 << 18
 """Entries of vectors copied at a time."""
 
@@ -39,9 +41,13 @@ class BoundsTrace(NamedTuple):
 
     @classmethod
     def of(cls, records: list[tuple[int, float, float, float]]) -> Self:
-        """Return the trace of a list of (iterations, seconds, lower bound, upper bound)."""
+        """Return the trace of a list of (iterations, seconds, lower bound, upper bound).
+
+        A lower bound above a later one, which can be a rounding worse, counts as that one.
+        """
         table = np.array(records, dtype=np.float64).reshape(-1, 4)
-        return cls(table[:, 0].astype(np.int64), table[:, 1].copy(), table[:, 2].copy(), table[:, 3].copy())
+        lower = np.minimum.accumulate(table[::-1, 2])[::-1]
+        return cls(table[:, 0].astype(np.int64), table[:, 1].copy(), lower.copy(), table[:, 3].copy())
 
 
 class VectorSet(NamedTuple):
@@ -99,6 +105,28 @@ def worth_at(alpha_vectors: FloatArray, belief: FloatArray) -> FloatArray:
     for some in np.array_split(unclear, 1 + unclear.size * belief.size // BLOCK):
         values[some] = alpha_vectors[np.ix_(some, possible)] @ belief[possible]
     return values
+
+
+def first_of_best(values: FloatArray, tie: float) -> IndexArray:
+    """Return the first column of each row (k, n) that is not below the best by more than `tie`: (k,) int64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlsuite.planning.pomdp.vectors import first_of_best
+    >>> first_of_best(np.array([[0.3, 0.1 + 0.2, 0.0], [1.0, 2.0, 2.5]]), 1e-12).tolist()
+    [0, 2]
+    """
+    return np.argmax(values >= values.max(axis=1, keepdims=True) - tie, axis=1)
+
+
+def best_at(values: FloatArray, alpha_vectors: FloatArray, beliefs: FloatArray) -> IndexArray:
+    """Return the number of the best vector in each belief (k, S), by their `worth` (k, n): (k,) int64.
+
+    Of vectors whose values differ by rounding alone it is the first, so that a plan acts alike on every processor.
+    """
+    size = np.abs(beliefs * np.where(beliefs > 0.0, alpha_vectors[np.argmax(values, axis=1)], 0.0)).sum(axis=1)
+    return np.argmax(values >= values.max(axis=1, keepdims=True) - SAME * size[:, np.newaxis], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +211,7 @@ class AlphaVectorSolution(BeliefPlan):
         return self._best(self._with(steps_left).alpha_vectors, belief)[1]
 
     def vector(self, belief: ArrayLike, steps_left: int | None = None) -> int:
-        """Return the number of the best vector, the first of equals; arguments and errors as in `value`."""
+        """Return the number of the best vector, the first of equals up to rounding; the rest as in `value`."""
         return self._best(self._with(steps_left).alpha_vectors, belief)[0]
 
     def _with(self, steps_left: int | None) -> VectorSet:
@@ -205,4 +233,5 @@ class AlphaVectorSolution(BeliefPlan):
             raise ParameterError(
                 f"no plan is legal in every state of the belief's support: {np.flatnonzero(b).tolist()}"
             )
-        return best, float(values[best])
+        first = best_at(values[np.newaxis], vectors, b[np.newaxis])
+        return int(first[0]), float(values[best])

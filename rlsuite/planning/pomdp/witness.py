@@ -12,10 +12,10 @@ from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.exact import solve_exactly
 from rlsuite.planning.pomdp.incremental_pruning import in_turns
-from rlsuite.planning.pomdp.pruning import that_matter
+from rlsuite.planning.pomdp.pruning import best_vectors, different, that_matter
 from rlsuite.planning.pomdp.rises import Surface
 from rlsuite.planning.pomdp.stages import Sums
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, worth
+from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
 
@@ -92,9 +92,9 @@ def _by_witnesses(sets: list[FloatArray], points: FloatArray, epsilon: float, wa
     chosen = [that_matter(one, points, epsilon, watch) for one in sets]
     loss = sum(each.loss for each in chosen)
     parts = [one[each.left] for one, each in zip(sets, chosen, strict=True)]
-    every = np.unique(np.concatenate([points, *(each.points for each in chosen)]), axis=0)
+    every = different(np.concatenate([points, *(each.points for each in chosen)]))
     agenda = _Agenda(parts)
-    for number in np.unique(np.stack([np.argmax(worth(part, every), axis=1) for part in parts], axis=1), axis=0):
+    for number in np.unique(np.stack([best_vectors(part, every) for part in parts], axis=1), axis=0):
         agenda.add(number, every[:0])
     surface = Surface(np.stack([agenda.sums(np.array([plan]))[0] for plan in agenda.order]))
     rise = 0.0
@@ -106,12 +106,12 @@ def _by_witnesses(sets: list[FloatArray], points: FloatArray, epsilon: float, wa
             position, belief, rise = surface.first_witness(candidates, position, epsilon, rise, watch)
             if belief is None:
                 break
-            best = np.array([np.argmax(part @ belief) for part in parts])
+            best = np.concatenate([best_vectors(part, belief[np.newaxis]) for part in parts])
             if tuple(best.tolist()) in agenda.known:  # rounding: take the neighbour itself
                 best = neighbours[position]
             agenda.add(best, belief[np.newaxis])
             surface.add(agenda.sums(best[np.newaxis])[0])
-    numbers = np.array(agenda.order)
+    numbers = np.array(sorted(agenda.order))  # whatever the order in which they were found
     # What is better than the set in some belief differs from a plan of the set after at most Z observations.
     at = np.concatenate([every, *agenda.points])
     return Sums([each.left[numbers[:, z]] for z, each in enumerate(chosen)], at, loss + len(sets) * rise)

@@ -13,6 +13,7 @@ WATCH = Watch("test", tol=1e-6)
 def rise(vector, surface):
     """The linear program of KLC98 by HiGHS: how far a vector rises above a set, anywhere."""
     states = vector.size
+    vector, surface = vector - surface[0], surface - surface[0]  # what is common to all would cost HiGHS its digits
     program = linprog(
         [*-vector, 1.0],
         A_ub=np.c_[surface, -np.ones(len(surface))],
