@@ -1,4 +1,4 @@
-"""A clock that stands still while code is compiled, so that a deadline means the same in the first run and later."""
+"""Clocks that tell compiling from working, so that deadlines and times mean the same in the first run and later."""
 
 import sys
 import threading
@@ -112,6 +112,52 @@ class CompilingClock(Clock):
             from tqdm import tqdm
 
             tqdm.write(f"{self.name}: compiling, once; later runs find it in numba's cache", file=sys.stderr)
+
+
+class CompilingTime(numba.core.event.Listener):
+    """How long numba compiles in this thread; used as a context manager.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall-clock time of it, while the manager was entered.
+
+    Examples
+    --------
+    >>> with CompilingTime() as compiling:
+    ...     pass
+    >>> compiling.seconds
+    0.0
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._thread = threading.get_ident()
+        self._depth = 0
+        self._begun = 0.0
+
+    def __enter__(self) -> Self:
+        _events.register(_COMPILING, self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        _events.unregister(_COMPILING, self)
+
+    def on_start(self, event: Any) -> None:
+        """Called by numba; compiling one function may start that of another."""
+        if threading.get_ident() == self._thread:
+            if self._depth == 0:
+                self._begun = time.perf_counter()
+            self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Called by numba."""
+        if threading.get_ident() == self._thread:
+            self._depth -= 1
+            if self._depth == 0:
+                self.seconds += time.perf_counter() - self._begun
 
 
 class _Listener(numba.core.event.Listener):

@@ -1,6 +1,6 @@
 """The base of all agents: parameters, memory, learning, acting, saving."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.checks import fraction, row_of_id
+from rlsuite.compiling_clock import CompilingTime
 from rlsuite.described import Described
 from rlsuite.exploration import Legality, every_action, listed_actions
 from rlsuite.finding import find_env
@@ -144,16 +145,17 @@ class Agent(Described):
             If the environment answers with NaN or outside its spaces; what was learned until then is kept.
         """
         budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every)
-        run = self._run
-        if run is None or seed is not None or env is not self._asked_for:
-            run = self._start(env, seed, loop, optima or (Optima() if regret else None))
-        elif loop != run.loop:
-            run.use(loop)
-        try:
-            run.learn(budget, self.frozen_policy, progress)
-        finally:
-            self.record_ = run.record
-            self._episodes.append(_episodes_of(self.record_))
+        with CompilingTime() as compiling:
+            run = self._run
+            if run is None or seed is not None or env is not self._asked_for:
+                run = self._start(env, seed, loop, optima or (Optima() if regret else None))
+            elif loop != run.loop:
+                run.use(loop)
+            try:
+                run.learn(budget, self.frozen_policy, progress)
+            finally:
+                self.record_ = replace(run.record, compiling_seconds=compiling.seconds)
+                self._episodes.append(_episodes_of(self.record_))
         return self
 
     def _start(

@@ -115,4 +115,5 @@ def _parse(
         hint = f"; did you mean {near[0]!r}?" if near else ""
         what = "flag" if flag.startswith("-") else "argument"
         raise errors.ParameterError(f"unknown {what} {flag!r}{hint} (see 'rlsuite {chosen.command} --help')")
+    chosen.typed = given
     return chosen

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rlsuite.cli.options import add_env_flags, add_json_flag, import_packages, keywords
+from rlsuite.cli.options import add_env_flags, add_json_flag, command, import_packages, keywords
 from rlsuite.cli.output import columns, one_line, print_json
 from rlsuite.errors import LearningError, RlsuiteError
 
@@ -56,17 +56,18 @@ def run(chosen: argparse.Namespace) -> int:
     else:
         print(chosen.environment)
         print(columns(findings))
-        print("something is wrong" if failed else f"next: {_next(make, chosen.environment)}")
+        print("something is wrong" if failed else f"next: {_next(make, chosen)}")
     return int(failed)
 
 
-def _next(make: Callable[..., Any], name: str) -> str:
-    """The command that learns in it."""
+def _next(make: Callable[..., Any], chosen: argparse.Namespace) -> str:
+    """The command that learns in it, with the keywords that were typed."""
     from gymnasium.spaces import Discrete
 
     if isinstance(make().observation_space, Discrete):
-        return f"rlsuite train q-learning {name}"
-    return f"rlsuite train semi-gradient-sarsa {name} --features tile-coding"
+        return command("train", "q-learning", chosen.environment, env=chosen.env)
+    features = ["--features", "tile-coding"]
+    return command("train", "semi-gradient-sarsa", chosen.environment, env=chosen.env, flags=features)
 
 
 def _contract(make: Callable[..., Any]) -> Iterator[Finding]:

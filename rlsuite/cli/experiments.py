@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlsuite.cli.options import add_json_flag, import_packages, whole_number
+from rlsuite.cli.options import add_json_flag, command, import_packages, whole_number
 from rlsuite.cli.output import note, print_json
 from rlsuite.errors import FileError, ParameterError, unknown
 
@@ -65,7 +65,7 @@ def run_experiment(chosen: argparse.Namespace) -> int:
         print_json({"folder": str(folder), "rows": [row._asdict() for row in rows]})
         return 0
     print(table(rows))
-    note(f"results: {folder}\nnext: rlsuite plot {folder}")
+    note(f"results: {folder}\nnext: {command('plot', str(folder))}")
     return 0
 
 

@@ -4,6 +4,7 @@ import argparse
 import ast
 import dataclasses
 import inspect
+import shlex
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,15 @@ def env_keywords_of(chosen: argparse.Namespace) -> dict[str, Any]:
     """Keywords of the environment, its time limit among them."""
     limit: int | None = chosen.max_episode_steps
     return keywords("--env", chosen.env) | ({} if limit is None else {"max_episode_steps": limit})
+
+
+def command(*words: str, env: Sequence[str] = (), flags: Sequence[str] = ()) -> str:
+    """A command to copy, quoted for the shell, with the keywords of the environment.
+
+    >>> command("solve", "rlsuite/Maze-v0", env=["map=small maze"], flags=["--show"])
+    "rlsuite solve rlsuite/Maze-v0 --env 'map=small maze' --show"
+    """
+    return shlex.join(["rlsuite", *words, *(word for pair in env for word in ("--env", pair)), *flags])
 
 
 def add_json_flag(parser: argparse.ArgumentParser) -> None:

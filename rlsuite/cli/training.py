@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import os
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,8 @@ from rlsuite.cli.options import (
     import_packages,
     whole_number,
 )
-from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, note, number, print_json
+from rlsuite.cli.outcome import report
+from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable
 from rlsuite.errors import LearningError, ParameterError, RlsuiteError, UnsuitableEnvironment
 
 if TYPE_CHECKING:
@@ -82,7 +82,6 @@ def run(chosen: argparse.Namespace) -> int:
     env_keywords = env_keywords_of(chosen)
     _check_outputs(chosen)
     shown = _drawn_env(chosen, env_keywords) if chosen.gif else None
-    before = time.perf_counter()
     try:
         results = (_one_seed if chosen.seeds is None else _many_seeds)(chosen, agent, env_keywords)
     except RlsuiteError:
@@ -91,9 +90,7 @@ def run(chosen: argparse.Namespace) -> int:
         from rlsuite.experiments.run import in_words
 
         raise LearningError(f"the environment or the agent raised {in_words(error)}") from error
-    seconds = time.perf_counter() - before
-    written = _write(chosen, agent, results, shown)
-    _report(chosen, agent, results, seconds, written)
+    report(chosen, agent, results, _write(chosen, agent, results, shown))
     return 0
 
 
@@ -229,46 +226,3 @@ def _frames(agent: "Agent", env: "gymnasium.Env[Any, Any]", seed: int) -> Any:
         yield env.render()
         if terminated or truncated:
             return
-
-
-def _report(
-    chosen: argparse.Namespace, agent: "Agent", results: "Results", seconds: float, written: dict[str, str]
-) -> None:
-    from rlsuite.agents.description import describe
-    from rlsuite.experiments import compare
-
-    (row,) = compare({chosen.environment: [results]})
-    records = results.records
-    steps = sum(_steps(record) for record in records)
-    loops = " and ".join(sorted({record.loop for record in records}))
-    if chosen.json:
-        seeds = [record.seed for record in records]
-        facts = {"agent": describe(agent), "seeds": seeds, "loop": loops, "unit": results.unit, "seconds": seconds}
-        facts["optimum_unknown"] = records[0].optimum_unknown
-        print_json({**row._asdict(), **facts, "episodes": sum(r.episode_return.size for r in records), **written})
-        return
-    seeds = f"seed {records[0].seed}" if len(records) == 1 else f"{len(records)} seeds"
-    print(f"{agent!r} on {chosen.environment}")
-    print(f"  {seeds}, {loops} loop, {steps:,} steps in {seconds:.2f} s")
-    interval = "" if row.low is None or row.high is None else f" [{number(row.low)}, {number(row.high)}]"
-    optimum = "" if row.optimum is None else f", optimum {number(row.optimum)}"
-    share = "" if row.share is None else f" ({row.share:.1%} of it)"
-    print(f"  {row.measure}: {number(row.mean)}{interval}{optimum}{share}")
-    if row.optimum is None and chosen.regret and records[0].optimum_unknown:
-        print(f"  optimum unknown: {records[0].optimum_unknown}")
-    for path in written.values():
-        print(f"  written: {path}")
-    note(f"next: {_next(chosen, written, solvable=row.optimum is not None)}")
-
-
-def _steps(record: Any) -> int:
-    return int(record.time[-1]) if record.unit == "steps" else int(record.episode_length.sum())
-
-
-def _next(chosen: argparse.Namespace, written: dict[str, str], *, solvable: bool) -> str:
-    """The command that a user will want next."""
-    if chosen.seeds is None:
-        return f"rlsuite train {chosen.agent_name} {chosen.environment} --seeds 30 --plot curve.png"
-    if "plot" not in written:
-        return "the same with --plot curve.png"
-    return f"rlsuite solve {chosen.environment} --show" if solvable else f"rlsuite check {chosen.environment}"

@@ -57,17 +57,26 @@ class CompiledEngine:
         self.state = plug.read()
         self.run: Callable[..., tuple[int, Any]] | None = None  # compiled when first needed: the progress bar says so
 
+    def prepare(self) -> None:
+        """Compile the loop, or take it from numba's cache, so that `advance` takes the time of learning only."""
+        if self.run is None:
+            arguments: tuple[Any, ...] = (*self._place(), 0, 0, self.time_limit, np.empty((0, 3)))
+            self.run = kernels.run_in_world.for_types_of(*arguments)
+
+    def _place(self) -> tuple[Any, ...]:
+        """Where the kernel is to go on: its first arguments."""
+        rule, memory, sight, legal, legality, gap, rng, books = self.learner
+        return (self.plug.world, sight, rule, memory, legal, legality, gap, rng, self.env_rng, books, self.state)
+
     def advance(self, steps: int, episodes: int) -> NDArray[np.float64]:
         """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
+        self.prepare()
+        assert self.run is not None
         steps = min(steps, CHUNK)
         finished = np.empty((min(steps, episodes), 3))
-        rule, memory, sight, legal, legality, gap, rng, books = self.learner
+        books = self.learner.books
         first = int(books.place[kernels.EPISODES])
-        place = (self.plug.world, sight, rule, memory, legal, legality, gap, rng, self.env_rng, books, self.state)
-        limits = (steps, episodes, self.time_limit)
-        if self.run is None:
-            self.run = kernels.run_in_world.for_types_of(*place, *limits, finished)
-        code, self.state = self.run(*place, *limits, finished)
+        code, self.state = self.run(*self._place(), steps, episodes, self.time_limit, finished)
         self._settle()
         if code == kernels.BAD_ACTION:
             raise bad_action(self.env, self.learner)
@@ -130,6 +139,9 @@ class EnvironmentEngine:
             self.finished,
         )
         self.action = NONE
+
+    def prepare(self) -> None:
+        """Do nothing: the session was compiled when it was opened."""
 
     def advance(self, steps: int, episodes: int) -> NDArray[np.float64]:
         """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""

@@ -53,6 +53,11 @@ class Record:
         the end, without a time limit.
     optimum_unknown : str
         Why there is no regret, or no optimal value, in words; empty where both are known.
+    seconds : float
+        Wall-clock time of learning alone: without compiling, evaluating and solving. Files of results do not keep it:
+        there, the same seed gives the same bytes.
+    compiling_seconds : float
+        Wall-clock time that numba compiled for this run; 0 where its cache had everything.
     """
 
     seed: int
@@ -68,6 +73,8 @@ class Record:
     evaluation: NDArray[np.float64] = field(default_factory=_floats)
     optimal_value: float | None = None
     optimum_unknown: str = ""
+    seconds: float = 0.0
+    compiling_seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
 """One learning run: an agent's memory, an environment, their generators, and the record of the run."""
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, cast
@@ -78,6 +79,7 @@ class _Notes:
     finished: list[NDArray[np.float64]] = field(default_factory=lambda: [])  # (n, 3): return, regret, length
     checkpoints: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, reward, regret
     evaluations: list[tuple[int, float]] = field(default_factory=lambda: [])  # time, value
+    seconds: float = 0.0  # of learning alone
 
     def summary(self) -> dict[str, str]:
         """The figures on the progress bar."""
@@ -203,11 +205,14 @@ class Run:
         start = int(place[clock])
         bar: Any  # tqdm's stubs leave parts of it untyped
         with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress, desc="compiling") as bar:
+            self.engine.prepare()
             for mark in np.union1d(checkpoints, evaluations):
                 while place[clock] < start + mark:
                     remaining = int(start + mark - place[clock])
                     limits = (remaining, NO_LIMIT) if budget.unit == "steps" else (NO_LIMIT, remaining)
+                    began = time.perf_counter()
                     notes.finished.append(self.engine.advance(*limits))
+                    notes.seconds += time.perf_counter() - began
                     if progress:
                         bar.set_description(self.name, refresh=False)
                         bar.set_postfix(notes.summary(), refresh=False)
@@ -238,6 +243,7 @@ class Run:
             evaluation=evaluations[:, 1],
             optimal_value=self.optimum.value,
             optimum_unknown=self.optimum.unknown,
+            seconds=self.notes.seconds,
         )
 
     def _optimum(self, optima: Optima | None) -> Optimum:

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -52,16 +54,57 @@ def test_the_result_is_told_in_words(rlsuite):
     lines = done.out.splitlines()
     assert lines[0].startswith("QLearning(gamma=0.9, ")
     assert lines[0].endswith(" on rlsuite/GridGoal-v0")
-    assert lines[1].startswith("  seed 7, compiled loop, 2,000 steps in ")
+    assert re.fullmatch(r"  seed 7, compiled loop: (compiled \d+\.\d s, )?learned 2,000 steps in 0\.\d{3} s", lines[1])
     assert lines[2] == "  value of the greedy policy: 81, optimum 81 (100.0% of it)"
-    assert done.err == "next: rlsuite train q-learning rlsuite/GridGoal-v0 --seeds 30 --plot curve.png\n"
+    assert done.err == (
+        "next: rlsuite train q-learning rlsuite/GridGoal-v0 --gamma 0.9 --steps 2_000 --seeds 30 --plot curve.png\n"
+    )
+
+
+def test_the_next_command_has_the_keywords_that_were_typed(rlsuite):
+    typed = ("train", "q-learning", "rlsuite/GridGoal-v0", "--gamma", "0.9", "--env", "render_mode=rgb_array")
+    done = rlsuite(*typed, "--steps=50", "--seed=3", "--save", "a.npz", "--agent", "initial_value=1.5")
+    assert done.err == (
+        "next: rlsuite train q-learning rlsuite/GridGoal-v0 --gamma 0.9 --env render_mode=rgb_array --steps=50 --agent "
+        "initial_value=1.5 --seeds 30 --plot curve.png\n"
+    )
+    done = rlsuite(*typed, "--steps", "50", "--seeds", "2", "--plot", "a picture.png")
+    assert done.err == "next: rlsuite solve rlsuite/GridGoal-v0 --env render_mode=rgb_array --gamma 0.9 --show\n"
+    done = rlsuite(*typed, "--steps", "50", "--plot", "a picture.png")
+    assert done.err.endswith(" --steps 50 --plot 'a picture.png' --seeds 30\n")
+
+
+FRESH = """
+import rlsuite as rl
+
+
+@rl.compiled
+def learn_nothing(memory, state, action, reward, next_state, terminated, truncated, rng):
+    rl.count(memory, state, action, terminated or truncated)
+    return rl.choose(memory, next_state, rng)
+
+
+class Idle(rl.TabularAgent):
+    step = learn_nothing
+"""
+
+
+def test_compiling_is_told_apart_from_learning(rlsuite, tmp_path):
+    (tmp_path / "fresh.py").write_text(FRESH)
+    command = ("train", "fresh.py:Idle", "rlsuite/GridGoal-v0", "--steps", "1000", "--seed", "1")
+    first, again = (rlsuite(*command).out.splitlines()[1] for _ in range(2))
+    told = re.fullmatch(r"  seed 1, compiled loop: compiled (.*) s, learned 1,000 steps in (.*) s", first)
+    assert told is not None, first
+    assert float(told[1]) > 10 * float(told[2])
+    assert re.fullmatch(r"  seed 1, compiled loop: learned 1,000 steps in .* s", again)
 
 
 def test_an_agent_with_features_learns_where_there_is_no_table(rlsuite, tmp_path):
     learning = ("train", "semi-gradient-sarsa", "MountainCar-v0", "--steps", "300", "--seeds", "2")
     done = rlsuite(*learning, "--features", "tile-coding:n_tilings=2:bins=4", "--plot", str(tmp_path / "curve.png"))
     assert "features=TileCoding(bins=4, n_tilings=2)" in done.out.splitlines()[0]
-    assert done.out.splitlines()[1].startswith("  2 seeds, compiled loop, 600 steps in ")
+    assert " 2 seeds, compiled loop: " in done.out.splitlines()[1]
+    assert "learned 600 steps in " in done.out.splitlines()[1]
     assert done.err == "next: rlsuite check MountainCar-v0\n"  # there is nothing to solve
     done = rlsuite(*learning, "--features", "tile-koding")
     assert done.code == 2

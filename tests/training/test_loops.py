@@ -1,10 +1,14 @@
 """Same seed, same bytes: the compiled loop repeats the stepwise loop bit for bit, everywhere."""
 
+import threading
+
 import gymnasium
+import numba
 import pytest
 
 import rlsuite as rl
 import rlsuite_envs
+from rlsuite.compiling_clock import CompilingTime
 
 gymnasium.register_envs(rlsuite_envs)
 
@@ -123,3 +127,29 @@ def test_workers_do_not_change_a_number(same_records):
 def test_different_seeds_give_different_runs():
     results = rl.train(AGENTS["sarsa"](), "FrozenLake-v1", steps=1_000, seeds=5)
     assert len({record.episode_length.tobytes() for record in results.records}) == 5
+
+
+@pytest.mark.parametrize("loop", ["compiled", "stepwise"])
+def test_time_of_compiling_is_not_time_of_learning(loop):
+    class Watched(rl.QLearning):
+        def frozen_policy(self):
+            assert numba.njit(lambda x: x + 1)(0) == 1  # compiled anew, here where nobody learns
+            return self.policy()
+
+    record = Watched().learn("FrozenLake-v1", steps=500, seed=1, loop=loop, evaluate_every=100).record_
+    assert 0.0 < record.seconds < record.compiling_seconds
+    twin = rl.train(rl.QLearning(), "FrozenLake-v1", steps=500, seeds=[1], loop=loop).records[0]
+    assert twin.compiling_seconds == 0.0 < twin.seconds
+
+
+def test_what_another_thread_compiles_is_not_counted():
+    def compile_something():
+        numba.njit(lambda x: x + 1)(0)
+
+    with CompilingTime() as compiling:
+        other = threading.Thread(target=compile_something)
+        other.start()
+        other.join()
+        assert compiling.seconds == 0.0
+        compile_something()
+    assert compiling.seconds > 0.0

@@ -1,7 +1,7 @@
 """DQN: Q-learning with a network in the place of the table (Mnih et al. 2015)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
 import gymnasium
@@ -17,6 +17,7 @@ from rlsuite.approximation.deep.pytorch import device_of, one_thread
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.run import DeepRun, Pace
 from rlsuite.checks import fraction, one_of, whole_number
+from rlsuite.compiling_clock import CompilingTime
 from rlsuite.exploration import EpsilonGreedy, Exploration, listed_actions
 from rlsuite.finding import find_env
 from rlsuite.keywords import says_what_to_write
@@ -190,14 +191,14 @@ class DQN(NetworkAgent):
             then is kept.
         """
         budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every)
-        with one_thread():
+        with one_thread(), CompilingTime() as compiling:
             run = self._run
             if run is None or seed is not None or env is not self._asked_for:
                 run = self._start(env, seed)
             try:
                 run.learn(budget, progress)
             finally:
-                self.record_ = run.record
+                self.record_ = replace(run.record, compiling_seconds=compiling.seconds)
                 finished = np.zeros(self.record_.episode_return.size, dtype=EPISODE)
                 finished["return"], finished["length"] = self.record_.episode_return, self.record_.episode_length
                 self._episodes.append(finished)

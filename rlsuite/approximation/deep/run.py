@@ -2,6 +2,7 @@
 
 import copy
 import math
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
@@ -91,8 +92,10 @@ class DeepRun:
         try:
             with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress, desc=self.name) as bar:
                 for mark in np.union1d(checkpoints, evaluations):
+                    began = time.perf_counter()
                     while clock[which] < start + mark:
                         self._step()
+                    books.seconds += time.perf_counter() - began
                     bar.set_postfix(books.summary(), refresh=False)
                     bar.update(int(clock[which]) - start - bar.n)
                     if mark in checkpoints:
@@ -120,6 +123,7 @@ class DeepRun:
             cumulative_reward=checkpoints[:, 1],
             evaluation_time=evaluations[:, 0].astype(np.int64),
             evaluation=evaluations[:, 1],
+            seconds=books.seconds,
         )
 
     @property
@@ -213,6 +217,7 @@ class _Books:
         self.lengths: list[int] = []
         self.checkpoints: list[tuple[int, float]] = []  # time, reward
         self.evaluations: list[tuple[int, float]] = []  # time, value
+        self.seconds = 0.0  # of learning alone
 
     def summary(self) -> dict[str, str]:
         """The figures on the progress bar."""

@@ -1,0 +1,93 @@
+"""What ``rlsuite train`` says at its end: how long it took, what was learned, and what to do next."""
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rlsuite.cli.options import command
+from rlsuite.cli.output import note, number, print_json
+
+if TYPE_CHECKING:
+    from rlsuite.agents import Agent
+    from rlsuite.training.results import Results
+
+ONE_AGENTS = ("--seed", "--save", "--gif")
+"""Flags about one agent, which do not go with many."""
+
+
+def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", written: dict[str, str]) -> None:
+    """Print what came of learning.
+
+    Parameters
+    ----------
+    chosen : argparse.Namespace
+        What was typed.
+    agent : Agent
+        Who learned; for many seeds, whose copies did.
+    results : Results
+        What came of it.
+    written : dict of str to str
+        The files that were written, by flag.
+    """
+    from rlsuite.agents.description import describe
+    from rlsuite.experiments import compare
+
+    (row,) = compare({chosen.environment: [results]})
+    records = results.records
+    steps = sum(_steps(record) for record in records)
+    loops = " and ".join(sorted({record.loop for record in records}))
+    learning = sum(record.seconds for record in records)
+    compiling = sum(record.compiling_seconds for record in records)
+    if chosen.json:
+        seeds = [record.seed for record in records]
+        facts = {"agent": describe(agent), "seeds": seeds, "loop": loops, "unit": results.unit}
+        facts |= {"seconds": learning, "compiling_seconds": compiling}
+        facts["optimum_unknown"] = records[0].optimum_unknown
+        print_json({**row._asdict(), **facts, "episodes": sum(r.episode_return.size for r in records), **written})
+        return
+    seeds = f"seed {records[0].seed}" if len(records) == 1 else f"{len(records)} seeds"
+    print(f"{agent!r} on {chosen.environment}")
+    compiled = f"compiled {compiling:.1f} s, " if compiling else ""
+    print(f"  {seeds}, {loops} loop: {compiled}learned {steps:,} steps in {learning:.3f} s")
+    interval = "" if row.low is None or row.high is None else f" [{number(row.low)}, {number(row.high)}]"
+    optimum = "" if row.optimum is None else f", optimum {number(row.optimum)}"
+    share = "" if row.share is None else f" ({row.share:.1%} of it)"
+    print(f"  {row.measure}: {number(row.mean)}{interval}{optimum}{share}")
+    if row.optimum is None and chosen.regret and records[0].optimum_unknown:
+        print(f"  optimum unknown: {records[0].optimum_unknown}")
+    for path in written.values():
+        print(f"  written: {path}")
+    note(f"next: {_next(chosen, written, solvable=row.optimum is not None)}")
+
+
+def _steps(record: Any) -> int:
+    return int(record.time[-1]) if record.unit == "steps" else int(record.episode_length.sum())
+
+
+def _next(chosen: argparse.Namespace, written: dict[str, str], *, solvable: bool) -> str:
+    """The command that a user will want next, with the keywords that were typed."""
+    if chosen.seeds is None:
+        picture = [] if chosen.plot else ["--plot", "curve.png"]
+        return command(*_without(chosen.typed, ONE_AGENTS), flags=["--seeds", "30", *picture])
+    if "plot" not in written:
+        return "the same with --plot curve.png"
+    if not solvable:
+        return command("check", chosen.environment, env=chosen.env)
+    gamma = [] if chosen.gamma is None else ["--gamma", chosen.gamma]
+    return command("solve", chosen.environment, env=chosen.env, flags=[*gamma, "--show"])
+
+
+def _without(typed: list[str], flags: Sequence[str]) -> list[str]:
+    """What was typed, less these flags and their values.
+
+    >>> _without(["train", "sarsa", "--seed", "3", "--steps=5", "--save=a.npz"], ["--seed", "--save"])
+    ['train', 'sarsa', '--steps=5']
+    """
+    kept: list[str] = []
+    words = iter(typed)
+    for word in words:
+        if word in flags:
+            next(words)
+        elif word.partition("=")[0] not in flags:
+            kept.append(word)
+    return kept
