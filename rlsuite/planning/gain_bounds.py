@@ -24,9 +24,10 @@ from typing import Any
 
 import numpy as np
 
+from rlsuite.clock import Clock
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.completed_model import CompletedModel
-from rlsuite.planning.linear_system import fixed_point_solver
+from rlsuite.planning.linear_system import fixed_point_solver, seconds_to_eliminate
 from rlsuite.planning.long_run import LongRun
 from rlsuite.planning.long_run_structure import LongRunStructure
 from rlsuite.planning.operators import EPS
@@ -39,7 +40,7 @@ MARGIN = 0.5
 
 
 def gain_bounds(
-    model: CompletedModel, structure: LongRunStructure, policy: IndexArray, run: LongRun
+    model: CompletedModel, structure: LongRunStructure, policy: IndexArray, run: LongRun, clock: Clock
 ) -> tuple[FloatArray, FloatArray]:
     """Return a lower bound on the gain of `policy` and an upper bound on the optimal gain: (n,) float64 each.
 
@@ -53,10 +54,12 @@ def gain_bounds(
         -1 where no action is legal.
     run : LongRun
         Gain and bias of the policy, as computed.
+    clock : Clock
+        Out of time, the upper bound is the same in every state.
     """
     surplus = model.surplus(run.gain, run.bias)
     slack = model.rounding(run.gain, run.bias)
-    upper = _upper(model, structure, run.gain, surplus, slack)
+    upper = _upper(model, structure, run.gain, surplus, slack, clock)
     # No mean reward exceeds the greatest reward.
     most = float(model.reward[model.legal].max(initial=0.0 if model.ends else -np.inf)) + slack
     return _lower(model, policy, run, surplus, slack), np.minimum(upper, most)
@@ -81,7 +84,12 @@ def _lower(model: CompletedModel, policy: IndexArray, run: LongRun, surplus: Flo
 
 
 def _upper(
-    model: CompletedModel, structure: LongRunStructure, gain: FloatArray, surplus: FloatArray, slack: float
+    model: CompletedModel,
+    structure: LongRunStructure,
+    gain: FloatArray,
+    surplus: FloatArray,
+    slack: float,
+    clock: Clock,
 ) -> FloatArray:
     component = structure.of_state[: model.n]
     group = component.copy()
@@ -104,7 +112,7 @@ def _upper(
     leaving = group[pairs // model.n_actions]
     law = model.transition[pairs] @ _indicator(group, n_groups)
     excess = max(0.0, float((law @ highest - highest[leaving]).max())) + model.rounding(gain)
-    found = _expected_number(law, leaving, n_groups)
+    found = _expected_number(law, leaving, n_groups, clock)
     if found is None:
         return np.full(model.n, level.max())
     number, margin = found
@@ -120,17 +128,21 @@ def _indicator(group: IndexArray, n_groups: int) -> Any:
     return csr_array((np.ones(group.size), group, np.arange(group.size + 1)), shape=(group.size, n_groups))
 
 
-def _expected_number(law: Any, leaving: IndexArray, n_groups: int) -> tuple[FloatArray, float] | None:
-    """Return f (n_groups,), 0 where nothing leaves, and min (f - P f); None if it is less than `MARGIN` to the last.
+def _expected_number(law: Any, leaving: IndexArray, n_groups: int, clock: Clock) -> tuple[FloatArray, float] | None:
+    """Return f (n_groups,), 0 where nothing leaves, and min (f - P f); None if there is none.
 
-    By policy iteration: f of one pair per group from a linear system, then the pair with the largest P f.
+    That is if it is less than `MARGIN` to the last, or to the end of the time. By policy iteration: f of one pair per
+    group from a linear system, then the pair with the largest P f.
     """
     groups, first, number = np.unique(leaving, return_index=True, return_inverse=True)
     number = number.reshape(-1)
     inside = law[:, groups]
     chosen = first
     for _ in range(ATTEMPTS):
-        partial = fixed_point_solver(inside[chosen])(np.ones(groups.size))
+        system = inside[chosen]
+        if clock.deadline is not None and seconds_to_eliminate(system) > clock.left:
+            return None
+        partial = fixed_point_solver(system)(np.ones(groups.size))
         ahead = inside @ partial
         margin = float((partial[number] - ahead).min())
         if margin >= MARGIN and (partial > 0.0).all():

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rlsuite.clock import Clock
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, IndexArray
 from rlsuite.models.validation import row_sums
@@ -38,13 +39,20 @@ class LongRunStructure(NamedTuple):
         return self.number == 1
 
 
-def long_run_structure(mdp: MDP) -> LongRunStructure:
+def long_run_structure(mdp: MDP, clock: Clock | None = None) -> LongRunStructure:
     """Return the maximal end components.
 
     Parameters
     ----------
     mdp : MDP
         The model. Transitions of probability 0 count for nothing, those that terminate lead to the end.
+    clock : Clock, optional
+        Looked at now and then.
+
+    Raises
+    ------
+    OutOfTime
+        If the clock says so.
 
     Examples
     --------
@@ -57,13 +65,10 @@ def long_run_structure(mdp: MDP) -> LongRunStructure:
     (2, [0, -1, 1, 1], [True, False, False, False, False, False])
     """
     possible = edges(mdp)
-    may_end: BoolArray = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
-    if mdp.terminated.any():
-        may_end |= row_sums(mdp.probability * mdp.terminated, mdp.indptr) > 0.0
-    allowed = mdp.legal.reshape(-1) & ~may_end
-    found = end_components(mdp, possible, predecessors(mdp, possible), allowed)
+    allowed = mdp.legal.reshape(-1) & ~_may_end(mdp)
+    found = end_components(mdp, possible, predecessors(mdp, possible), allowed, clock or Clock("long_run_structure"))
     dead = ~mdp.legal.any(axis=1)
-    ends = bool(may_end.any() or dead.any())
+    ends = episodes_end(mdp)
     inside = found.of_state >= 0
     of_state = np.full(mdp.n_states + 1, -1, dtype=np.int64)
     names, numbers = np.unique(found.of_state[inside], return_inverse=True)
@@ -71,3 +76,15 @@ def long_run_structure(mdp: MDP) -> LongRunStructure:
     if ends:
         of_state[:-1][dead] = of_state[-1] = names.size
     return LongRunStructure(names.size + ends, of_state, found.staying, ends)
+
+
+def episodes_end(mdp: MDP) -> bool:
+    """Return whether an episode can end, or there is a state without legal actions, which is as good as ended."""
+    return bool(_may_end(mdp).any() or not mdp.legal.any(axis=1).all())
+
+
+def _may_end(mdp: MDP) -> BoolArray:
+    """Return the pairs (S * A,) after which the episode may be over."""
+    if not mdp.terminated.any():
+        return np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
+    return row_sums(mdp.probability * mdp.terminated, mdp.indptr) > 0.0

@@ -9,8 +9,10 @@ import warnings
 import numpy as np
 import pytest
 
-from rlsuite.models import MDP
-from rlsuite.planning import solve
+from rlsuite.errors import ConvergenceWarning, ParameterError
+from rlsuite.models import MDP, POMDP
+from rlsuite.planning import discretised, solve
+from rlsuite.planning.average_reward import AverageRewardSolution
 
 FEW_LOOKS = 12
 """Looks after the deadline that the certificate and the result may take."""
@@ -57,24 +59,74 @@ def corridor(states: int, gamma: float) -> MDP:
     )  # fmt: skip
 
 
-DISCOUNTED = [
-    ("policy_iteration", lambda: garnet(2_500, 0.999)),
-    ("policy_iteration", lambda: corridor(2_500, 0.9999)),
+def dense(states: int, gamma: float) -> MDP:
+    """Every state may lead to every other."""
+    rng = np.random.default_rng(0)
+    chance = rng.random((states, 2, states))
+    return MDP.from_arrays(chance / chance.sum(axis=2, keepdims=True), rng.random((states, 2)), gamma=gamma)
+
+
+def earning_on_the_way(states: int) -> MDP:
+    """Round in a circle of states without order, 1 in each step but one, which costs more; and a way to the end."""
+    circle = np.random.default_rng(2).permutation(states)
+    moves: list[list[int | None]] = [[0, None] for _ in range(states)]
+    reward = np.ones((states + 1, 2))
+    for here, there in zip(circle, np.roll(circle, -1), strict=True):
+        moves[here] = [int(there), None]
+    moves[circle[-1]][1] = states
+    reward[circle[-1]], reward[-1] = -states - 10.0, 0.0
+    return MDP.from_successors([*moves, [None, None]], reward, gamma=1.0)
+
+
+CASES = [
+    ("policy_iteration", lambda: garnet(2_500, 0.999), 100),
+    ("policy_iteration", lambda: corridor(2_500, 0.9999), 100),
+    ("topological", lambda: dense(400, 0.99), 100),
+    ("prioritized_sweeping", lambda: dense(300, 0.9), 100),
+    ("average_reward_policy_iteration", lambda: garnet(300, 1.0), 60),
+    ("average_reward_policy_iteration", lambda: corridor(500, 1.0), 60),
+    ("relative_value_iteration", lambda: corridor(500, 1.0), 60),
+    ("stochastic_shortest_path", lambda: earning_on_the_way(600), 60),
 ]
 
 
-@pytest.mark.parametrize(("method", "made"), DISCOUNTED)
-def test_the_clock_is_looked_at_inside_the_work(seconds, method, made):
+@pytest.mark.parametrize(("method", "made", "often"), CASES)
+def test_the_clock_is_looked_at_inside_the_work(seconds, method, made, often):
+    """And what is there when the deadline has passed is certified by a bound that holds."""
     model = made()
-    optimum = solve(model, "policy_iteration", tol=1e-6).value
-    seconds.looks = 0
-    solve(model, method, deadline=1e9)
-    assert seconds.looks > 100
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        best = solve(model, method, deadline=1e9)
+    assert seconds.looks > often
     for deadline in (1, 7, 40):
         seconds.looks = 0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = solve(model, method, tol=1e-6, deadline=deadline)
-        assert not found.converged
+            found = solve(model, method, deadline=deadline)
+        assert found.converged == (found.error_bound <= 1e-6)
         assert found.seconds <= deadline + FEW_LOOKS
-        assert np.abs(found.value - optimum).max() <= found.error_bound + 1e-6
+        wanted, value = (one.gain if isinstance(one, AverageRewardSolution) else one.value for one in (best, found))
+        assert np.abs(value - wanted).max() <= found.error_bound + best.error_bound
+
+
+def test_the_gain_is_bounded_where_there_is_no_time_for_a_linear_system(seconds):
+    model = garnet(3_000, 1.0)
+    seconds.looks = 0
+    with pytest.warns(ConvergenceWarning, match="deadline=5 seconds passed"):
+        found = solve(model, "average_reward_policy_iteration", deadline=5)
+    exact = solve(model, "relative_value_iteration")
+    assert found.method == "average_reward_policy_iteration"
+    assert np.isfinite(found.error_bound)
+    assert np.abs(found.gain - exact.gain).max() <= found.error_bound + exact.error_bound
+
+
+def test_what_gives_no_answer_before_the_end_says_so(seconds):
+    with pytest.raises(ParameterError, match=r"deadline=20 seconds are too short for horizon=1000: \d+ of these steps"):
+        solve(garnet(10, 1.0), "backward_induction", horizon=1_000, deadline=20)
+    stay, again = np.eye(3), np.full((3, 3), 1 / 3)
+    hidden = POMDP.from_arrays(
+        [stay, again], [[-1, -1, -1], [1, 2, 3]], [np.full((3, 3), 0.1) + 0.7 * stay, again], order="ass", gamma=0.9
+    )
+    with pytest.raises(ParameterError, match=r"deadline=2 seconds are too short for a grid of 231 beliefs.*resolution"):
+        discretised(hidden, resolution=20, deadline=2)
+    assert discretised(hidden, resolution=20, deadline=100).mdp.n_states == 231

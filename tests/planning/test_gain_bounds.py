@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rlsuite.clock import Clock
 from rlsuite.errors import ConvergenceWarning, ModelError
 from rlsuite.models import MDP
 from rlsuite.planning import average_reward_policy_iteration, relative_value_iteration
@@ -58,7 +59,7 @@ def test_bounds_hold_for_every_policy_and_the_lower_one_is_tight(long_run_mdps, 
     structure = long_run_structure(mdp)
     model = CompletedModel(mdp, structure.ends)
     run = gain_and_bias(model.chain(policy))
-    lower, upper = gain_bounds(model, structure, policy, run)
+    lower, upper = gain_bounds(model, structure, policy, run, Clock("this test"))
     optimum, achieved = best_gain(mdp), exact_gain(mdp, policy.tolist())
     for s in range(mdp.n_states):
         assert Fraction(lower[s]) <= achieved[s] <= optimum[s] <= Fraction(upper[s])

@@ -1,16 +1,21 @@
 """Howard's policy iteration for the average reward, with gain and bias, unichain or multichain. P94 section 9.2."""
 
+from typing import Any
+
 import numpy as np
 
-from rlsuite.models import MDP
+from rlsuite.clock import OutOfTime
+from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
 from rlsuite.planning.certificate import warn_unless_converged
 from rlsuite.planning.completed_model import CompletedModel
 from rlsuite.planning.gain_bounds import gain_bounds
 from rlsuite.planning.kernels import backup
+from rlsuite.planning.linear_system import seconds_to_eliminate
 from rlsuite.planning.long_run import LongRun, gain_and_bias
-from rlsuite.planning.long_run_structure import long_run_structure
+from rlsuite.planning.long_run_structure import episodes_end, long_run_structure
+from rlsuite.planning.mdp.relative_value_iteration import TAU, sweep_relatively
 from rlsuite.planning.operators import EPS, Lookahead, best, greedy
 from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.watch import Watch
@@ -20,6 +25,9 @@ MOST_SWEEPS = 5_000
 
 SWEEPS_PER_STATE = 4
 """And at most so many times the number of states."""
+
+RESERVED = 2.0
+"""Evaluations for which time is kept before the deadline."""
 
 SWEEPS_PER_LOOK = 50
 """They also end when the greedy policy is the same as so many sweeps before."""
@@ -61,7 +69,9 @@ def average_reward_policy_iteration(
     AverageRewardSolution
         ``value`` is the bias of the policy, ``iterations`` the number of improvement steps, the last of which
         usually finds nothing better. The error bound is that of `rlsuite.planning.gain_bounds`. The time is that of a
-        few sparse linear systems per step: for up to 10 000 or 100 000 states.
+        few sparse linear systems per step: for up to 10 000 or 100 000 states. If a deadline leaves no time for the
+        first of them, the sweeps go on instead, as in `relative_value_iteration`: the gain is then the same in every
+        state, and the bound is what that is worth.
 
     Raises
     ------
@@ -104,20 +114,31 @@ def average_reward_policy_iteration(
         progress=progress,
     )
     lookahead = undiscounted(mdp)
-    structure = long_run_structure(mdp)
-    model = CompletedModel(mdp, structure.ends)
     with watch:
-        policy = _first_policy(lookahead, watch)
-        run = gain_and_bias(model.chain(policy))
+        value = _first_value(lookahead, watch)
+        policy = greedy(lookahead.q(lookahead.ahead(value)))
+        model = CompletedModel(mdp, episodes_end(mdp))
+        chain = model.chain(policy)
+        try:
+            structure = long_run_structure(mdp, watch)
+        except OutOfTime:
+            structure = None
+        if structure is None or not _in_time(chain, watch):
+            watch.max_iterations = None
+            return sweep_relatively(lookahead, value, TAU, watch)
+        begun = watch.seconds
+        run = gain_and_bias(chain)
+        watch.reserve = RESERVED * (watch.seconds - begun)  # for the next one, and for the bounds
         while watch.goes_on(np.inf):
-            candidate = _improved(model, policy, run)
+            candidate = _improved(model, policy, run, watch)
             if (candidate == policy).all():
                 break
             its_run = gain_and_bias(model.chain(candidate))
             if not _rises(model, run, its_run):
                 break
             policy, run = candidate, its_run
-    lower, upper = gain_bounds(model, structure, policy, run)
+        watch.reserve = 0.0
+        lower, upper = gain_bounds(model, structure, policy, run, watch)
     gain, bias = run.gain[: mdp.n_states], run.bias[: mdp.n_states]
     acting = np.flatnonzero(policy >= 0)
     # What rounding leaves over in the second optimality equation: the policy is to pass its own test.
@@ -140,10 +161,16 @@ def average_reward_policy_iteration(
     return solution
 
 
-def _improved(model: CompletedModel, policy: IndexArray, run: LongRun) -> IndexArray:
+def _in_time(chain: MarkovChain, watch: Watch) -> bool:
+    """Return whether there is time to evaluate a policy, which takes two eliminations."""
+    transition: Any = chain.transition
+    return watch.deadline is None or 2.0 * seconds_to_eliminate(transition) < watch.left
+
+
+def _improved(model: CompletedModel, policy: IndexArray, run: LongRun, watch: Watch) -> IndexArray:
     """Return the policy with more gain where that is possible, else with the same gain and a larger r + P h."""
     tie = _gain_error(model, run)
-    richer = _with_more_gain(model, policy, run.gain, tie)
+    richer = _with_more_gain(model, policy, run.gain, tie, watch)
     if (richer != policy).any():
         return richer
     states = np.arange(model.n_states)
@@ -157,7 +184,9 @@ def _improved(model: CompletedModel, policy: IndexArray, run: LongRun) -> IndexA
     return np.where(better & acting, greedy(surplus), policy)
 
 
-def _with_more_gain(model: CompletedModel, policy: IndexArray, gain: FloatArray, tie: float) -> IndexArray:
+def _with_more_gain(
+    model: CompletedModel, policy: IndexArray, gain: FloatArray, tie: float, watch: Watch
+) -> IndexArray:
     """Return the policy after sweeps G <- max(G, max_a P G) from its gain, repeated until nothing rises.
 
     If G(s) was raised last by the action a, then G(s) <= P_a G, since G has only risen. So G is a submartingale under
@@ -170,7 +199,7 @@ def _with_more_gain(model: CompletedModel, policy: IndexArray, gain: FloatArray,
         ahead = model.ahead(gain)
         highest = best(ahead)
         more = highest > gain[: model.n_states] + tie
-        if not more.any():
+        if not more.any() or watch.hurries:
             break
         policy = np.where(more, greedy(ahead), policy)
         gain[: model.n_states][more] = highest[more]
@@ -192,8 +221,8 @@ def _gain_error(model: CompletedModel, run: LongRun) -> float:
     return 2.0 * model.rounding(run.gain) + float(spread)
 
 
-def _first_policy(lookahead: Lookahead, watch: Watch) -> IndexArray:
-    """Return the greedy policy after sweeps of value iteration, which propagate rewards at little cost.
+def _first_value(lookahead: Lookahead, watch: Watch) -> FloatArray:
+    """Return the value after sweeps of value iteration, which propagate rewards at little cost.
 
     An improvement step propagates them no further than a sweep, and takes as long as hundreds. Besides, the policies on
     the way to a good one may have parts between which they hardly ever move, and that makes their bias extremely large.
@@ -205,8 +234,10 @@ def _first_policy(lookahead: Lookahead, watch: Watch) -> IndexArray:
     for k in range(min(MOST_SWEEPS, SWEEPS_PER_STATE * lookahead.n_states)):
         on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, spare, action)
         value, spare = spare, value
+        if watch.hurries:
+            break
         if k % SWEEPS_PER_LOOK == 0:
-            if (action == before).all() or watch.hurries:
+            if (action == before).all():
                 break
             before = action.copy()
-    return greedy(lookahead.q(lookahead.ahead(value)))
+    return value

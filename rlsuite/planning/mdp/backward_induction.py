@@ -3,6 +3,7 @@
 import numpy as np
 
 from rlsuite.checks import fits_in_memory, whole_number
+from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
 from rlsuite.planning.certificate import representable, warn_unless_converged
 from rlsuite.planning.kernels import decide
@@ -12,7 +13,9 @@ from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.watch import Watch
 
 
-def backward_induction(mdp: MDP, *, horizon: int, tol: float = 1e-6) -> FiniteHorizonSolution:
+def backward_induction(
+    mdp: MDP, *, horizon: int, tol: float = 1e-6, deadline: float | None = None
+) -> FiniteHorizonSolution:
     """Solve an MDP for a given number of steps, from the last decision back to the first.
 
     With V_0 = 0 after the last step and k steps to go, V_k = T V_(k-1) (P94 section 4.3). Any gamma in [0, 1] will do.
@@ -27,6 +30,8 @@ def backward_induction(mdp: MDP, *, horizon: int, tol: float = 1e-6) -> FiniteHo
         H, the number of steps, at least 1.
     tol : float
         Largest error of the value that is allowed, in the unit of the reward.
+    deadline : float, optional
+        Seconds after which to give up: of a plan for fewer steps nothing follows for the first of them.
 
     Returns
     -------
@@ -37,7 +42,8 @@ def backward_induction(mdp: MDP, *, horizon: int, tol: float = 1e-6) -> FiniteHo
     Raises
     ------
     ParameterError
-        If `horizon` is not a positive whole number, or needs more memory than there is, or `tol` is not positive.
+        If `horizon` is not a positive whole number, or needs more memory than there is, or more time than the deadline
+        leaves; or if `tol` is not positive.
     ModelError
         If the rewards are so large that values overflow.
 
@@ -57,7 +63,7 @@ def backward_induction(mdp: MDP, *, horizon: int, tol: float = 1e-6) -> FiniteHo
     >>> solution.values[:, 0].tolist(), solution.policies[:, 0].tolist()
     ([7.0, 6.0, 5.0, 0.0], [0, 0, 1])
     """
-    watch = Watch("backward_induction", tol=tol)
+    watch = Watch("backward_induction", tol=tol, deadline=deadline)
     horizon = whole_number("horizon", horizon)
     fits_in_memory(f"horizon={horizon} with {mdp.n_states} states", 16 * (horizon + 1) * mdp.n_states)
     lookahead = Lookahead(mdp)
@@ -68,6 +74,11 @@ def backward_induction(mdp: MDP, *, horizon: int, tol: float = 1e-6) -> FiniteHo
     policies = np.empty((horizon, mdp.n_states), dtype=np.int64)
     bound = 0.0
     for t in reversed(range(horizon)):
+        if watch.hurries:
+            raise ParameterError(
+                f"deadline={watch.deadline:g} seconds are too short for horizon={horizon}: {watch.iterations} of these "
+                "steps were computed. Give more time or fewer steps"
+            )
         ahead = lookahead.ahead(values[t + 1])
         rounding = lookahead.rounding(ahead)
         rows, closed = lookahead.rows, lookahead.closed

@@ -10,13 +10,10 @@ from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted
 from rlsuite.planning.graph import edges, predecessors
-from rlsuite.planning.mdp.topological import backed_up, enough
+from rlsuite.planning.mdp.topological import backed_up, chunk_of_backups, enough
 from rlsuite.planning.operators import Lookahead, best
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
-
-LEAST_CHUNK, LARGEST_CHUNK = 1_000, 100_000
-"""After S backups, but at least and at most so many, the clock and Ctrl-C are looked at."""
 
 
 def prioritized_sweeping(
@@ -86,7 +83,8 @@ def prioritized_sweeping(
     place: StateArray = np.full(mdp.n_states, -1, dtype=np.int32)
     tables = (*lookahead.rows, lookahead.closed, value, residual, heap, place)
     allowed = enough(lookahead, watch.tol)
-    chunk = min(max(mdp.n_states, LEAST_CHUNK), LARGEST_CHUNK)
+    # A backup looks again at all states that lead to its own.
+    chunk = chunk_of_backups(mdp, mdp.n_transitions / mdp.n_states * (1.0 + backwards.state.size / mdp.n_states))
     waiting = _fill(allowed, *tables)
     backups = 0
     with watch:

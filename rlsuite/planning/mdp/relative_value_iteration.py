@@ -3,6 +3,7 @@
 import numpy as np
 
 from rlsuite.checks import positive_number
+from rlsuite.clock import OutOfTime
 from rlsuite.compilation import compiled
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
@@ -10,10 +11,13 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
 from rlsuite.planning.certificate import warn_unless_converged
 from rlsuite.planning.kernels import Range, decide
-from rlsuite.planning.long_run_structure import long_run_structure
+from rlsuite.planning.long_run_structure import episodes_end, long_run_structure
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.watch import Watch
+
+TAU = 0.9
+"""How far each sweep goes, by default."""
 
 
 def relative_value_iteration(
@@ -23,7 +27,7 @@ def relative_value_iteration(
     max_iterations: int = 1_000_000,
     deadline: float | None = None,
     progress: bool = False,
-    tau: float = 0.9,
+    tau: float = TAU,
 ) -> AverageRewardSolution:
     """Find the largest mean reward per step in the long run by sweeps over all states, V <- TV - V(reference).
 
@@ -96,25 +100,30 @@ def relative_value_iteration(
     if positive_number("tau", tau) > 1.0:
         raise ParameterError(f"tau={tau:g} is more than 1")
     lookahead = undiscounted(mdp)
-    ends = _ends(mdp)
+    with watch:
+        _check_communicating(mdp, watch)
+        return sweep_relatively(lookahead, np.zeros(mdp.n_states), float(tau), watch)
+
+
+def sweep_relatively(lookahead: Lookahead, value: FloatArray, tau: float, watch: Watch) -> AverageRewardSolution:
+    """Sweep from `value` (S,), which is overwritten, until the watch ends it; the bounds hold for every model."""
+    ends = episodes_end(lookahead.mdp)
     defect = _row_defect(lookahead)
     reference = int(np.argmin(lookahead.closed))
-    value: FloatArray = np.zeros(mdp.n_states)
-    following: FloatArray = np.empty(mdp.n_states)
+    following: FloatArray = np.empty(lookahead.n_states)
     bound = np.inf
-    with watch:
-        while watch.goes_on(bound):
-            # Relative to the end, whose value is 0, or to a state.
-            level = 0.0 if ends else float(value[reference])
-            arguments = (*lookahead.rows, lookahead.closed, value, float(tau), level, following)
-            changes = on_blocks(sweep, lookahead.blocks, *arguments)
-            rounding = _rounding(lookahead, defect, value)
-            least, greatest = _bounds(changes, rounding, ends)
-            bound = greatest - least
-            if bound <= 6.0 * rounding:
-                watch.give_up("the changes are down to rounding error")
-                break
-            value, following = following, value
+    while watch.goes_on(bound):
+        # Relative to the end, whose value is 0, or to a state.
+        level = 0.0 if ends else float(value[reference])
+        arguments = (*lookahead.rows, lookahead.closed, value, tau, level, following)
+        changes = on_blocks(sweep, lookahead.blocks, *arguments)
+        rounding = _rounding(lookahead, defect, value)
+        least, greatest = _bounds(changes, rounding, ends)
+        bound = greatest - least
+        if bound <= 6.0 * rounding:
+            watch.give_up("the changes are down to rounding error")
+            break
+        value, following = following, value
     return _certified(lookahead, value, ends, defect, watch)
 
 
@@ -157,9 +166,12 @@ def sweep(
     return least, greatest
 
 
-def _ends(mdp: MDP) -> bool:
-    """Return whether there is an end, after checking that the model is weakly communicating."""
-    structure = long_run_structure(mdp)
+def _check_communicating(mdp: MDP, watch: Watch) -> None:
+    """Raise `ModelError` if the model is not weakly communicating; out of time, nothing is said."""
+    try:
+        structure = long_run_structure(mdp, watch)
+    except OutOfTime:
+        return
     if not structure.weakly_communicating:
         among = "the end of the episode among them, " if structure.ends else ""
         raise ModelError(
@@ -167,7 +179,6 @@ def _ends(mdp: MDP) -> bool:
             f"has {structure.number} separate parts, {among}in which a policy can stay for ever (it is not weakly "
             "communicating). Use average_reward_policy_iteration, which finds the gain of each state."
         )
-    return structure.ends
 
 
 def _row_defect(lookahead: Lookahead) -> float:
@@ -231,7 +242,7 @@ def _certified(
         error_bound=bound,
         iterations=watch.iterations,
         seconds=watch.seconds,
-        method="relative_value_iteration",
+        method=watch.method,
         trace=watch.trace,
         lookahead=lookahead,
         gain=np.full(lookahead.n_states, gain),

@@ -94,13 +94,13 @@ def stochastic_shortest_path(
         )
     lookahead = Lookahead(mdp)
     representable(lookahead, mdp.n_states)
-    how = endings(lookahead)
-    model = prepared(lookahead, how.idle)
     found: Certified | None = None
-    action: StateArray = np.where(model.closed, -1, how.action).astype(np.int32)
-    # A guess, on the safe side, of the number of steps to the end.
-    longest = 4.0 * (float(how.steps.max(initial=0)) + 1.0)
     with watch:
+        how = endings(lookahead, watch)
+        model = prepared(lookahead, how.idle)
+        action: StateArray = np.where(model.closed, -1, how.action).astype(np.int32)
+        # A guess, on the safe side, of the number of steps to the end.
+        longest = 4.0 * (float(how.steps.max(initial=0)) + 1.0)
         engine = (
             Exact(model, action)
             if mdp.n_states <= EXACT
@@ -114,14 +114,14 @@ def stochastic_shortest_path(
             rounded = change <= model.rounding(engine.value)
             if change > enough and not rounded:
                 continue
-            found = certify(engine, in_time=True)
+            found = certify(engine, watch)
             bound = found.error_bound
             if rounded and bound > watch.tol:
                 watch.give_up("the changes are down to rounding error")
                 break
             enough = min(enough / 4.0, watch.tol / (16.0 * max(longest, found.longest)))
     if found is None:
-        found = certify(engine, in_time=not watch.hurries)
+        found = certify(engine, watch)
     return _solution(lookahead, found, watch)
 
 

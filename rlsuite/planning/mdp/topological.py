@@ -15,6 +15,9 @@ COMPONENT, SWEEPS = 0, 1
 LEAST_CHUNK, LARGEST_CHUNK = 1_000, 100_000
 """After S backups, but at least and at most so many, the clock and Ctrl-C are looked at: between two sweeps."""
 
+MOST_WORK = 5_000_000
+"""And after so many transitions, about: some ten milliseconds."""
+
 
 def topological(
     mdp: MDP,
@@ -85,7 +88,7 @@ def topological(
     done: IndexArray = np.zeros(2, dtype=np.int64)
     tables = (*lookahead.rows, lookahead.closed, components.indptr, components.members)
     limits = (enough(lookahead, watch.tol), *_rounding(lookahead))
-    chunk = min(max(mdp.n_states, LEAST_CHUNK), LARGEST_CHUNK)
+    chunk = chunk_of_backups(mdp, mdp.n_transitions / mdp.n_states)
     backups = 0
     with watch:
         while done[COMPONENT] < components.indptr.size - 1 and watch.goes_on(np.inf):
@@ -93,6 +96,12 @@ def topological(
             backups += _solve_components(budget, *tables, *limits, done, value)
             watch.iterations = -(-backups // mdp.n_states)
     return certified(lookahead, value, watch)
+
+
+def chunk_of_backups(mdp: MDP, work: float) -> int:
+    """Return after how many backups to look at the clock, if one looks at so many transitions on average."""
+    chunk = min(max(mdp.n_states, LEAST_CHUNK), LARGEST_CHUNK)
+    return max(1, min(chunk, int(MOST_WORK / max(work, 1.0))))
 
 
 def enough(lookahead: Lookahead, tol: float) -> float:

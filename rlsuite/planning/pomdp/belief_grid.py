@@ -31,6 +31,9 @@ from rlsuite.planning.pomdp.simplex_grid import Interpolation
 from rlsuite.planning.pomdp.solution import BeliefPlan
 from rlsuite.planning.watch import Watch
 
+SHORTEST = 1e-3
+"""Seconds that are left for a part of the work when the deadline has passed."""
+
 
 @dataclass(frozen=True, eq=False)
 class GridSolution(BeliefPlan):
@@ -163,7 +166,8 @@ def belief_grid(
     max_beliefs : int
         How many grid points there may be.
     deadline : float, optional
-        Stop after this many seconds; the grid itself is made before the clock is looked at.
+        Stop after this many seconds. Without a grid there is no answer, and with a horizon none before the last step:
+        if there is no time for these, that is an error.
     progress : bool
         Show on stderr what is going on.
 
@@ -175,7 +179,8 @@ def belief_grid(
     Raises
     ------
     ParameterError
-        If there are too many beliefs, gamma is 1 without a horizon, or an argument is out of range.
+        If there are too many beliefs, the deadline is too short for them, gamma is 1 without a horizon, or an argument
+        is out of range.
     ModelError
         If values overflow, or a grid point leads to a belief in which no action is legal in every state of its support.
 
@@ -205,13 +210,19 @@ def belief_grid(
         bounds = None
         if horizon is None:
             bounds = endless_bounds(PreparedModel(pomdp, "belief_grid without a horizon"), watch)
-        cells = discretised(pomdp, resolution=resolution, interpolation=interpolation, max_beliefs=max_beliefs)
-        left = math.inf if watch.deadline is None else max(watch.deadline - watch.seconds, 1e-3)
+        cells = discretised(
+            pomdp,
+            resolution=resolution,
+            interpolation=interpolation,
+            max_beliefs=max_beliefs,
+            deadline=max(watch.left, SHORTEST),
+        )
+        left = max(watch.left, SHORTEST)
         if horizon is None:
             found = policy_iteration(cells.mdp, tol=math.inf, deadline=left)
             values, policies = found.value[np.newaxis], found.policy[np.newaxis]
         else:
-            found = backward_induction(cells.mdp, horizon=horizon, tol=math.inf)
+            found = backward_induction(cells.mdp, horizon=horizon, tol=math.inf, deadline=left)
             values, policies = found.values, found.policies
         projection = Projection(pomdp)
         start = pomdp.start[np.newaxis]

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
+from rlsuite.clock import Clock, OutOfTime
+from rlsuite.compiling_clock import CompilingClock
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import MDP, POMDP, validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
@@ -64,6 +66,7 @@ def discretised(
     resolution: int = 10,
     interpolation: Interpolation = "freudenthal",
     max_beliefs: int = 100_000,
+    deadline: float | None = None,
 ) -> GridMDP:
     """Return the belief MDP on a regular grid, over all states that an episode can be in while it goes on.
 
@@ -77,11 +80,13 @@ def discretised(
         Whether a belief is taken for a mean of the grid points around it, or for the nearest.
     max_beliefs : int
         How many grid points there may be.
+    deadline : float, optional
+        Seconds after which to give up.
 
     Raises
     ------
     ParameterError
-        If there are more, or an argument is out of range.
+        If there are more grid points, the deadline is too short for them, or an argument is out of range.
     ModelError
         If a grid point leads to a belief in which no action is legal in every state of its support.
 
@@ -103,6 +108,7 @@ def discretised(
     """
     if interpolation not in INTERPOLATIONS:
         raise ParameterError(unknown("interpolation", interpolation, INTERPOLATIONS))
+    clock = CompilingClock("discretised", deadline=deadline)
     legal: BoolArray = pomdp.mdp.legal
     lookahead = Lookahead(pomdp.mdp)
     entered = np.asarray(lookahead.continuation.sum(axis=0)).reshape(-1) > 0.0
@@ -112,7 +118,14 @@ def discretised(
     n, actions = len(beliefs), pomdp.n_actions
     allowed: BoolArray = ~((beliefs > 0.0) @ ~legal)
     reward = beliefs @ lookahead.reward.reshape(-1, actions)
-    steps = [_followed(pomdp, lookahead, grid, interpolation, a, np.flatnonzero(allowed[:, a])) for a in range(actions)]
+    try:
+        pairs = [np.flatnonzero(allowed[:, a]) for a in range(actions)]
+        steps = [_followed(pomdp, lookahead, grid, interpolation, a, pairs[a], clock) for a in range(actions)]
+    except OutOfTime:
+        raise ParameterError(
+            f"deadline={clock.deadline:g} seconds are too short for a grid of {n} beliefs: give more time, or a "
+            f"resolution below {resolution}"
+        ) from None
     row = np.concatenate([step.row * actions + a for a, step in enumerate(steps)])
     successor = np.concatenate([step.successor for step in steps])
     probability = np.concatenate([step.probability for step in steps])
@@ -151,6 +164,7 @@ def _followed(
     interpolation: Interpolation,
     action: int,
     allowed: IndexArray,
+    clock: Clock,
 ) -> _Step:
     beliefs = grid.beliefs[allowed]
     matrix = lookahead.continuation[action :: pomdp.n_actions]
@@ -161,6 +175,7 @@ def _followed(
     seen_in: FloatArray = pomdp.observation_matrix(action).toarray()
     distance = 0.0
     for z in range(pomdp.n_observations):
+        clock.check()
         joint = ahead * seen_in[:, z]
         total = joint.sum(axis=1)
         seen: IndexArray = np.flatnonzero(total > 0.0)

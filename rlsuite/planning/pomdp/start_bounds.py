@@ -121,7 +121,9 @@ def blind_plans(model: PreparedModel, watch: Watch, *, tol: float, share: float 
     vectors, distance = np.stack([values for values, _ in found]), max(distance for _, distance in found)
     if legal[acting].all():
         return Blind(vectors, actions, distance)
-    return Blind(np.concatenate([vectors, _guaranteed(model)]), np.concatenate([actions, actions]), distance)
+    return Blind(
+        np.concatenate([vectors, _guaranteed(model, watch, share)]), np.concatenate([actions, actions]), distance
+    )
 
 
 def _blind(
@@ -134,13 +136,13 @@ def _blind(
         more = impossible | (step @ impossible.astype(np.float64) > 0.0)
         if more.sum() == impossible.sum():
             break
-        impossible = more
+        impossible = acting if watch.hurries else more
     possible = acting & ~impossible
     reward = np.where(possible, model.reward[:, a], 0.0)
     matrix: Any = step * model.pomdp.gamma
     factor = model.modulus / (1.0 - model.modulus)
     value: FloatArray = np.zeros(reward.size)
-    if reward.size <= DIRECT:
+    if reward.size <= DIRECT and not (watch.hurries or watch.seconds > until):
         value = np.where(possible, solve_fixed_point(matrix, reward), 0.0)
     else:
         for _ in range(MOST_SWEEPS):
@@ -158,11 +160,11 @@ def _blind(
     return np.where(possible, after + factor * least - rounding, -np.inf), factor * (most - least) + 2.0 * rounding
 
 
-def _guaranteed(model: PreparedModel) -> FloatArray:
+def _guaranteed(model: PreparedModel, watch: Watch, share: float) -> FloatArray:
     """Return what each action is worth if the worst is done afterwards: (A, S); -inf where that may be illegal."""
     mdp = model.pomdp.mdp
     lookahead = Lookahead(mdp.replace(reward=-mdp.reward, reward_std=None, bernoulli=None))
-    worst = policy_iteration(lookahead.mdp, tol=math.inf)
+    worst = policy_iteration(lookahead.mdp, tol=math.inf, deadline=_left(watch, share))
     value = best(np.where(mdp.legal, worst.q + worst.error_bound, -np.inf))
     q = lookahead.q(value) + model.rounding(float(np.abs(value).max()))
     return np.where(mdp.legal & _never_stuck(model), -q, -np.inf).T

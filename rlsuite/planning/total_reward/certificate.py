@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rlsuite.clock import Clock
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.certificate import largest
 from rlsuite.planning.kernels import backup, decide
@@ -42,15 +43,15 @@ class Certified(NamedTuple):
     """On the error of the value and of its q, and on the loss of the policy"""
 
 
-def certify(engine: Engine, *, in_time: bool) -> Certified:
+def certify(engine: Engine, clock: Clock) -> Certified:
     """Return the value of an engine with its bounds.
 
     Parameters
     ----------
     engine : Engine
         It holds V; its value is not changed.
-    in_time : bool
-        Whether there is time for more than the backup: without it, the bounds are infinite.
+    clock : Clock
+        Says whether there is time for more than the backup: without it, the bounds are infinite.
     """
     model, value = engine.model, engine.value
     delta = model.rounding(value)
@@ -58,7 +59,7 @@ def certify(engine: Engine, *, in_time: bool) -> Certified:
     policy: IndexArray = np.empty(model.n_states, dtype=np.int64)
     changes = on_blocks(decide, model.blocks, *model.rows, model.closed, value, 2.0 * delta, result, policy)
     nothing = Certified(result, policy, np.inf, np.inf)
-    if not in_time or not np.isfinite(result).all():
+    if clock.hurries or not np.isfinite(result).all():
         return nothing
     steps, slack = _steps(engine, policy)
     if not slack > 0.0:
@@ -66,7 +67,7 @@ def certify(engine: Engine, *, in_time: bool) -> Certified:
     # The action of the policy may be 2 delta below the best, and both are computed up to delta.
     short = max(0.0, 4.0 * delta - min(0.0, min(change[0] for change in changes)))
     lower = short / slack
-    upper = _upper(engine, 2.0 * largest(changes) + 4.0 * delta, steps)
+    upper = _upper(engine, 2.0 * largest(changes) + 4.0 * delta, steps, clock)
     longest = float(steps.max(initial=0.0)) / slack
     if upper is None:
         return Certified(result, policy, longest, np.inf)
@@ -88,7 +89,7 @@ def _steps(engine: Engine, policy: IndexArray) -> tuple[FloatArray, float]:
     return steps, float((steps[acting] - follows).min(initial=1.0)) - counting.rounding(steps)
 
 
-def _upper(engine: Engine, eta: float, steps: FloatArray) -> FloatArray | None:
+def _upper(engine: Engine, eta: float, steps: FloatArray, clock: Clock) -> FloatArray | None:
     """Return a U that is known to be no less than V*, or None."""
     raised = engine.raised(eta, engine.value + eta * steps)
     value: FloatArray = np.empty(engine.model.n_states)
@@ -101,6 +102,8 @@ def _upper(engine: Engine, eta: float, steps: FloatArray) -> FloatArray | None:
             return None
         if max(change[1] for change in changes) + model.rounding(upper) <= 0.0:
             return upper
+        if clock.hurries:
+            return None
         try:
             raised.advance()
         except (np.linalg.LinAlgError, RuntimeError):  # singular: V is so bad, and eta so large, that staying pays

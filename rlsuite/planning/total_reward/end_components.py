@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rlsuite.clock import Clock
 from rlsuite.compilation import compiled
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
@@ -24,7 +25,9 @@ class EndComponents(NamedTuple):
     """(S * A,) bool, the actions that stay inside"""
 
 
-def end_components(mdp: MDP, possible: BoolArray, backwards: Predecessors, allowed: BoolArray) -> EndComponents:
+def end_components(
+    mdp: MDP, possible: BoolArray, backwards: Predecessors, allowed: BoolArray, clock: Clock
+) -> EndComponents:
     """Return the maximal end components of a part of a model.
 
     Strongly connected components lose the actions that may lead out of them, and the states without actions, until
@@ -40,14 +43,23 @@ def end_components(mdp: MDP, possible: BoolArray, backwards: Predecessors, allow
         The graph of these edges.
     allowed : ndarray (S * A,) bool
         The legal actions that belong to the part; none may end the episode.
+    clock : Clock
+        Looked at in each round.
+
+    Raises
+    ------
+    OutOfTime
+        If the clock says so.
 
     Examples
     --------
+    >>> from rlsuite.clock import Clock
     >>> from rlsuite.models import MDP
     >>> from rlsuite.planning.graph import edges, predecessors
     >>> from rlsuite.planning.total_reward.end_components import end_components
     >>> mdp = MDP.from_successors([[1, 2], [0, {0, 2}], [2, None]], [0, 0, 0], gamma=0.9)
-    >>> found = end_components(mdp, edges(mdp), predecessors(mdp, edges(mdp)), mdp.legal.reshape(-1))
+    >>> legal = mdp.legal.reshape(-1)
+    >>> found = end_components(mdp, edges(mdp), predecessors(mdp, edges(mdp)), legal, Clock("this example"))
     >>> found.of_state.tolist(), found.staying.tolist()
     ([0, 0, 1], [True, False, True, False, True, False])
     """
@@ -55,6 +67,7 @@ def end_components(mdp: MDP, possible: BoolArray, backwards: Predecessors, allow
     lengths = np.diff(mdp.indptr)
     stack: StateArray = np.empty(mdp.n_states, dtype=np.int32)
     while True:
+        clock.check()
         of_state = strong_components(mdp, possible & np.repeat(staying, lengths)).of_state
         rows = (mdp.n_actions, mdp.indptr, mdp.next_state, mdp.probability)
         if not _prune(*rows, backwards.indptr, backwards.state, stack, of_state, staying):

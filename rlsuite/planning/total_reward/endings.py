@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rlsuite.clock import Clock, OutOfTime
 from rlsuite.compilation import compiled
 from rlsuite.errors import ModelError
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
@@ -30,9 +31,11 @@ class Endings(NamedTuple):
     """(S,) int32, after how many steps the end may come next, at the earliest; -1 at idle states"""
     action: StateArray
     """(S,) int32, an action that may bring the end nearer, the likeliest one; -1 where there is nothing to do"""
+    checked: bool
+    """whether there was time to see that nobody can avoid the end for nothing"""
 
 
-def endings(lookahead: Lookahead) -> Endings:
+def endings(lookahead: Lookahead, clock: Clock) -> Endings:
     """Return how episodes end, after checking that every state can reach the end, and that avoiding it costs something.
 
     Raises
@@ -43,11 +46,13 @@ def endings(lookahead: Lookahead) -> Endings:
 
     Examples
     --------
+    >>> from rlsuite.clock import Clock
     >>> from rlsuite.models import MDP
     >>> from rlsuite.planning import Lookahead
     >>> from rlsuite.planning.total_reward.endings import endings
     >>> walk = MDP.from_successors([[0, 1], [0, 2], [None, None]], [-1, -1, 0], gamma=1.0)
-    >>> endings(Lookahead(walk)).steps.tolist(), endings(Lookahead(walk)).action.tolist()
+    >>> found = endings(Lookahead(walk), Clock("this example"))
+    >>> found.steps.tolist(), found.action.tolist()
     ([1, 0, -1], [1, 1, -1])
     """
     mdp = lookahead.mdp
@@ -69,11 +74,15 @@ def endings(lookahead: Lookahead) -> Endings:
     legal = mdp.indptr[1:] > mdp.indptr[:-1]
     staying = legal & ~ending & ~np.repeat(idle, mdp.n_actions)
     # A cycle in which every step costs something cannot be used for free, and usually there are no others.
+    checked = True
     if (lookahead.reward[staying] >= 0.0).any():
-        reject_free_stay(lookahead, end_components(mdp, possible, backwards, staying))
+        try:
+            reject_free_stay(lookahead, end_components(mdp, possible, backwards, staying, clock), clock)
+        except OutOfTime:
+            checked = False
     action: StateArray = np.full(mdp.n_states, -1, dtype=np.int32)
     _direct(mdp.n_actions, mdp.indptr, mdp.next_state, mdp.probability, mdp.terminated, idle, steps, action)
-    return Endings(idle, steps, action)
+    return Endings(idle, steps, action, checked)
 
 
 @compiled(in_place=True)

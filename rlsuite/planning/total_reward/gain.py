@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlsuite.clock import Clock, OutOfTime
 from rlsuite.compilation import compiled
 from rlsuite.errors import ModelError
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.graph import distance_to, edges, predecessors, strong_components
-from rlsuite.planning.linear_system import fixed_point_solver
+from rlsuite.planning.linear_system import fixed_point_solver, seconds_to_eliminate
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.total_reward.end_components import EndComponents
 
@@ -45,15 +46,17 @@ class Stay(NamedTuple):
     """The reward per step in the long run; None if it is only known not to be negative."""
 
 
-def reject_free_stay(lookahead: Lookahead, components: EndComponents) -> None:
+def reject_free_stay(lookahead: Lookahead, components: EndComponents, clock: Clock) -> None:
     """Raise an error if a policy can stay in an end component for ever without cost.
 
     Raises
     ------
     ModelError
         Naming a state of such a component; or if it could not be decided.
+    OutOfTime
+        If the clock says so.
     """
-    stay = _free_stay(lookahead, components)
+    stay = _free_stay(lookahead, components, clock)
     if stay is None:
         return
     eta = NEGLIGIBLE * lookahead.reward_size
@@ -74,7 +77,7 @@ def reject_free_stay(lookahead: Lookahead, components: EndComponents) -> None:
     )
 
 
-def _free_stay(lookahead: Lookahead, components: EndComponents) -> Stay | None:
+def _free_stay(lookahead: Lookahead, components: EndComponents, clock: Clock) -> Stay | None:
     """Return a way to stay for ever at no cost, or None if there is none; an error if neither could be shown."""
     mdp = lookahead.mdp
     free = components.staying & (lookahead.reward >= 0.0)
@@ -89,11 +92,12 @@ def _free_stay(lookahead: Lookahead, components: EndComponents) -> Stay | None:
     free_stay: Stay | None = None
     limit = max(PATIENCE, min(MOST_SWEEPS, MOST_BACKUPS // members.size))
     for sweep in range(1, limit + 1):
+        clock.check()
         change = _stop_or_stay(members, sweep % 2 == 1, *rows, components.staying, eta, worth, action)
         if change + 2.0 * lookahead.rounding(worth) < eta:
             return None
         if sweep & (sweep - 1) == 0:  # after 1, 2, 4, 8 ... sweeps
-            stay = _never_stopping(lookahead, members, worth, action)
+            stay = _never_stopping(lookahead, members, worth, action, clock)
             if stay is not None and (stay.mean is None or stay.mean > eta):
                 return stay
             if free_stay is not None and sweep >= PATIENCE:
@@ -109,7 +113,9 @@ def _free_stay(lookahead: Lookahead, components: EndComponents) -> Stay | None:
     )
 
 
-def _never_stopping(lookahead: Lookahead, members: IndexArray, worth: FloatArray, action: StateArray) -> Stay | None:
+def _never_stopping(
+    lookahead: Lookahead, members: IndexArray, worth: FloatArray, action: StateArray, clock: Clock
+) -> Stay | None:
     """Return the most promising recurrent class of the policy `action`, in which -1 stands for stopping.
 
     None if it always stops, or if the class is a large one in which nothing is proved yet.
@@ -132,14 +138,14 @@ def _never_stopping(lookahead: Lookahead, members: IndexArray, worth: FloatArray
     circle: IndexArray = np.flatnonzero(of_state == of_state[richest])
     rows = circle * mdp.n_actions + action[circle]
     if circle.size <= LARGEST_SYSTEM:
-        return Stay(int(circle[0]), _mean(lookahead, circle, rows))
+        return Stay(int(circle[0]), _mean(lookahead, circle, rows, clock))
     chain: Any = lookahead.continuation
     # Averaged over the circle, worth drops out: the least of these differences is no more than the mean.
     least = float((lookahead.reward[rows] + chain[rows] @ worth - worth[circle]).min())
     return Stay(int(circle[0]), None) if least >= -NEGLIGIBLE * lookahead.reward_size else None
 
 
-def _mean(lookahead: Lookahead, circle: IndexArray, rows: IndexArray) -> float:
+def _mean(lookahead: Lookahead, circle: IndexArray, rows: IndexArray, clock: Clock) -> float:
     """Return the mean reward per step in a recurrent class: what one round earns, divided by how long it takes."""
     reward = lookahead.reward[rows]
     if reward.min() == reward.max():
@@ -147,7 +153,10 @@ def _mean(lookahead: Lookahead, circle: IndexArray, rows: IndexArray) -> float:
     chain: Any = lookahead.continuation
     chain = chain[rows][:, circle]
     # A round begins and ends in the first state.
-    solve = fixed_point_solver(chain[1:][:, 1:])
+    system = chain[1:][:, 1:]
+    if clock.deadline is not None and seconds_to_eliminate(system) > clock.left:
+        raise OutOfTime
+    solve = fixed_point_solver(system)
     out: FloatArray = chain[[0]][:, 1:].toarray()[0]
     earned = float(reward[0] + out @ solve(reward[1:]))
     lasted = float(1.0 + out @ solve(np.ones(circle.size - 1)))
