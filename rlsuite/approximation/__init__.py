@@ -1,4 +1,4 @@
-"""Function approximation: feature maps, regressors and classifiers that stand where a table stood.
+"""Function approximation: feature maps, regressors and classifiers in place of tables.
 
 ========== ==========================================================================================
 features   maps from observations to vectors, scikit-learn transformers with a compiled form
@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _ROOMS = ("features", "agents", "batch", "policies", "selection", "deep")
-"""Modules whose names are those of this package, in the order in which they are asked; the last one needs torch."""
+"""Modules whose names this package has, in the order in which they are searched; the last one needs torch."""
 
 if TYPE_CHECKING:
     from rlsuite.approximation.agents import *  # noqa: F403 - each says in its __all__ what that is

@@ -41,7 +41,7 @@ def _clear(memory: ActionValues) -> None:
 
 @compiled(in_place=True)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Forget the last episode, and choose as in all other steps."""
+    """Discard the last episode, and choose as in all other steps."""
     _clear(memory)
     return choose(memory, state, rng)
 

@@ -47,7 +47,7 @@ def _choose_and_note(memory: ActionValues, state: int, rng: np.random.Generator)
 
 @compiled(in_place=True)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Forget the last episode, and choose as in all other steps."""
+    """Discard the last episode, and choose as in all other steps."""
     clear(memory.scratch.trail)
     return _choose_and_note(memory, state, rng)
 

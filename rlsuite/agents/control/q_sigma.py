@@ -51,7 +51,7 @@ def _choose_and_note(memory: ActionValues, state: int, rng: np.random.Generator)
 
 @compiled(in_place=True)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Forget the last episode, and choose as in all other steps."""
+    """Discard the last episode, and choose as in all other steps."""
     memory.scratch.window.length[0] = 0
     return _choose_and_note(memory, state, rng)
 

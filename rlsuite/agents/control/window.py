@@ -39,7 +39,7 @@ def new_window(n: int, n_actions: int) -> Window:
 
 @compiled(in_place=True)
 def begin_window(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Forget the last episode, and choose as in all other steps."""
+    """Discard the last episode, and choose as in all other steps."""
     memory.scratch.window.length[0] = 0
     return choose(memory, state, rng)
 

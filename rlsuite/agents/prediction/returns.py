@@ -38,7 +38,7 @@ def learn_return(memory: StateValues, state: int, target: float) -> None:
 
 @compiled(in_place=True)
 def begin_trail(memory: StateValues, state: int, rng: np.random.Generator) -> int:
-    """Forget the steps of the last episode, and draw the first action of this one."""
+    """Discard the steps of the last episode, and draw the first action of this one."""
     clear(memory.scratch.trail)
     return follow(memory, state, rng)
 

@@ -1,8 +1,8 @@
-"""Two ways for a regressor of single numbers to tell actions apart.
+"""Two ways to give a regressor of single numbers the action.
 
-One regressor for each action sees its transitions only; or one regressor for all sees, after the features, one more
-column for each action, which is 1 for the action taken and 0 for the others. Either way the matrices are built once,
-and all actions of many observations are asked for in as few calls as there are regressors.
+One regressor for each action is fitted to its transitions only; or one regressor for all has, after the features, one
+more column for each action, which is 1 for the action taken and 0 for the others. Either way the matrices are built
+once, and the values of all actions of many observations take as few calls as there are regressors.
 """
 
 from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ class OnePerAction:
 
 
 class OneForAll:
-    """Training inputs of one regressor that sees the action."""
+    """Training inputs of one regressor whose inputs include the action."""
 
     def __init__(self, features: Matrix, action: NDArray[np.int64], weight: NDArray[np.float64], n_actions: int):
         self.weight = weight

@@ -1,8 +1,8 @@
 """A fixed set of transitions as validated arrays: what batch methods learn from.
 
 The batch is the whole experience (the notes' data set D of trajectories). How it came about does not matter to the
-methods that evaluate or improve policies off-line, so a batch may be collected, read from a file, taken over from
-someone else's data set, or written down from a model, in which every transition counts by its probability.
+methods that evaluate or improve policies off-line, so a batch may be collected, read from a file, taken from a
+published data set, or made from a model, in which every transition is weighted by its probability.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Batch(WaysIn):
 
     @classmethod
     def join(cls, batches: Iterable[Batch]) -> Self:
-        """Put batches of one environment together, in their order.
+        """Concatenate batches of one environment, in their order.
 
         Raises
         ------
@@ -234,7 +234,7 @@ class Batch(WaysIn):
 
     @property
     def weighted(self) -> bool:
-        """Whether some transitions count more than others."""
+        """Whether some transitions have more weight than others."""
         return bool((self.weight != self.weight[0]).any())
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What methods have in common that learn action values from a batch: they act greedily on them."""
+"""The base of methods that learn action values from a batch, and act greedily on them."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from rlsuite.approximation.batch.observations import Encode, encoder
 
 
 class BatchAgent:
-    """Base of the agents that learn from a `Batch`; derive from it with `q`.
+    """Base of the agents that learn from a `Batch`; subclasses define `q`.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class BatchAgent:
     _encode: Encode | None
 
     def meet(self, batch: Batch) -> None:
-        """Take note of whose transitions these are.
+        """Store the spaces of the transitions.
 
         Raises
         ------
@@ -88,5 +88,5 @@ class BatchAgent:
         return {**self.__dict__, "_encode": None} if "_encode" in self.__dict__ else self.__dict__
 
     def not_learned(self) -> errors.NotLearned:
-        """Return the error for who asks before learning."""
+        """Return the error for a call before learning."""
         return errors.NotLearned(f"this {type(self).__name__} has not learned yet; call learn(batch) first")

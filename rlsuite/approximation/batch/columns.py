@@ -1,4 +1,4 @@
-"""The checks at the door of a batch: each returns one column as the batch keeps it, or names the offender."""
+"""Validation of a batch: each function returns one column in the form that the batch stores, or names the offender."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
     found = numbers("weight", given, n)
     if (found < 0.0).any():
         at = int(np.argmax(found < 0.0))
-        raise ParameterError(f"weight[{at}] is {found[at]:g}; no transition counts less than 0 times")
+        raise ParameterError(f"weight[{at}] is {found[at]:g}; weights are at least 0")
     if not found.any():
         raise ParameterError("all weights are 0; there is nothing to learn from")
     return found

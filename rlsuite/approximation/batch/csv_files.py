@@ -21,7 +21,7 @@ _FLAGS = {"false": 0.0, "true": 1.0}
 
 
 class Table(TypedDict):
-    """What a table says: arguments of `Batch.from_arrays`."""
+    """The content of a table: arguments of `Batch.from_arrays`."""
 
     observation: NDArray[np.float64]
     action: NDArray[np.float64]

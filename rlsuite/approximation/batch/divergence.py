@@ -1,10 +1,10 @@
-"""When learned values leave what any sequence of rewards could be worth, they are not values any more."""
+"""Detecting divergence: values larger than the return of any sequence of rewards."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 LONGEST = 1e6
-"""Steps that rewards can add up over, at most, where the discount sets no limit."""
+"""Largest number of steps over which rewards are summed, where the discount sets no limit."""
 
 ROOM = 10.0
 """How many times the largest possible return a value may be: approximations may overshoot."""
@@ -23,7 +23,7 @@ def value_limit(reward: NDArray[np.float64], gamma: float) -> float:
 
 
 def trouble(values: NDArray[np.float64], limit: float) -> str | None:
-    """Say what is wrong with values, if something is.
+    """Return what is wrong with values, if something is.
 
     Examples
     --------

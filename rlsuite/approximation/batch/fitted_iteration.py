@@ -1,4 +1,4 @@
-"""What fitted Q and fitted value iteration have in common: a regressor is fitted to targets of its own, in rounds."""
+"""The base of fitted Q and fitted value iteration: a regressor is fitted to targets that it computed, in rounds."""
 
 import warnings
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, Paramet
 Fit: TypeAlias = Callable[[NDArray[np.float64]], list[Any]]
 """``targets (n,) -> fitted regressors``"""
 Ahead: TypeAlias = Callable[[list[Any]], NDArray[np.float64]]
-"""``fitted regressors -> what they predict of the observations that follow``"""
+"""``fitted regressors -> their predictions for the next observations``"""
 Targets: TypeAlias = Callable[[NDArray[np.float64] | None], NDArray[np.float64]]
 """``predictions -> targets (n,)``; None before the first round, when every value is 0"""
 
 
 @dataclass(eq=False)
 class FittedIteration:
-    """Base of the methods that fit a regressor round after round; derive from it with `learn`.
+    """Base of the methods that fit a regressor round after round; subclasses define `learn`.
 
     Parameters and attributes are those of `FittedQ`.
     """
@@ -87,7 +87,7 @@ class FittedIteration:
         return f"{type(self).__name__}, round {len(self._errors) + 1}"
 
     def _stop(self, wrong: str) -> None:
-        """Say that values have diverged; raise if there are none before to keep."""
+        """Warn that values have diverged; raise an error if there are no earlier ones to keep."""
         self.converged_ = False
         rounds = len(self._errors)
         message = f"{self.round_name}: values diverge, {wrong}"

@@ -1,4 +1,4 @@
-"""Fitted Q iteration: value iteration in which any regressor stands for the table (Ernst, Geurts & Wehenkel 2005).
+"""Fitted Q iteration: value iteration with any regressor in place of the table (Ernst, Geurts & Wehenkel 2005).
 
 Each round is a supervised problem: the inputs are the observations and actions of the batch, and the targets are::
 

@@ -1,13 +1,13 @@
 """Fitted value iteration: a regressor for state values (Gordon 1995; Munos & Szepesvari 2008).
 
-It needs a batch in which every action was tried at every observation, once or several times: one written down from a
-model, or drawn from a simulator that can be put anywhere. Each round does a full backup at these observations::
+It needs a batch in which every action was tried at every observation, once or several times: one made from a model, or
+drawn from a simulator that can be set to any state. Each round does a full backup at these observations::
 
     y_j = max_a mean of r + gamma V_(k-1)(s') over the transitions of action a at observation j
     V_k = the regressor fitted to s_j -> y_j,    V_0 = 0
 
-State values alone do not say what to do, for which a model is needed again; `FittedQ` learns what to do too, and from
-any batch.
+State values alone do not determine actions, which need a model as well; `FittedQ` learns action values, and from any
+batch.
 """
 
 from dataclasses import dataclass

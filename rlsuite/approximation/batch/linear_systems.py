@@ -1,4 +1,4 @@
-"""The linear systems of least-squares methods: A w = b, in which features that were never active have no say.
+"""The linear systems of least-squares methods: A w = b, without the features that were never active.
 
 Feature vectors are linearly dependent more often than not (the tiles of each tiling add up to 1, for one). Then A is
 singular, but the system still has solutions, all of the same values; the shortest is taken.
@@ -30,7 +30,7 @@ SINGULAR: Final = 1e-13
 """Ratio of the smallest to the largest pivot of a matrix that is singular but for rounding."""
 
 CONSISTENT: Final = 1e-7
-"""Part of the right-hand side that rounding may leave unexplained."""
+"""Largest relative residual that rounding may cause."""
 
 
 def solve(A: Any, b: NDArray[np.float64], ridge: float, owner: str) -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
-"""Locally weighted regression (Atkeson, Moore & Schaal 1997), which scikit-learn has not: a fit for each question.
+"""Locally weighted regression (Atkeson, Moore & Schaal 1997), which scikit-learn does not have: a fit for each query.
 
-The prediction at x is that of a straight line (plane) fitted to the k nearest samples only, the nearer the weightier::
+The prediction at x is that of a straight line (plane) fitted to the k nearest samples only, with larger weights for
+nearer ones::
 
     minimise over c and g    sum_i w_i (y_i - c - g.(x_i - x))^2,    w_i = (1 - (d_i / d_k)^3)^3,    prediction = c
 
@@ -26,7 +27,7 @@ _NearestNeighbors: Any = sklearn.neighbors.NearestNeighbors
 _validation: Any = sklearn.utils.validation
 
 CHUNK: Final = 4_096
-"""Questions that are answered at once."""
+"""Queries that are answered at once."""
 
 LEAST: Final = 1e-6
 """Weight of the farthest neighbour, which the formula leaves without any."""
@@ -34,7 +35,7 @@ LEAST: Final = 1e-6
 
 @dataclass(eq=False, repr=False)
 class LocallyWeightedRegression(_RegressorMixin, _BaseEstimator):
-    """A regressor of scikit-learn: linear regression on the nearest neighbours of each question.
+    """A regressor of scikit-learn: linear regression on the nearest neighbours of each query.
 
     Parameters
     ----------

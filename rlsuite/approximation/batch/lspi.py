@@ -1,7 +1,7 @@
 """Least-squares policy iteration (Lagoudakis & Parr 2003): policy iteration whose evaluation is a linear system.
 
 The action values are linear, with weights of their own for each action: Q(s, a) = w_a . phi(s). A policy is evaluated
-by LSTDQ, the fixed point of TD for action values on all transitions of the batch, whoever took them::
+by LSTDQ, the fixed point of TD for action values on all transitions of the batch, whichever policy made them::
 
     sum_i phi_i (w_(a_i) . phi_i - r_i - gamma w_(pi(s'_i)) . phi'_i) = 0    for each action, over its transitions
 
@@ -27,7 +27,7 @@ from rlsuite.checks import finite_number, fraction, whole_number
 from rlsuite.errors import ConvergenceWarning, ParameterError
 
 TIE = 1e-9
-"""Part of the largest value by which another action has to be better before a policy changes: rounding is not."""
+"""Part of the largest value by which another action has to be better before a policy changes, more than rounding."""
 
 
 @dataclass(eq=False)
@@ -129,7 +129,7 @@ class LSPI(BatchAgent):
                 return self
         warnings.warn(
             f"LSPI: the policy still changes at {self.changes_[-1]} of {policy.size} observations after "
-            f"{self.iterations} rounds; more features, more transitions or a ridge may settle it",
+            f"{self.iterations} rounds; more features, more transitions or a ridge may help",
             ConvergenceWarning,
             stacklevel=2,
         )

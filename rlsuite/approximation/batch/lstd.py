@@ -1,12 +1,12 @@
-"""Least-squares temporal differences: the weights at which linear TD(lambda) would come to rest, by one linear system.
+"""Least-squares temporal differences: the fixed point of linear TD(lambda), by one linear system.
 
 TD(lambda) moves the weights by alpha (r + gamma w.phi' - w.phi) z at each step, where z is the eligibility trace of the
-features phi. It rests where these moves add up to nothing (Bradtke & Barto 1996; Boyan 2002)::
+features phi. At the fixed point these changes sum to 0 (Bradtke & Barto 1996; Boyan 2002)::
 
     A w = b,    A = sum_t z_t (phi_t - gamma phi'_t)^T,    b = sum_t z_t r_t,
     z_t = gamma lambda z_(t-1) + phi_t,    phi'_t = 0 where the episode terminated
 
-No step size, no order of presentation, and every transition is used to the full.
+There is no step size, the order of presentation does not matter, and every transition is used fully.
 """
 
 from dataclasses import KW_ONLY, dataclass

@@ -1,4 +1,4 @@
-"""What a batch method is shown of an environment: vectors in, numbers of actions out."""
+"""The interface between a batch method and an environment: vectors in, numbers of actions out."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias

@@ -66,7 +66,7 @@ class ObservedFeatures:
         return found.tocsr() if hasattr(found, "tocsr") else np.asarray(found, dtype=np.float64)
 
     def _naming(self, what: str) -> AbstractContextManager[None]:
-        """Say whose complaint it is, if the transformer is somebody else's."""
+        """Raise errors of a third-party transformer as ours, with its name."""
         name = type(self.map).__name__
         return naming(
             f"{self.owner}: features: {name} cannot {what} observations of {self.width} numbers", errors.ParameterError

@@ -1,4 +1,4 @@
-"""What batch methods ask of a regressor, and how they keep it from surprising them.
+"""The interface of regressors for batch methods, and the checks of their results.
 
 Anything with ``fit(X, y)`` and ``predict(X)`` that scikit-learn can clone will do.
 """
@@ -96,7 +96,7 @@ def weight_keyword(regressor: Any, owner: str) -> str:
     if steps and _validation.has_fit_parameter(steps[-1][1], "sample_weight"):  # a pipeline weighs in its last step
         return f"{steps[-1][0]}__sample_weight"
     raise errors.ParameterError(
-        f"{owner}: {type(regressor).__name__} cannot weigh its samples, and the transitions of this batch have "
+        f"{owner}: {type(regressor).__name__} does not accept sample weights, and the transitions of this batch have "
         "different weights; collect the batch (Batch.collect), or choose a regressor whose fit takes sample_weight"
     )
 

@@ -1,8 +1,8 @@
-"""Whole episodes of a policy, played on any environment: what it earns, and for how long.
+"""Whole episodes of a policy in any environment: returns and lengths.
 
-A policy is a function ``act(observation) -> action``; the ``act`` of every agent is one. Each episode has a seed of
-its own, drawn from the one that was given. So an episode does not depend on those before it, and any share of them can
-be played anywhere.
+A policy is a function ``act(observation) -> action``; the ``act`` of every agent is one. Each episode has its own seed,
+drawn from the one that was given. So an episode does not depend on those before it, and episodes can be distributed
+over workers.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ Act = Callable[[Any], Any]
 """``act(observation) -> action``, both as the environment has them."""
 
 LONGEST = 100_000
-"""Steps after which an episode is cut off, if nothing else is asked for: a policy may walk in circles for ever."""
+"""Default number of steps after which an episode is truncated: a policy may go round in circles for ever."""
 
 
 class Rollout(NamedTuple):
-    """What came of one episode."""
+    """The result of one episode."""
 
     total: float
     """The discounted return."""
@@ -91,7 +91,7 @@ def returns_of(
     gamma: float = 1.0,
     max_steps: int = LONGEST,
 ) -> NDArray[np.float64]:
-    """Play episodes, and return what each of them brought: the returns (episodes,) of a policy.
+    """Play episodes, and return the returns (episodes,) of a policy.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def check_callable(name: str, policy: object) -> None:
 
 
 def chosen_of(name: str, policy: Act, observation: Any, space: gymnasium.Space[Any]) -> Any:
-    """Return what a policy does; environments say little about an action that is none of theirs.
+    """Return the action of a policy, checked: errors of environments about wrong actions are often unclear.
 
     Raises
     ------

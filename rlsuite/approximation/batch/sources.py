@@ -1,4 +1,4 @@
-"""Where the transitions of a batch come from: an environment, a model, a data set of Minari.
+"""The sources of the transitions of a batch: an environment, a model, a data set of Minari.
 
 Each function returns the arguments of `Batch.from_arrays`.
 """
@@ -116,13 +116,13 @@ def collected(
 def _every_action_is_legal(env: Env[Any, Any], info: Mapping[str, Any]) -> None:
     if actions_are_told(env, info) and not np.all(info["action_mask"]):
         raise UnsuitableEnvironment(
-            "some actions of this environment are illegal, which a function of the observation does not know; make "
-            "them legal first: MDP.from_env(env, gamma=...).with_all_legal().to_env()"
+            "some actions of this environment are illegal, which a function of the observation cannot "
+            "take into account; make them legal first: MDP.from_env(env, gamma=...).with_all_legal().to_env()"
         )
 
 
 def transitions_of(mdp: MDP) -> Transitions:
-    """Write down all transitions of a model; see `Batch.from_model`."""
+    """Return all transitions of a model; see `Batch.from_model`."""
     from rlsuite.models import MDP
 
     if not isinstance(cast(object, mdp), MDP):
@@ -151,7 +151,7 @@ def simulated(env: str | Env[Any, Any], states: ArrayLike, samples: int, seed: i
     dynamics = dynamics_of(made)
     if dynamics is None:
         raise UnsuitableEnvironment(
-            f"{made} has no compiled dynamics, and so cannot be put into any state; Batch.from_model does the same for "
+            f"{made} has no compiled dynamics, so its state cannot be set; Batch.from_model does the same for "
             "an environment with a table, and Batch.collect acts in any other"
         )
     space = check_discrete_actions(made.action_space, "this environment")

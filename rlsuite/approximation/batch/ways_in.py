@@ -1,4 +1,4 @@
-"""Every way into a `Batch` besides arrays, as class methods that it inherits."""
+"""The constructors of a `Batch` except from arrays, as class methods that it inherits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class WaysIn:
-    """The ways into a `Batch` that start from something else than arrays."""
+    """The constructors of a `Batch` from other things than arrays."""
 
     @classmethod
     def collect(
@@ -27,7 +27,7 @@ class WaysIn:
         policy: Callable[[Any], Any] | None = None,
         seed: int | None = None,
     ) -> Self:
-        """Act in an environment, and keep what happened.
+        """Act in an environment, and record the transitions.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class WaysIn:
 
     @classmethod
     def from_model(cls, mdp: MDP) -> Self:
-        """Write down all transitions of a model, each with its probability as weight and its mean as reward.
+        """Take all transitions of a model, each with its probability as weight and its mean reward.
 
         What is learned from it is exact, if the features are. Observations are the states' ids. Where some actions are
         illegal, the model `MDP.with_all_legal` is written down, which has the same optimum.
@@ -81,7 +81,7 @@ class WaysIn:
     def from_dynamics(
         cls, env: str | Env[Any, Any], states: ArrayLike, *, samples: int = 1, seed: int | None = None
     ) -> Self:
-        """Try every action in every one of some states, which an environment with compiled dynamics can be put into.
+        """Try every action in each of some states, which can be set in an environment with compiled dynamics.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class WaysIn:
 
     @classmethod
     def from_minari(cls, dataset: Any) -> Self:
-        """Take over a data set of Minari.
+        """Read a data set of Minari.
 
         Parameters
         ----------

@@ -1,8 +1,7 @@
 """Neural networks, with PyTorch: an extra, ``pip install 'rlsuite[torch]'``.
 
-`DQN` learns by a network what the tabular agents learn by a table; `AutoencoderFeatures` learns features. PyTorch is
-loaded when a `DQN` is made or features are fitted: importing this package costs nothing, and fitted features do
-without it.
+`DQN` has a network where the tabular agents have a table; `AutoencoderFeatures` learns features. PyTorch is loaded when
+a `DQN` is made or features are fitted: importing this package does not load it, and fitted features do not need it.
 """
 
 from rlsuite.approximation.deep.autoencoder import AutoencoderFeatures

@@ -1,4 +1,4 @@
-"""Features by an autoencoder: a network that has to say again what it was told, through a narrow waist."""
+"""Features by an autoencoder: a network that reconstructs its input from a hidden layer of few units."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -146,7 +146,7 @@ class AutoencoderFeatures(FeatureMap):
         return *found, losses
 
     def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
-        """Take back what `fitted_` gave.
+        """Restore the arrays that `fitted_` returned.
 
         Raises
         ------
@@ -194,7 +194,7 @@ class AutoencoderFeatures(FeatureMap):
         return send_through(self.widths_[::-1].copy(), self.decoder_, codes) * self.scale_ + self.mean_
 
     def novelty(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return how badly each of n observations is reconstructed, shape (n,): the mean squared difference.
+        """Return the reconstruction error of n observations, shape (n,): the mean squared difference.
 
         In standardised units, as ``losses_``. What is unlike everything in `fit` is reconstructed badly, so a bound on
         this number tells the known from the new.

@@ -205,7 +205,7 @@ class DQN(NetworkAgent):
         return self
 
     def restore_best(self) -> Self:
-        """Go back to the weights that did best in an evaluation of the present run (the last of equals); return self.
+        """Restore the weights that did best in an evaluation of the present run (the last of equals); return self.
 
         What is left of their luck in those episodes is not known: report on episodes with other seeds.
 
@@ -222,7 +222,7 @@ class DQN(NetworkAgent):
         """
         if self._run is None or self._run.best is None:
             raise errors.NotLearned(
-                "there is no best to go back to: nothing was evaluated in this run. Give learn an evaluate_every="
+                "there is no best policy to restore: nothing was evaluated in this run. Pass evaluate_every= to learn"
             )
         self.learner_.put_back(self._run.best)
         return self

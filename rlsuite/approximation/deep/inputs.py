@@ -1,4 +1,4 @@
-"""How observations enter a network: numbers scaled by their bounds, pixels as fractions, ids as one-hot vectors.
+"""The inputs of a network: numbers scaled by their bounds, pixels as fractions, ids as one-hot vectors.
 
 Images enter it as (planes, rows, columns), in whatever order the environment has them.
 """
@@ -16,13 +16,13 @@ from rlsuite import errors
 from rlsuite.approximation.deep.pytorch import pytorch
 
 CHANNELS = ("auto", "first", "last")
-"""Where an image has its planes: its colours, or one picture for each kind of thing."""
+"""The axis of an image's planes: its colours, or one plane for each kind of object."""
 
 MANY = 4
-"""As many planes are usual: three colours and how opaque, or the last four grey pictures."""
+"""Usual numbers of planes: up to three colours and opacity, or the last four grey pictures."""
 
 WIDEST = 1e6
-"""Bounds further apart are taken for none: they were written because something had to be."""
+"""Bounds further apart than this are ignored: they are placeholders."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Inputs:
 
     @classmethod
     def of(cls, space: gymnasium.Space[Any], channels: str = "first") -> Self:
-        """Describe the observations of a space; `channels` says where images have their planes.
+        """Describe the observations of a space; `channels` is the axis of the planes of images.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Inputs:
 
     @property
     def network_shape(self) -> tuple[int, ...]:
-        """Shape of what enters the network."""
+        """Shape of the network's inputs."""
         if self.channels_last:
             rows, columns, planes = self.shape
             return planes, rows, columns
@@ -103,7 +103,7 @@ class Inputs:
 
     @cached_property
     def _scaling(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What is subtracted from an observation, and what it is then multiplied by."""
+        """The offset that is subtracted from an observation, and the factor that it is then multiplied by."""
         low, high = np.array(self.low), np.array(self.high)
         bounded = (high - low > 0.0) & (high - low <= WIDEST)
         centre, factor = np.zeros(low.size), np.ones(low.size)
@@ -156,7 +156,7 @@ class Inputs:
         return ((numbers - centre) * factor).astype(np.float32)
 
     def tensor(self, stored: NDArray[Any], device: Any) -> Any:
-        """Return stored observations as what enters the network: a float32 tensor (n, *network_shape)."""
+        """Return stored observations as inputs of the network: a float32 tensor (n, *network_shape)."""
         torch = pytorch()
         moved = torch.from_numpy(stored).to(device)
         if self.n_ids:
@@ -197,6 +197,6 @@ def channels_last(shape: tuple[int, ...], channels: str) -> bool:
 
 
 def _evident(planes: int, rows: int, columns: int) -> bool:
-    """Whether so many planes of so many rows and columns are what one expects."""
+    """Whether this is a usual number of planes for so many rows and columns."""
     side = min(rows, columns)
     return planes < side and (rows == columns or planes <= max(MANY, side // 4))

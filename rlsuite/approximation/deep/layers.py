@@ -1,4 +1,4 @@
-"""A network of linear layers as plain arrays, in compiled form: to be asked, it needs no PyTorch.
+"""A network of linear layers as plain arrays, in compiled form, which does not need PyTorch.
 
 Each layer but the last is followed by rectified linear units, max(0, x), as in `rlsuite.approximation.deep.network`.
 """
@@ -15,7 +15,7 @@ from rlsuite.compilation import compiled
 
 
 class Layers(NamedTuple):
-    """What the compiled form of a network knows."""
+    """The data of the compiled form of a network."""
 
     mean: NDArray[np.float64]  # (d,), taken from what comes in
     scale: NDArray[np.float64]  # (d,), by which the rest is divided
@@ -28,7 +28,7 @@ class Layers(NamedTuple):
 def _outputs(
     data: Layers, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
 ) -> int:
-    """Send an observation through all layers; what goes in and out stands behind the outputs, in turn."""
+    """Evaluate all layers for an observation; their inputs and outputs are stored behind the outputs, in turn."""
     n_layers = data.widths.size - 1
     n_outputs = data.widths[n_layers]
     given, made = n_outputs, n_outputs + data.room

@@ -20,11 +20,11 @@ class Convolution(NamedTuple):
     """
 
     filters: int
-    """How many patterns are looked for: the planes of the output."""
+    """Number of filters: the planes of the output."""
     kernel: int = 3
-    """Height and width of a pattern."""
+    """Height and width of a filter."""
     stride: int = 1
-    """Distance between two places where it is looked for."""
+    """Distance between two positions of the filter."""
 
 
 def check_layers(

@@ -1,4 +1,4 @@
-"""What is left of an agent with a network when learning is over: action values, actions, and a file."""
+"""The base of agents with a network: action values, actions, and files."""
 
 from dataclasses import asdict, dataclass, fields
 from os import PathLike
@@ -20,7 +20,7 @@ from rlsuite.keywords import SaysWhatToWrite
 
 @dataclass(eq=False, kw_only=True)
 class NetworkAgent(SaysWhatToWrite):
-    """Base of agents that keep action values in a network: they act, tell, save and load.
+    """Base of agents that keep action values in a network: they act, return values, save and load.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class NetworkAgent(SaysWhatToWrite):
         return learner.best(stored, legal) + self.first_action_
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copy and pickle what was learned, not the run: a copy's next run begins with a new episode."""
+        """Copy and pickle what was learned, not the state of the run: a copy's next run begins with a new episode."""
         return {**self.__dict__, "_run": None, "_asked_for": None}
 
     def save(self, path: str | PathLike[str]) -> None:

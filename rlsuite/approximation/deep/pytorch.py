@@ -1,4 +1,4 @@
-"""PyTorch is an extra: it is loaded on first use, used with one thread, and left as it was found.
+"""PyTorch is an extra: it is loaded on first use, used with one thread, and its settings are restored.
 
 Nothing here draws from PyTorch's generators or seeds them: all random numbers come from NumPy generators of our own.
 """
@@ -17,7 +17,7 @@ from rlsuite import errors
 
 _lock = threading.Lock()
 _working: list[int] = []
-"""Who works with one thread: for each of them the number of threads that there was before."""
+"""The callers that work with one thread: for each of them the number of threads before."""
 
 
 def pytorch() -> Any:
@@ -110,7 +110,7 @@ def arrays_of(network: Any) -> dict[str, NDArray[np.float32]]:
 
 
 def put_arrays(network: Any, arrays: dict[str, NDArray[Any]]) -> None:
-    """Give a network the weights that `arrays_of` has returned.
+    """Set the weights of a network to those that `arrays_of` has returned.
 
     Raises
     ------

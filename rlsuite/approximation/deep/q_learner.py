@@ -52,7 +52,7 @@ def targets(reward: Any, terminated: Any, legal: Any, q_target: Any, q_choice: A
 
 
 class QLearner:
-    """Two networks: one learns; the other, a slow copy of it, says what it should learn.
+    """Two networks: one learns; the other, a slow copy of it, computes its targets.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class QLearner:
         size = loss.item()
         if not (math.isfinite(size) and math.isfinite(length.item())):
             raise errors.LearningError(
-                f"learning diverges: the loss is {size:g}; the weights of before are kept. "
+                f"learning diverges: the loss is {size:g}; the weights before are kept. "
                 "Give a smaller learning_rate=, or divide the rewards by their largest size"
             )
         for group in self.optimizer.param_groups:
@@ -154,7 +154,7 @@ class QLearner:
         return [weight.detach().clone() for weight in self.weights]
 
     def put_back(self, weights: list[Any]) -> None:
-        """Give both networks the weights that `copy` has returned."""
+        """Set the weights of both networks to those that `copy` has returned."""
         with pytorch().no_grad():
             for known in (self.weights, self.copied_weights):
                 for own, kept in zip(known, weights, strict=True):

@@ -1,4 +1,4 @@
-"""Experience replay: the latest transitions, of which a learner sees a random few at a time (Lin 1992)."""
+"""Experience replay: the latest transitions, of which a learner draws a random minibatch at a time (Lin 1992)."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from rlsuite.checks import fits_in_memory
 class Transitions(NamedTuple):
     """Transitions, one a row.
 
-    A next observation in which an episode was merely cut off is not terminated: it has a future, and a value.
+    A next observation in which an episode was truncated is not terminated: the target bootstraps from it.
     """
 
     observation: NDArray[Any]  # (n, *shape)

@@ -1,4 +1,4 @@
-"""One learning run of a network: an environment, a replay of what happened there, and the books."""
+"""One learning run of a network: an environment, a replay memory, and the record of the run."""
 
 import copy
 import math
@@ -26,7 +26,7 @@ LONGEST_EVALUATION = 10_000  # steps of an episode: a greedy policy may walk in 
 
 
 class Pace(NamedTuple):
-    """How a run learns from what it sees."""
+    """How a run learns from its transitions."""
 
     gamma: float
     learning_rate: Rate
@@ -81,7 +81,7 @@ class DeepRun:
         self._begin_episode(int(env_seed.generate_state(1)[0]))
 
     def learn(self, budget: Budget, progress: bool) -> None:
-        """Learn; `record` tells what happened, also when an error or Ctrl-C ended it early."""
+        """Learn; `record` returns the results, also when an error or Ctrl-C ended it early."""
         clock, which = self.memory.clock, STEPS if budget.unit == "steps" else EPISODES
         self.books = books = _Books(budget.unit)
         checkpoints = budget.marks(budget.checkpoint_every)
@@ -109,7 +109,7 @@ class DeepRun:
 
     @property
     def record(self) -> Record:
-        """What the last call of `learn` has collected."""
+        """The record of the last call of `learn`."""
         books = self.books
         checkpoints = np.array(books.checkpoints, dtype=np.float64).reshape(-1, 2)
         evaluations = np.array(books.evaluations, dtype=np.float64).reshape(-1, 2)
@@ -209,7 +209,7 @@ class DeepRun:
 
 
 class _Books:
-    """What one call of `learn` collects."""
+    """What one call of `learn` records."""
 
     def __init__(self, unit: TimeUnit):
         self.unit: TimeUnit = unit
@@ -226,7 +226,7 @@ class _Books:
 
 
 class _Masks(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Remembers which actions exist now."""
+    """Stores which actions are legal now."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], where: str):
         super().__init__(env)
@@ -268,7 +268,7 @@ def legal_actions(where: str, info: dict[str, Any], n_actions: int) -> NDArray[n
 
 
 def finite_reward(where: str, paid: Any) -> float:
-    """Return what the environment paid as a float.
+    """Return the reward as a float.
 
     Raises
     ------

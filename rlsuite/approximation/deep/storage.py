@@ -41,7 +41,7 @@ def write_file(
 
 @contextmanager
 def reading(path: str | PathLike[str], file_format: str) -> Generator[tuple[dict[str, Any], Arrays]]:
-    """Hand out the header and the arrays of a file; what does not fit together inside is an error of the file.
+    """Yield the header and the arrays of a file; errors in the block are errors of the file.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def reading(path: str | PathLike[str], file_format: str) -> Generator[tuple[dict
     except FileNotFoundError as error:
         raise errors.FileError(f"there is no file {path}") from error
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError, KeyError, TypeError) as error:
-        raise errors.FileError(f"{path} holds no {file_format}, or a damaged one ({error})") from error
+        raise errors.FileError(f"{path} is not a file of {file_format}, or is damaged ({error})") from error
     if found != file_format:
         raise errors.FileError(f"{path} holds {found!r}, not {file_format!r}")
     try:
@@ -64,7 +64,7 @@ def reading(path: str | PathLike[str], file_format: str) -> Generator[tuple[dict
     except errors.MissingPackage:
         raise
     except (errors.RlsuiteError, KeyError, ValueError, TypeError) as error:
-        raise errors.FileError(f"{path} is no {file_format} ({error!r})") from error
+        raise errors.FileError(f"{path} is not a file of {file_format} ({error!r})") from error
 
 
 def put_weights(networks: Mapping[str, Any], arrays: Arrays) -> None:

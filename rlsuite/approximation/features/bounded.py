@@ -1,4 +1,4 @@
-"""Feature maps that divide up a box: all they learn from observations is where it begins and ends."""
+"""Feature maps over a box: all they learn from observations is its bounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def cell_of(number: float, low: float, scale: float, n_cells: int) -> int:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BoundedMap(FeatureMap):
-    """Base of the maps for which the bounds of the observations are enough: whoever overrides `lay_out` has it all.
+    """Base of the maps for which the bounds of the observations are enough; subclasses define `lay_out`.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class BoundedMap(FeatureMap):
     high: Limits = None
 
     def lay_out(self) -> None:
-        """Set `n_features_out_`, `most_active_` and what else the map needs, from `low_` and `high_`."""
+        """Set `n_features_out_`, `most_active_` and all other attributes of the map, from `low_` and `high_`."""
         raise NotImplementedError
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:

@@ -30,7 +30,7 @@ class Composition(NamedTuple):
 def _composed(
     data: Composition, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
 ) -> int:
-    """Write the features of the first map as a vector behind the lists, and hand it to the second."""
+    """Write the features of the first map as a vector behind the lists, and apply the second map to it."""
     between = values[data.room : data.room + data.width]
     for i in range(data.width):
         between[i] = 0.0
@@ -41,7 +41,7 @@ def _composed(
 
 @dataclass(eq=False, repr=False)
 class Chain(FeatureMap):
-    """Several maps, each of which is shown the features of the one before: a pipeline that has a compiled form.
+    """Several maps, each applied to the features of the one before: a pipeline with a compiled form.
 
     scikit-learn's own ``Pipeline`` takes the maps too, and any transformer between them, but has no compiled form.
 
@@ -71,7 +71,7 @@ class Chain(FeatureMap):
     features: Sequence[FeatureMap]
 
     def check_parameters(self) -> None:
-        """Raise unless there are maps, and nothing else."""
+        """Raise unless all features are maps, and there is at least one."""
         if len(self.features) == 0:
             raise errors.ParameterError("Chain: features is empty; give at least one feature map")
         for i, each in enumerate(cast("Sequence[object]", self.features)):
@@ -88,7 +88,7 @@ class Chain(FeatureMap):
         return self.features[-1].sparse
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Fit each map to what the maps before it make of observations (n, d); `y` is ignored."""
+        """Fit each map to the features that the maps before it compute from observations (n, d); `y` is ignored."""
         self.check_parameters()
         features: Any = check_observations(X, None, "Chain")
         fitted: list[FeatureMap] = []
@@ -99,7 +99,7 @@ class Chain(FeatureMap):
         return self._link(fitted).name_columns(X)
 
     def fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
-        """Fit each map to the bounds that the maps before it make of bounds (d,)."""
+        """Fit each map to the bounds of the features of the maps before it, from bounds (d,)."""
         self.check_parameters()
         fitted: list[FeatureMap] = []
         for each in self.features:
@@ -130,11 +130,11 @@ class Chain(FeatureMap):
 
     @property
     def fitted_(self) -> dict[str, NDArray[Any]]:
-        """What the maps have learned, as arrays by number and name."""
+        """The fitted attributes of the maps, as arrays by number and name."""
         return {f"{i}.{name}": value for i, each in enumerate(self.maps_) for name, value in each.fitted_.items()}
 
     def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
-        """Take back what `fitted_` gave."""
+        """Restore the arrays that `fitted_` returned."""
         restored: list[FeatureMap] = []
         for i, each in enumerate(self.features):
             of_map = {name.removeprefix(f"{i}."): fitted[name] for name in fitted if name.startswith(f"{i}.")}

@@ -1,4 +1,4 @@
-"""Checks of what feature maps and agents are shown, in the words that scikit-learn's own checks look for."""
+"""Checks of the inputs of feature maps and agents, with messages in the words that scikit-learn's checks expect."""
 
 import math
 from collections.abc import Generator

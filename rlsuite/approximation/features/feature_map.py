@@ -1,12 +1,13 @@
-"""What all feature maps have in common: a scikit-learn transformer that has a compiled form too.
+"""The base of all feature maps: a scikit-learn transformer that also has a compiled form.
 
-A feature map turns an observation into a vector in which a *linear* function can say what the observation itself
-cannot. Most entries of that vector are 0 with tile coding and its kin, so the compiled form lists those that are not:
+A feature map turns an observation into a vector of which a *linear* function can represent values that are not linear
+in the observation. Most entries of that vector are 0 with tile coding and similar maps, so the compiled form lists
+those that are not:
 ``active(data, observation, indices, values)`` writes their places and values and returns how many there are.
-`transform` is computed by the same function, so there is one definition of a feature, whoever asks.
+`transform` is computed by the same function, so there is one definition of a feature.
 
-`active` runs millions of times, in loops that check nothing. So it has to be safe with whatever they hand it: for an
-observation beyond the bounds, or NaN, it may list features that mean little, but no place outside the vector.
+`active` runs millions of times, in loops that check nothing. So it has to be safe for every input: for an observation
+beyond the bounds, or NaN, it may list arbitrary features, but no place outside the vector.
 """
 
 from dataclasses import fields
@@ -39,7 +40,7 @@ _validation: Any = sklearn.utils.validation
 
 
 class NotFitted(errors.NotLearned, _NotFittedError):
-    """A feature map was asked before `fit`: `NotLearned`, which scikit-learn knows as its own ``NotFittedError``."""
+    """A feature map was used before `fit`: `NotLearned`, which is also scikit-learn's ``NotFittedError``."""
 
 
 class FeatureRule(NamedTuple):
@@ -48,7 +49,7 @@ class FeatureRule(NamedTuple):
     active: Active
     """``(data, observation, indices, values) -> n``: the places and values of the features that are not 0."""
     data: Any
-    """Tuple or NamedTuple of arrays and numbers: what `active` needs to know."""
+    """Tuple or NamedTuple of arrays and numbers: the data that `active` reads."""
 
 
 @compiled(in_place=True)
@@ -121,7 +122,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
     most_active_: int
 
     def check_parameters(self) -> None:
-        """Raise unless the parameters make sense by themselves: asked by `fit`, and by agents that are given the map.
+        """Raise unless the parameters are valid by themselves; called by `fit`, and by agents with this map.
 
         Raises
         ------
@@ -130,11 +131,11 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         """
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn what the map needs from observations (n, d); `y` is ignored."""
+        """Fit the map to observations (n, d); `y` is ignored."""
         raise NotImplementedError
 
     def fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
-        """Learn what the map needs from the bounds (d,) of a space alone; only maps that can do so override this.
+        """Fit the map to the bounds (d,) of a space alone; only maps that can do so override this.
 
         Raises
         ------
@@ -253,7 +254,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
 
     @property
     def fitted_(self) -> dict[str, NDArray[Any]]:
-        """What `fit` has learned, as arrays by name; `restore` takes it back. Part of saving an agent.
+        """The fitted attributes, as arrays by name, for `restore`; part of saving an agent.
 
         The names of the columns of a data frame are left out: an agent sees vectors.
         """
@@ -265,7 +266,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         }
 
     def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
-        """Take back what `fitted_` gave."""
+        """Restore the arrays that `fitted_` returned."""
         for name, value in fitted.items():
             setattr(self, name, value.item() if value.ndim == 0 else value)
         return self
@@ -291,4 +292,4 @@ GRID: Final = {
     "check_dtype_object": "its data have 10 numbers, and a grid in 10 dimensions more places than there is memory",
     "check_fit2d_1sample": "its data have 10 numbers, and a grid in 10 dimensions more places than there is memory",
 }
-"""What maps that draw random numbers, or cover a box with a grid, do not pass of scikit-learn's checks."""
+"""The checks of scikit-learn that maps which draw random numbers, or cover a box with a grid, do not pass."""

@@ -187,7 +187,7 @@ class OneHot(FeatureMap):
         return self
 
     def check(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return ids as float64 (n, d), or raise for those that are none."""
+        """Return ids as float64 (n, d), or raise an error for numbers that are not ids."""
         ids = super().check(X)
         wrong = (ids % 1.0 != 0.0) | (ids < self.first_) | (ids >= self.first_ + self.n_ids_)
         if wrong.any():
@@ -199,7 +199,7 @@ class OneHot(FeatureMap):
         return ids
 
     def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
-        """Take back what `fitted_` gave."""
+        """Restore the arrays that `fitted_` returned."""
         if "n_ids_" not in fitted:  # a file from before there were several ids
             fitted = fitted | {"n_ids_": np.atleast_1d(fitted["n_features_out_"])}
         return super().restore(fitted | {"first_": np.atleast_1d(fitted["first_"])})

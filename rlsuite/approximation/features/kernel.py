@@ -1,4 +1,4 @@
-"""Kernels with a fixed number of features: what kernel machines do, for linear methods.
+"""Kernel approximations: kernels by a fixed number of features, for linear methods.
 
 A kernel k(x, x') is a scalar product in a space of very many dimensions. Both maps here approximate it by a scalar
 product of few features: `Nystroem` by the kernel with some of the observations (Williams & Seeger 2001),
@@ -58,7 +58,7 @@ def _similarity(data: Landmarks, observation: NDArray[np.float64], i: int) -> fl
 def _mixed(
     data: Landmarks, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
 ) -> int:
-    """Mix the kernels with all landmarks, which stand behind the features meanwhile."""
+    """Combine the kernels with all landmarks, which are stored behind the features meanwhile."""
     n = data.landmarks.shape[0]
     for i in range(n):
         values[n + i] = _similarity(data, observation, i)
@@ -72,7 +72,7 @@ def _mixed(
 
 @dataclass(eq=False, repr=False)
 class Nystroem(FeatureMap):
-    """Features whose scalar product is nearly a kernel, and exactly that at `n_components` of the observations.
+    """Features whose scalar product approximates a kernel, exactly at `n_components` of the observations.
 
     What scikit-learn's transformer of the same name does.
 
@@ -124,7 +124,7 @@ class Nystroem(FeatureMap):
     expected_failed_checks: ClassVar[dict[str, str]] = UNSEEDED
 
     def check_parameters(self) -> None:
-        """Raise unless the parameters are what the class says."""
+        """Raise unless the parameters are valid."""
         one_of("kernel", self.kernel, KERNELS)
         whole_number("n_components", self.n_components)
         if self.gamma is not None:
@@ -188,7 +188,7 @@ def _waves(
 
 @dataclass(eq=False, repr=False)
 class RandomFourier(FeatureMap):
-    """Random waves whose scalar product is nearly exp(-gamma ||x - x'||^2): what scikit-learn's ``RBFSampler`` does.
+    """Random waves whose scalar product approximates exp(-gamma ||x - x'||^2): what scikit-learn's ``RBFSampler`` does.
 
     The error falls as 1 / sqrt(n_components), however many numbers an observation has; put `Scaling` before it.
 

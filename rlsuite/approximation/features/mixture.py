@@ -54,7 +54,7 @@ def _responsibilities(
 
 @dataclass(eq=False, repr=False)
 class MixtureResponsibilities(FeatureMap):
-    """The probability of each component of a Gaussian mixture, given the observation: aggregation with soft edges.
+    """The probability of each component of a Gaussian mixture, given the observation: a soft form of state aggregation.
 
     Expectation maximisation by scikit-learn's ``GaussianMixture`` finds the components; the features are what its
     ``predict_proba`` returns, and their sum is 1.
@@ -96,7 +96,7 @@ class MixtureResponsibilities(FeatureMap):
     expected_failed_checks: ClassVar[dict[str, str]] = UNSEEDED
 
     def check_parameters(self) -> None:
-        """Raise unless the parameters are what the class says."""
+        """Raise unless the parameters are valid."""
         whole_number("n_components", self.n_components)
         one_of("covariance", self.covariance, COVARIANCES)
         check_seed(self.seed)

@@ -108,11 +108,9 @@ class RadialBasis(BoundedMap):
         if self._centres_are_given:
             check_observations(cast(ArrayLike, self.centres), None, "RadialBasis(centres=...)")
             if self.width is None:
-                raise errors.ParameterError("RadialBasis: centres of your own need a width=, in units of observations")
+                raise errors.ParameterError("RadialBasis: centres= needs a width=, in units of observations")
             if self.low is not None or self.high is not None:
-                raise errors.ParameterError(
-                    "RadialBasis takes centres of your own or a grid from low= to high=, not both"
-                )
+                raise errors.ParameterError("RadialBasis takes centres= or a grid from low= to high=, not both")
         else:
             check_counts("centres", cast("int | Sequence[int]", self.centres))
         for number in np.ravel(np.asarray(1.0 if self.width is None else self.width, dtype=object)).tolist():
@@ -124,7 +122,7 @@ class RadialBasis(BoundedMap):
         return np.ndim(self.centres) > 1
 
     def fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
-        """Lay the grid between bounds (d,), which do not matter to centres of your own."""
+        """Lay the grid between bounds (d,), which are ignored if centres are given."""
         if self._centres_are_given:
             return super().fit_bounds(np.zeros_like(low), np.zeros_like(high))
         return super().fit_bounds(low, high)

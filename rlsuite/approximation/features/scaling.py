@@ -34,9 +34,9 @@ def _scaled(
 
 @dataclass(eq=False, repr=False)
 class Scaling(BoundedMap):
-    """Each number between `low` and `high` becomes one between 0 and 1; those beyond lie beyond.
+    """Scales each number from [low, high] to [0, 1]; numbers outside stay outside.
 
-    What scikit-learn's ``MinMaxScaler`` does, which cannot be told the bounds.
+    What scikit-learn's ``MinMaxScaler`` does, which does not take bounds.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Tile coding: several grids laid over each other, each a little displaced (S&B2 section 9.5.4).
+"""Tile coding: several overlapping grids, each with an offset (S&B2 section 9.5.4).
 
-What a loop pays for is kept to a few additions. Displacements are whole multiples of 1/n of a tile, n being the number
-of tilings. So each dimension falls into cells of that width, within which no tiling sees a difference, and for each
+A lookup takes only a few additions. Displacements are whole multiples of 1/n of a tile, n being the number
+of tilings. So each dimension falls into cells of that width, within which no tiling changes its tile, and for each
 cell there is a row that says what this dimension adds to the place of the tile, in all tilings at once. One
 multiplication per dimension finds the row; the places are the sums of d rows.
 """
@@ -37,7 +37,7 @@ class Tilings(NamedTuple):
 def _exact(
     data: Tilings, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
 ) -> int:
-    """Sum the rows: each tile has a place of its own."""
+    """Sum the rows: each tile has its own place."""
     n_tilings = data.start.size
     row = cell_of(observation[0], data.low[0], data.scale[0], data.n_cells[0])
     for t in range(n_tilings):
@@ -75,7 +75,7 @@ def _hashed(
 
 @dataclass(eq=False, repr=False)
 class TileCoding(BoundedMap):
-    """Grids laid over each other, each a little displaced: in each, the tile that holds the observation is active.
+    """Overlapping grids, each with an offset: in each, the tile that contains the observation is active.
 
     How far the grids reach is how far learning generalises, and the displacements say how finely values can differ:
     with n tilings, to 1/n of a tile. Features are 0 or 1, and exactly `n_tilings` of them are 1: divide a step size

@@ -1,1 +1,1 @@
-"""Agents whose values are linear in features: semi-gradient methods and their kin."""
+"""Agents whose values are linear in features: semi-gradient methods and related ones."""

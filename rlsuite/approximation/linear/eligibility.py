@@ -1,10 +1,10 @@
-"""What the linear agents with eligibility traces share: a trace for each weight, and what an error does to them.
+"""The base of the linear agents with eligibility traces: a trace for each weight, and how an error updates them.
 
-The trace of a weight says how much of the next error it answers for: the gradient of the values of late, the latest
-most (S&B2 section 12.2). As for tables a trace holds the step size, and what has faded is dropped; see
+The trace of a weight is the share of the next error that it is updated with: a decaying sum of the recent gradients of
+the values (S&B2 section 12.2). As for tables a trace includes the step size, and small traces are dropped; see
 `rlsuite.agents.traces`. The trace of w[i, a] is entry ``i * n_actions + a``.
 
-What a visit does to the traces e of an action, when x is the feature vector:
+How a visit changes the traces e of an action, when x is the feature vector:
 
 accumulating
     e + alpha x (S&B2 eq. 12.5).
@@ -70,12 +70,12 @@ VISITS: dict[str, Visit] = {
     "replacing": visit_replacing,
     "dutch": visit_dutch,
 }
-"""What a visit does, by the name it has in a constructor."""
+"""How a visit changes the traces, by the name it has in a constructor."""
 
 
 @compiled(in_place=True)
 def begin_eligible(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Forget all traces, which may be those of an episode that was given up, and choose the first action."""
+    """Reset all traces, which may be those of an episode that was abandoned, and choose the first action."""
     forget(memory.scratch.traces)
     return begin_linear(memory, observation, rng)
 

@@ -1,7 +1,7 @@
-"""Emphatic TD: off-policy prediction that learns more where the policy to evaluate would have been (S&B2 section 11.8).
+"""Emphatic TD: off-policy prediction that weights states by the visits of the evaluated policy (S&B2 section 11.8).
 
 Off-policy TD diverges because states are updated as often as the policy that is followed visits them. The emphasis M
-weighs each update by how often the policy to evaluate would come there, from all states in which it might have begun.
+weights each update by how often the evaluated policy would come there, from all states in which it might have begun.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The features of the last n steps of an episode; `rlsuite.agents.control.window` with vectors.
 
-What was seen at time tau learns at time tau + n, from the n rewards that followed and from what the weights say then;
-when an episode is over, all that still waits learns from what there is.
+The observation of time tau is learned from at time tau + n, from the n rewards that followed and the value by the
+weights then; when an episode is over, all remaining ones are learned from the rewards that are left.
 """
 
 from typing import Any, NamedTuple
@@ -56,7 +56,7 @@ def new_feature_window(n: int, most_active: int) -> FeatureWindow:
 
 @compiled(in_place=True)
 def note_features(memory: Any, row: int, action: int, reward: float, note: float) -> int:
-    """Write down a step, with the features in a row; return its time t."""
+    """Record a step, with the features in a row; return its time t."""
     scene, window = memory.scene, memory.scratch.window
     t = window.length[0]
     entry = t % window.n

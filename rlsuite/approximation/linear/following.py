@@ -1,4 +1,4 @@
-"""The policies of predictors: how probable an action is, what is followed, and what the one says about the other.
+"""The policies of predictors: probabilities of actions, the policy that is followed, and importance sampling ratios.
 
 A policy is a table of probabilities. It has one row if it is the same whatever is observed, a row for each id, or no
 row at all: then all legal actions are equally likely.
@@ -112,6 +112,6 @@ def check_coverage(followed: NDArray[np.float64] | None, evaluated: NDArray[np.f
     if missing.size:
         row, action = missing[0]
         raise ParameterError(
-            f"policy_to_evaluate takes action {action} (row {row}), which policy_to_follow never does; so nothing "
+            f"policy_to_evaluate takes action {action} (row {row}), which policy_to_follow never takes; so nothing "
             "could be learned about it"
         )

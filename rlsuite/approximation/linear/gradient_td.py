@@ -1,6 +1,6 @@
-"""Gradient-TD: prediction with bootstrapping that is safe off-policy and with any features (S&B2 section 11.7).
+"""Gradient-TD: prediction with bootstrapping that converges off-policy and with any features (S&B2 section 11.7).
 
-What these climb down is the projected Bellman error: the length of the mean TD error as the features see it. Its
+These methods minimise the projected Bellman error: the norm of the mean TD error, projected onto the features. Its
 gradient is a product of expected values, of which a second set of weights v learns one: v . x(s) is the TD error to be
 expected in s. The two methods use it in two forms of the same gradient.
 """
@@ -55,7 +55,7 @@ def learn_error(memory: Any, row: int, weighted_surprise: float) -> None:
 
 @compiled(in_place=True)
 def _td_error(memory: Any, row: int, reward: float, next_observation: NDArray[np.float64], terminated: bool) -> float:
-    """Return r + gamma v(s') - v(s), and perceive s'."""
+    """Return r + gamma v(s') - v(s), and compute the features of s'."""
     target = reward
     if not terminated:
         perceive(memory, next_observation, 1 - row)

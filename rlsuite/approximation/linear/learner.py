@@ -1,4 +1,4 @@
-"""What all that learns weights of features has in common, whether it chooses actions or watches them."""
+"""The base of everything that learns weights of features: control agents and predictors."""
 
 import warnings
 from dataclasses import dataclass
@@ -23,11 +23,12 @@ _base: Any = sklearn.base  # scikit-learn carries no types
 
 INFINITE = "what it has learned is not a finite number any more"
 PUT_BACK = (
-    "It knows again what it knew before this call. A smaller learning_rate often helps (with n features active at a "
-    "time, 1 / n is the largest that makes sense); off-policy with bootstrapping, only gradient-TD methods are safe"
+    "Its weights are those of before this call. A smaller learning_rate often helps (with n features active at a "
+    "time, 1 / n is the largest that makes sense); off-policy with bootstrapping, only gradient-TD methods are "
+    "sure to converge"
 )
 ENORMOUS = 1e12
-"""Weights beyond this are on their way to infinity, whatever the rewards are."""
+"""Weights beyond this diverge, whatever the rewards are."""
 
 
 def new_scene(most_active: int) -> Scene:
@@ -42,13 +43,13 @@ def check_unit(name: str, rate: Rate) -> None:
     """Raise ParameterError if a schedule counts visits."""
     if rate.unit == VISITS:
         raise errors.ParameterError(
-            f"{name}: visits cannot be counted where no observation is met twice; use per='steps' or per='episodes'"
+            f"{name}: visits cannot be counted where no observation occurs twice; use per='steps' or per='episodes'"
         )
 
 
 @dataclass(eq=False, kw_only=True)
 class LinearLearner(Agent):
-    """Base of all that learns weights of features.
+    """Base of everything that learns weights of features.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ class LinearLearner(Agent):
         check_features(self.features)
 
     def learn(self, env: str | gymnasium.Env[Any, Any], **options: Any) -> Self:
-        """Learn as every agent does (see `Agent.learn`), and watch the weights.
+        """Learn as every agent does (see `Agent.learn`), and check that the weights do not diverge.
 
         Raises
         ------
@@ -103,7 +104,7 @@ class LinearLearner(Agent):
         return self
 
     def _put_back(self, before: list[NDArray[Any]] | None) -> str:
-        """Put back what was known before, if what was learned is useless; return the reason."""
+        """Restore the weights before, if those that were learned are useless; return the reason."""
         known = self.memory_
         largest = float(np.abs(known.weights).max(initial=0.0))
         finite = all(np.isfinite(array).all() for array in _learned_by(known))
@@ -162,7 +163,7 @@ class LinearLearner(Agent):
         return self._legal
 
     def kept_arrays(self) -> dict[str, NDArray[Any]]:
-        """What a file keeps beside the learned arrays: what the features have learned, and the bounds they met.
+        """What a file keeps beside the learned arrays: the fitted features, and the bounds they were fitted to.
 
         Raises
         ------
@@ -179,7 +180,7 @@ class LinearLearner(Agent):
         return {**super().kept_arrays(), **fitted, **met}
 
     def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], episodes: NDArray[np.void]) -> None:
-        """Take over what `save` has written; part of `rlsuite.load`."""
+        """Restore what `save` has written; part of `rlsuite.load`."""
         low, high, self._legal = (arrays.pop(name) for name in ("low", "high", "legal_ids"))
         self.encoding_ = Encoding(low, high, int(header["first_observation"]), n_ids=len(self._legal))
         fitted = {name.removeprefix("features."): value for name, value in arrays.items() if "features." in name}
@@ -192,5 +193,5 @@ class LinearLearner(Agent):
 
 
 def _learned_by(memory: Any) -> list[NDArray[Any]]:
-    """All that a rule learns: the weights, and what it keeps beside them."""
+    """Everything that a rule learns: the weights, and its other arrays."""
     return [memory.weights, *(value for value in memory.learned if isinstance(value, np.ndarray))]

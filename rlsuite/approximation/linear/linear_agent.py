@@ -20,7 +20,7 @@ from rlsuite.training.kernels import Begin
 
 @dataclass(eq=False, kw_only=True)
 class LinearAgent(LinearLearner):
-    """Base of the agents whose values are linear in features; derive from it with a `step` of your own.
+    """Base of the agents whose values are linear in features; subclasses define `step`.
 
     It learns in any environment whose observations are numbers. In the compiled loop it runs wherever there is a table
     or compiled dynamics, and the features are a `FeatureMap`.
@@ -59,7 +59,7 @@ class LinearAgent(LinearLearner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        exploration = cast(object, self.exploration)  # annotations bind nobody who does not check types
+        exploration = cast(object, self.exploration)  # annotations are not checked at run time
         if not isinstance(exploration, Exploration):
             raise errors.ParameterError(
                 f"exploration={exploration!r} must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)"

@@ -1,4 +1,4 @@
-"""What a linear agent sees of an environment: its observations as vectors, and the features of these."""
+"""A linear agent's view of an environment: its observations as vectors, and their features."""
 
 import copy
 from typing import Any
@@ -82,7 +82,7 @@ def check_width(features: FeatureMap, found: Encoding) -> None:
 
 
 def legal_ids(env: gymnasium.Env[Any, Any]) -> NDArray[np.bool_]:
-    """The actions that exist for each id, (n_ids, n_actions), as far as a model tells; (0, n_actions) without ids."""
+    """The legal actions of each id, (n_ids, n_actions), if a model gives them; (0, n_actions) without ids."""
     n_actions = int(action_space_of(env).n)
     space = env.observation_space
     if not isinstance(space, gymnasium.spaces.Discrete):
@@ -92,7 +92,7 @@ def legal_ids(env: gymnasium.Env[Any, Any]) -> NDArray[np.bool_]:
 
 
 def _outside(features: Any, found: Encoding) -> tuple[FeatureMap, Encoding]:
-    """What only Python can call stands before the agent's eyes, not behind them."""
+    """Features that only Python can compute are applied to the observations before the agent gets them."""
     middle = np.nan_to_num((found.low + found.high) / 2.0, nan=0.0, posinf=0.0, neginf=0.0)
     try:
         width = _dense_features(features, middle[None]).shape[1]
@@ -110,7 +110,7 @@ def _outside(features: Any, found: Encoding) -> tuple[FeatureMap, Encoding]:
 
 
 class Outside:
-    """A transformer of others, as a function from vectors (n, k) to features (n, d)."""
+    """A third-party transformer, as a function from vectors (n, k) to features (n, d)."""
 
     def __init__(self, transformer: Any) -> None:
         self.transformer = transformer

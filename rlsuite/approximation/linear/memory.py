@@ -1,6 +1,6 @@
-"""The memory that linear agents share, and what their rules do with it.
+"""The memory of linear agents, and the functions that their rules share.
 
-A linear function says that an action is worth the sum of a few weights: Q(s, a) = sum_i w[i, a] x_i(s), where x(s) are
+The value of an action is a sum of a few weights: Q(s, a) = sum_i w[i, a] x_i(s), where x(s) are
 the features of the observation (S&B2 eq. 9.8). Of the features only those that are not 0 are listed, so the cost of a
 step does not depend on how many there are.
 
@@ -29,7 +29,7 @@ class Scene(NamedTuple):
 
 
 class LinearMemory(NamedTuple):
-    """Weights, and all that it takes to choose by them and to improve them.
+    """Weights, and everything that choosing and learning need.
 
     The fields `q`, `visits`, `legal`, `legality`, `clock` and `scores` are those that `rlsuite.exploration` asks for,
     with the two rows in the place of states.
@@ -90,7 +90,7 @@ def improve(memory: Any, row: int, action: int, amount: float) -> None:
 
 @compiled(in_place=True)
 def begin_linear(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Perceive the first observation of an episode, and choose an action by the exploration."""
+    """Compute the features of the first observation of an episode, and choose an action by the exploration."""
     memory.scene.now[0] = 0
     perceive(memory, observation, 0)
     evaluate(memory, 0)

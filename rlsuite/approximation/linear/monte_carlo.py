@@ -26,7 +26,7 @@ from rlsuite.training.kernels import Begin, Step
 
 @compiled(in_place=True)
 def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Forget the steps of the last episode, and draw the first action of this one."""
+    """Discard the steps of the last episode, and draw the first action of this one."""
     clear(memory.scratch.trail)
     return begin_predicting(memory, observation, rng)
 

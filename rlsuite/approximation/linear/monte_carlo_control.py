@@ -27,7 +27,7 @@ ACTION_TAKEN = -1
 
 @compiled(in_place=True)
 def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Forget the last episode, and choose the first action of this one."""
+    """Discard the last episode, and choose the first action of this one."""
     clear(memory.scratch.trail)
     return begin_linear(memory, observation, rng)
 

@@ -1,4 +1,4 @@
-"""Semi-gradient n-step Sarsa: n rewards, then the value of what was reached, with values linear in features."""
+"""Semi-gradient n-step Sarsa: n rewards, then the value of the pair reached, with values linear in features."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -26,7 +26,7 @@ from rlsuite.training.kernels import Begin, Step
 
 @compiled(in_place=True)
 def _learn(memory: LinearMemory, tau: int, t: int, future: float) -> None:
-    """Let the pair of time tau learn G = r_tau+1 + ... + gamma^(t+1-tau) future, with its own step size."""
+    """Update the pair of time tau towards G = r_tau+1 + ... + gamma^(t+1-tau) future, with its own step size."""
     window = memory.scratch.window
     target = future
     for k in range(t, tau - 1, -1):
@@ -36,7 +36,7 @@ def _learn(memory: LinearMemory, tau: int, t: int, future: float) -> None:
 
 @compiled(in_place=True)
 def _begin(memory: LinearMemory, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Forget the last episode, and choose the first action of this one."""
+    """Discard the last episode, and choose the first action of this one."""
     memory.scratch.window.length[0] = 0
     return begin_linear(memory, observation, rng)
 
@@ -52,9 +52,9 @@ def _step(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Let the pair of n steps ago learn, or all that still wait if the episode is over.
+    """Update the pair of n steps ago, or all remaining pairs if the episode is over.
 
-    An episode that is merely cut off has a future: its next action is chosen too, for the sake of its value. What is
+    On truncation the target still bootstraps, so the next action is chosen then, too. What is
     thought of it changes while the waiting pairs learn, so each asks anew.
     """
     window, row = memory.scratch.window, memory.scene.now[0]

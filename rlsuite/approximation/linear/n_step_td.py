@@ -1,4 +1,4 @@
-"""Semi-gradient n-step TD: n rewards, then the value of what was reached, with values linear in features."""
+"""Semi-gradient n-step TD: n rewards, then the value of the state that was reached, with values linear in features."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from rlsuite.training.kernels import Begin, Step
 
 @compiled(in_place=True)
 def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Forget the last episode, and draw the first action of this one."""
+    """Discard the last episode, and draw the first action of this one."""
     memory.scratch.window.length[0] = 0
     return begin_predicting(memory, observation, rng)
 
@@ -35,7 +35,7 @@ def _step(
     truncated: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Let the features of n steps ago learn, or all that still wait if the episode is over, in the order of time.
+    """Update the value of n steps ago, or all remaining ones if the episode is over, in the order of time.
 
     The returns are known before any of them learns: they are noted from the last step back to the first that needs one.
     """

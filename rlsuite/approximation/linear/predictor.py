@@ -1,7 +1,7 @@
-"""The base of all that evaluates a policy with values that are linear in features.
+"""The base of the agents that evaluate a policy with values that are linear in features.
 
-A state value is the value of the only action of a problem without choices: so the weights stand in the memory as those
-of one action, 0, and what `rlsuite.approximation.linear.memory` says of action values holds for them.
+A state value is the value of the only action of a problem without choices: so the weights are stored as those of one
+action, 0, and the functions of `rlsuite.approximation.linear.memory` for action values apply to them.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ STATE = 0
 
 
 class LinearValues(NamedTuple):
-    """Weights, and all that it takes to follow a policy and to improve them."""
+    """Weights, and everything that following a policy and learning need."""
 
     weights: NDArray[np.float64]  # (n_features, 1)
     features: FeatureRule
@@ -46,7 +46,7 @@ class LinearValues(NamedTuple):
 
 @compiled(in_place=True)
 def begin_predicting(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Perceive the first observation of an episode, and draw an action of the policy."""
+    """Compute the features of the first observation of an episode, and draw an action of the policy."""
     memory.scene.now[0] = 0
     perceive(memory, observation, 0)
     return follow_linear(memory, observation, 0, rng)
@@ -54,7 +54,7 @@ def begin_predicting(memory: Any, observation: NDArray[np.float64], rng: np.rand
 
 @dataclass(eq=False, kw_only=True)
 class LinearPredictor(LinearLearner):
-    """Base of the agents that evaluate a policy with features; derive from it with a `step` of your own.
+    """Base of the agents that evaluate a policy with features; subclasses define `step`.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class LinearPredictor(LinearLearner):
         return None
 
     def remember(self, legal: NDArray[np.bool_], legality: Legality) -> LinearValues:
-        """Make weights for the features that `meet` has fitted, and lay the policies out.
+        """Make weights for the features that `meet` has fitted, and the tables of the policies.
 
         Raises
         ------

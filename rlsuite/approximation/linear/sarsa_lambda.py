@@ -51,7 +51,7 @@ def _step(
 
 @dataclass(eq=False, kw_only=True)
 class SemiGradientSarsaLambda(LinearEligibilityAgent):
-    """Semi-gradient Sarsa with eligibility traces (S&B2 section 12.7, the box on p. 305 and its kin).
+    """Semi-gradient Sarsa with eligibility traces (S&B2 section 12.7, the box on p. 305 and its variants).
 
     With one-hot features it is `SarsaLambda`, to the last bit; with ``lambda_=0``, `SemiGradientSarsa` but for
     rounding. Accumulating traces need small step sizes where the same features are active for long; replacing and dutch

@@ -27,7 +27,7 @@ class TrueOnline(NamedTuple):
 
 @compiled(in_place=True)
 def begin_traced(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Forget all traces, and draw the first action of an episode."""
+    """Reset all traces, and draw the first action of an episode."""
     forget(memory.scratch.traces)
     return begin_predicting(memory, observation, rng)
 
@@ -67,7 +67,7 @@ def _step(
 
 @compiled(in_place=True)
 def _begin_true_online(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Forget all traces, and draw the first action of an episode; what is expected of its first state is its value.
+    """Reset all traces, draw the first action of an episode, and set v_old to the value of its first state.
 
     Anything else would cancel in the first step, but for rounding.
     """

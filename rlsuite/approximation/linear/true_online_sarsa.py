@@ -1,4 +1,4 @@
-"""True online Sarsa(lambda) with values that are linear in features: the algorithm it was invented for."""
+"""True online Sarsa(lambda) with values that are linear in features, its original form."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -33,7 +33,7 @@ class TrueOnline(NamedTuple):
 
 @compiled(in_place=True)
 def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Forget all traces, and choose the first action."""
+    """Reset all traces, and choose the first action."""
     action = begin_eligible(memory, observation, rng)
     memory.scratch.former[0] = memory.q[0, action]
     return action

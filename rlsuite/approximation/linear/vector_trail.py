@@ -1,6 +1,6 @@
-"""What happened since an episode began, for linear rules that look back on it; `rlsuite.agents.trail` with vectors.
+"""The steps since an episode began, for linear rules that need them later; `rlsuite.agents.trail` with vectors.
 
-The observations are kept, not their features: there may be many more of these, and they are found again in no time.
+The observations are kept, not their features: these may be much larger, and are computed again quickly.
 """
 
 from typing import Any, NamedTuple
@@ -52,7 +52,7 @@ def trail_has_room(trail: VectorTrail) -> bool:
 
 @compiled(in_place=True)
 def remember_vector(trail: VectorTrail, observation: NDArray[np.float64], action: int, reward: float) -> None:
-    """Write down a step; there must be room for it."""
+    """Record a step; there must be room for it."""
     t = trail.length[0]
     for i in range(trail.observation.shape[1]):
         trail.observation[t, i] = observation[i]
@@ -66,7 +66,7 @@ def learn_returns(memory: Any, of_action: int) -> None:
     """Let w <- w + alpha [G_t - w . x_t] x_t for each step of the trail in order; its notes are the returns.
 
     The weights are those of the action that was taken, or of the one action `of_action` whatever was taken, if that is
-    not negative. The features are listed in the present row, which nobody needs any more.
+    not negative. The features are listed in the present row, which is not needed any more.
     """
     trail, row = memory.scratch.trail, memory.scene.now[0]
     alpha = linear_step_size(memory)

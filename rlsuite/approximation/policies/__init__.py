@@ -1,4 +1,4 @@
-"""Policies that are learned as such: by gradients, by search, and from examples with a classifier."""
+"""Policies that are learned directly: by gradients, by search, and from examples with a classifier."""
 
 from rlsuite.approximation.policies.classification_iteration import ClassificationIteration
 from rlsuite.approximation.policies.cloning import ClassifierPolicy

@@ -1,14 +1,15 @@
 """Policy iteration with a classifier: try each action, follow the policy, and learn which action did best.
 
 No value is approximated. In a few states each action is tried with simulated episodes that go on with the present
-policy (rollouts); where one action does significantly better than all others, state and action are an example. The
-classifier that learns the examples is the next policy (Lagoudakis & Parr 2003; Fern, Yoon & Givan 2003).
+policy (rollouts); where one action does significantly better than all others, the state and the action are a training
+example. The classifier that learns the examples is the next policy (Lagoudakis & Parr 2003; Fern, Yoon & Givan 2003).
 
-Where no action wins, the first of these papers has no example at all. Here the action of the present policy is one:
-a good policy has few states left in which an action is clearly better, and would be forgotten with the others.
+Where no action is significantly better, the first of these papers has no example. Here the action of the present policy
+is the example: with a good policy there are few states in which an action is clearly better, and a classifier of these
+alone would lose the policy in all others.
 
 The simulator is the environment itself, copied in the middle of an episode. All actions of a state are tried with the
-same chances: copies with equal seeds. So the comparison is one of pairs, and chance cancels where it can.
+same random numbers, in copies with equal seeds. So the comparisons are paired, which reduces the variance.
 """
 
 import copy
@@ -40,11 +41,11 @@ Policy = Callable[[NDArray[np.float64]], NDArray[np.int64]]
 """From observations (n, d) to actions (n,)."""
 
 TOGETHER = 10
-"""States whose rollouts are played in step; a number of its own, because workers must not change a result."""
+"""Number of states whose rollouts are played together; fixed, because workers must not change a result."""
 
 
 class Snapshot(NamedTuple):
-    """A state to try actions in."""
+    """A state in which actions are tried."""
 
     env: gymnasium.Env[Any, Any]
     observation: NDArray[np.float64]  # (d,)
@@ -173,7 +174,7 @@ class ClassificationIteration:
         self._asked_for = env
 
     def _improve(self, pool: Any) -> None:
-        """Meet states, try the actions in them, learn the examples."""
+        """Collect states, try the actions in them, and learn the examples."""
         policy = self.policy_.predict if "policy_" in vars(self) else None
         met = self._meet(policy)
         shares = [met[i : i + TOGETHER] for i in range(0, len(met), TOGETHER)]
@@ -218,7 +219,7 @@ class ClassificationIteration:
 
     @property
     def n_examples_(self) -> NDArray[np.int64]:
-        """States of each iteration in which an action has won, shape (n_iterations,)."""
+        """Number of states of each iteration in which an action was significantly the best, shape (n_iterations,)."""
         return np.array(self._examples, dtype=np.int64)
 
     def act(self, observation: Any) -> int:

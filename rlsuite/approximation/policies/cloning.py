@@ -1,8 +1,8 @@
 """A policy that is a classifier: observations in, the action as their class out (behaviour cloning).
 
-Who watches somebody act well has examples, pairs of observation and action; any scikit-learn classifier learns from
-them what to do where nobody was watched. What it learns of is what the teacher meets: a clone that strays from the
-teacher's way is on its own (Pomerleau 1991 saw his car do so).
+Recorded episodes of a good policy are examples, pairs of observation and action; any scikit-learn classifier learns
+from them how to act at other observations. The examples come from the states that the teacher visits: where the clone
+leaves these, it has no examples (as Pomerleau 1991 observed with his car).
 """
 
 from typing import Any, Self
@@ -25,7 +25,7 @@ _base: Any = sklearn.base
 
 
 class ClassifierPolicy:
-    """Act as a classifier says.
+    """A policy given by a classifier.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class ClassifierPolicy:
         return int(self.predict(encoded(self.observation_space_, observation)[None])[0])
 
     def score(self, observations: ArrayLike, actions: ArrayLike) -> float:
-        """Share of the observations (n, d) in which the policy does what is given, the actions (n,)."""
+        """Share of the observations (n, d) in which the policy takes the given actions (n,)."""
         predicted = self.predict(observations)
         return float((predicted == checked_actions(actions, len(predicted))).mean())
 

@@ -1,11 +1,11 @@
-"""The cross-entropy method: a cloud of policies is drawn together around those that earn most.
+"""The cross-entropy method: a distribution of policies is fitted again and again to those with the largest returns.
 
-Parameters are drawn from independent normal distributions; the share of them with the highest scores, the elite, says
-what mean and standard deviation the next are drawn with. The name tells of the distribution that is nearest, in
-cross-entropy, to that of the elite (Rubinstein 1999; de Boer et al. 2005).
+Parameters are drawn from independent normal distributions; the share of them with the highest scores, the elite, gives
+the mean and standard deviation of the next ones. The method is named after the cross-entropy to the distribution of the
+elite, which this choice minimises (Rubinstein 1999; de Boer et al. 2005).
 
-The cloud shrinks as fast as chance lets it, often before it has found the top. Noise added to the variance keeps it
-open (Szita & Lorincz 2006, who learned Tetris so): a constant, or one that falls to 0.
+The variance often shrinks before the best parameters are found. Noise added to the variance prevents that (Szita &
+Lorincz 2006, who learned Tetris in this way): a constant, or one that falls to 0.
 """
 
 from dataclasses import dataclass
@@ -81,19 +81,19 @@ class CrossEntropyMethod(PolicySearch):
 
     @property
     def n_elite(self) -> int:
-        """How many candidates the elite is."""
+        """Number of candidates in the elite."""
         return max(1, round(self.elite * self.candidates))
 
     def begin(self, n_parameters: int) -> None:
-        """Open the cloud."""
+        """Set the initial distribution."""
         self.std_ = np.full(n_parameters, float(self.spread))
 
     def propose(self, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw from the cloud: (candidates, n_parameters)."""
+        """Draw from the distribution: (candidates, n_parameters)."""
         return rng.normal(self.parameters_, self.std_, size=(self.candidates, self.parameters_.size))
 
     def improve(self, tried: NDArray[np.float64], scores: NDArray[np.float64]) -> None:
-        """Move the cloud to the elite; of equal scores the first count."""
+        """Fit the distribution to the elite; of equal scores the first count."""
         best = tried[np.argsort(-scores, kind="stable")[: self.n_elite]]
         self.parameters_ = best.mean(axis=0)
         self.std_ = np.sqrt(best.var(axis=0) + self._noise.at(len(self._scores)))

@@ -34,7 +34,7 @@ def _plus(trace: float, amount: float) -> float:
 
 @compiled(in_place=True)
 def begin_traced(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Forget all traces, and draw the first action."""
+    """Reset all traces, and draw the first action."""
     forget(memory.scratch.actor)
     forget(memory.scratch.critic)
     memory.scene.now[0] = 0
@@ -44,7 +44,7 @@ def begin_traced(memory: Any, observation: NDArray[np.float64], rng: np.random.G
 
 @compiled(in_place=True)
 def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Begin to discount, too."""
+    """Also set gamma^t to 1."""
     memory.scratch.discount[0] = 1.0
     return begin_traced(memory, observation, rng)
 

@@ -1,7 +1,7 @@
-"""A policy that takes the action with the highest linear score: what policy search looks for.
+"""A policy that takes the action with the highest linear score, for policy search.
 
 ``pi(x) = argmax_a phi(x) . w_a`` (the lecture notes' parametric policy, with argmax where they print max). The scores
-need not be values of anything: only their order counts, and a search cares for what the policy earns.
+need not be values of anything: only their order counts, and a search evaluates the return of the policy.
 """
 
 import copy
@@ -23,10 +23,10 @@ from rlsuite.training.sight import Encoding
 
 
 class ParametricPolicy(Protocol):
-    """What policy search asks of a policy: a vector of parameters, and an action for an observation."""
+    """The interface of policies for policy search: a vector of parameters, and an action for an observation."""
 
     def for_env(self, env: gymnasium.Env[Any, Any]) -> Self:
-        """Return a policy with as many parameters as the environment's spaces call for, and their first values."""
+        """Return a policy with as many parameters as the environment's spaces require, and their initial values."""
         ...
 
     @property
@@ -44,7 +44,7 @@ class ParametricPolicy(Protocol):
 
 
 class Room(NamedTuple):
-    """Where one choice is computed."""
+    """Room for the computation of one action."""
 
     observation: NDArray[np.float64]  # (n_features_in,)
     indices: NDArray[np.int64]  # (most_active,)
@@ -169,7 +169,7 @@ class LinearPolicy:
         return action + self.first_action
 
     def _prepared(self) -> tuple[Callable[[FeatureRule, NDArray[np.float64], Room], int], FeatureRule, Room]:
-        """What `act` needs; made when it is first asked for, and never copied."""
+        """The compiled form for `act`; made on first use, and never copied."""
         if self._ready is None:
             if not hasattr(self, "weights_"):
                 raise errors.NotLearned("this LinearPolicy has no weights yet; call for_env(env)")

@@ -1,12 +1,12 @@
-"""Natural gradient: steps whose size is measured by what they change of the policy, not of its parameters.
+"""Natural gradient: steps whose size is measured by the change of the policy, not of its parameters.
 
-The gradient of a softmax policy is flat where the policy is nearly sure of an action, right or wrong. The natural
+The gradient of a softmax policy is small where the policy is nearly deterministic, right or wrong. The natural
 gradient F^-1 grad J, with Fisher's information F = E[psi psi^T] of the scores psi = grad ln pi(a | s), is the same for
-all parametrisations of the same policies (Amari 1998; Kakade 2001). There is no need to invert anything: if the
+all parametrisations of the same policies (Amari 1998; Kakade 2001). No matrix has to be inverted: if the
 advantages of actions are approximated linearly in the *compatible* features, which are the scores themselves,
 A(s, a) ~ u . psi(s, a), then the weights u of the best approximation are the natural gradient (Peters & Schaal 2008).
 
-So this critic learns u besides the values of states, and the actor simply follows: theta <- theta + alpha u.
+So this critic learns u besides the values of states, and the actor follows it: theta <- theta + alpha u.
 """
 
 from dataclasses import dataclass

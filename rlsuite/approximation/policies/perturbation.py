@@ -4,7 +4,7 @@ From the parameters theta come k candidates R_i = theta + delta_i; each delta_ij
 three equally likely. Each candidate has a score F(R_i), the mean return of its episodes. Then
 
 - either the best candidate is the new policy: theta <- R_i*, i* = argmax_i F(R_i);
-- or all have a say: theta <- theta + eta A / ||A||, where A_j compares the mean scores of the candidates with
+- or all candidates count: theta <- theta + eta A / ||A||, where A_j compares the mean scores of the candidates with
   +epsilon_j, with 0 and with -epsilon_j; it is 0 where the zeros have done best, and the difference of the outer two
   elsewhere.
 
@@ -25,7 +25,7 @@ from rlsuite.checks import positive_number
 
 @dataclass(eq=False, kw_only=True)
 class PerturbationSearch(PolicySearch):
-    """Go where the best of a few random perturbations is (the notes' "easiest case").
+    """Move to the best of a few random perturbations (the notes' "easiest case").
 
     The best candidate is taken whether or not it is better than what it was made from: under chance a single lucky
     score would otherwise hold the search for ever. Of equally good ones that which was moved least is taken, so that
@@ -95,7 +95,7 @@ class PerturbationSearch(PolicySearch):
 
 @dataclass(eq=False, kw_only=True)
 class PerturbationGradient(PerturbationSearch):
-    """Go the way that the mean scores of random perturbations point (Kohl & Stone 2004, table 1).
+    """Move in the direction given by the mean scores of random perturbations (Kohl & Stone 2004, table 1).
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""REINFORCE: what an episode has earned says how much its actions are to be preferred (Williams 1992).
+"""REINFORCE: actions are made more probable in proportion to the return that followed them (Williams 1992).
 
 The score grad ln pi(a | s) is the direction in which an action becomes more probable, and G_t grad ln pi(A_t | S_t),
-summed over an episode, is on average the gradient of the value of the start (S&B2 section 13.3). Nothing is estimated
-from estimates. The price is variance; a baseline that is taken off the return reduces it, and changes no average as
-long as it does not depend on the action (S&B2 section 13.4).
+summed over an episode, is on average the gradient of the value of the start (S&B2 section 13.3). It does not bootstrap.
+The disadvantage is variance; a baseline that is subtracted from the return reduces it, and does not change the
+expectation as long as it does not depend on the action (S&B2 section 13.4).
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from rlsuite.schedules import rate_now
 from rlsuite.training.kernels import Begin, Step
 
 LONGEST = 100_000
-"""Steps of an episode that are remembered unless told otherwise."""
+"""Default number of steps of an episode that are stored."""
 
 
 class Episode(NamedTuple):
@@ -45,7 +45,7 @@ class Episode(NamedTuple):
 
 @compiled(in_place=True)
 def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Forget the last episode, and draw the first action."""
+    """Discard the last episode, and draw the first action."""
     memory.scratch.length[0] = 0
     memory.scene.now[0] = 0
     perceive(memory, observation, 0)
@@ -56,7 +56,7 @@ def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generat
 def _remember(
     episode: Episode, observation: NDArray[np.float64], legal: NDArray[np.bool_], action: int, reward: float
 ) -> None:
-    """Write down a step, for which there must be room."""
+    """Record a step, for which there must be room."""
     t = episode.length[0]
     for i in range(observation.size):
         episode.observation[t, i] = observation[i]
@@ -69,7 +69,7 @@ def _remember(
 
 @compiled(in_place=True)
 def _to_returns(episode: Episode, gamma: float, future: float) -> None:
-    """Put the returns in the place of the rewards: G_t = R_t+1 + gamma G_t+1."""
+    """Replace the rewards by the returns: G_t = R_t+1 + gamma G_t+1."""
     for t in range(episode.length[0] - 1, -1, -1):
         future = episode.reward[t] + gamma * future
         episode.reward[t] = future
@@ -77,7 +77,7 @@ def _to_returns(episode: Episode, gamma: float, future: float) -> None:
 
 @compiled(in_place=True)
 def _look_back(memory: Any, t: int) -> None:
-    """Put the observation of a step into row 0, and its probabilities by the present weights into ``scratch.pi``."""
+    """Compute a step's features in row 0, and its probabilities by the present weights in ``scratch.pi``."""
     episode = memory.scratch
     perceive(memory, episode.observation[t], 0)
     evaluate(memory, 0)

@@ -1,8 +1,8 @@
-"""What all searches in the space of policies share: propose candidates, let each play, learn from what they earned.
+"""The base of all policy searches: propose candidates, evaluate each, and learn from their returns.
 
 No gradient and no value is estimated; a policy is a vector of parameters with a score, the mean return of a few
 episodes. All candidates of an iteration play the same episodes - with the same seeds, that is - so that their
-differences are more of their own than of chance.
+differences depend less on chance.
 """
 
 import copy
@@ -28,7 +28,7 @@ _joblib: Any = joblib
 
 @dataclass(eq=False, kw_only=True)
 class PolicySearch:
-    """Base of the searches: a search of your own proposes candidates and says what it makes of their scores.
+    """Base of the searches: subclasses propose candidates and update the parameters from their scores.
 
     Parameters
     ----------
@@ -74,14 +74,14 @@ class PolicySearch:
         self._asked_for: Any = None
 
     def begin(self, n_parameters: int) -> None:
-        """Make whatever the search remembers beside the parameters; called once, before the first iteration."""
+        """Make the search's arrays beside the parameters; called once, before the first iteration."""
 
     def propose(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return the parameters of the candidates to try, shape (candidates, n_parameters)."""
         raise NotImplementedError
 
     def improve(self, tried: NDArray[np.float64], scores: NDArray[np.float64]) -> None:
-        """Change `parameters_` (and what else is remembered), given the scores (candidates,) of what was proposed."""
+        """Update `parameters_` (and other arrays), given the scores (candidates,) of the candidates."""
         raise NotImplementedError
 
     def learn(
@@ -185,7 +185,7 @@ class PolicySearch:
 
 
 def draw_seed(rng: np.random.Generator) -> int:
-    """Draw a seed for a generator of its own."""
+    """Draw a seed for a separate generator."""
     return int(rng.integers(0, 2**31))
 
 

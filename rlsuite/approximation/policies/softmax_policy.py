@@ -1,14 +1,14 @@
 """The base of the agents whose policy is a softmax of preferences that are linear in features.
 
-pi(a | s) is proportional to exp h(s, a), where h(s, a) = sum_i theta[i, a] x_i(s) (S&B2 eqs. 13.2 and 13.3). What the
-agents of this kind differ in is how they estimate the direction in which the value of the start rises fastest. All of
-them need the gradient of ln pi(a | s), the *score*: with respect to theta[i, b] it is (1{b = a} - pi(b | s)) x_i(s).
+pi(a | s) is proportional to exp h(s, a), where h(s, a) = sum_i theta[i, a] x_i(s) (S&B2 eqs. 13.2 and 13.3). The agents
+of this kind differ in how they estimate the gradient of the value of the start. All of them need the gradient of ln
+pi(a | s), the *score*: with respect to theta[i, b] it is (1{b = a} - pi(b | s)) x_i(s).
 
 Their memory is that of the linear agents, with theta in the place of the weights and h in the place of the action
 values. Its ``scratch`` has the field `pi` (n_actions,), room for the probabilities of one observation.
 
-The functions below take what they need of a memory, not the memory, where they can: those are compiled once for all
-agents.
+Where possible, the functions below take the arrays that they need instead of the memory: then they are compiled once
+for all agents.
 """
 
 import math
@@ -103,7 +103,7 @@ def climb(
 
 @dataclass(eq=False, kw_only=True)
 class SoftmaxPolicyAgent(LinearAgent):
-    """Base of the agents with a softmax policy; derive from it with a `step` of your own.
+    """Base of the agents with a softmax policy; subclasses define `step`.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class SoftmaxPolicyAgent(LinearAgent):
         return policy
 
     def act(self, observation: Any, action_mask: ArrayLike | None = None) -> int:
-        """Draw an action of the policy learned so far, which may need its chances: it is the best *random* policy.
+        """Draw an action of the policy learned so far, which is stochastic: the optimal one may have to be.
 
         Raises
         ------
@@ -221,7 +221,7 @@ class CriticAgent(SoftmaxPolicyAgent):
         check_rate("critic_rate", self.critic_rate, 1.0)
 
     def tables(self, n_features: int, n_actions: int) -> Any:
-        """Make the memory's ``learned``, which has at least the fields of `Critic`."""
+        """Make the memory's ``learned``, with at least the fields of `Critic`."""
         return Critic(np.zeros(n_features), as_schedule("critic_rate", self.critic_rate, 0.0, 1.0).rate)
 
     def value(self, observations: ArrayLike) -> NDArray[np.float64]:
@@ -248,7 +248,7 @@ def check_rate(name: str, rate: object, largest: float) -> None:
     """Raise ParameterError unless a step size is a number or a schedule in [0, largest] that does not count visits."""
     if as_schedule(name, rate, 0.0, largest).rate.unit == VISITS:
         raise errors.ParameterError(
-            f"{name}: visits cannot be counted where no observation is met twice; use per='steps' or per='episodes'"
+            f"{name}: visits cannot be counted where no observation occurs twice; use per='steps' or per='episodes'"
         )
 
 

@@ -1,4 +1,4 @@
-"""Choosing an approximator: cross-validation, paired tests, and what goes wrong on the way."""
+"""Choosing an approximator: cross-validation, paired tests, and diagnostics."""
 
 from rlsuite.approximation.selection.choice import Choice, choose_approximator
 from rlsuite.approximation.selection.cross_validation import Validation, cross_validate

@@ -1,9 +1,9 @@
-"""Choose an approximator on some seeds, and report what it is worth on others.
+"""Choose an approximator on some seeds, and report its performance on others.
 
-Whoever tries ten learners and reports the best score has also picked the luckiest: the score that chose says too much.
-So the choice is made by cross-validation on batches of the *training seeds*, and the one that was chosen learns once
-more on each *report seed*, whose data nobody has looked at, and is judged by episodes (the notes' section 12.1: learn
-by one measure, report another, on data of its own).
+The best score of ten learners is biased upwards, because the best is also the luckiest. So the choice is made by
+cross-validation on batches of the *training seeds*, and the learner that was chosen learns once more on each *report
+seed*, whose data was not used for the choice, and is judged by episodes (the notes' section 12.1: learn by one measure,
+report another, on separate data).
 """
 
 import copy
@@ -32,7 +32,7 @@ _joblib: Any = joblib
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Which candidate was chosen, why, and what it is worth.
+    """Which candidate was chosen, why, and its performance.
 
     ``print(choice)`` shows a table of it.
     """
@@ -47,7 +47,7 @@ class Choice:
     """Paired t test of every other candidate against `best`, over training seeds (over folds, corrected for their
     overlap, if there is one seed). Candidates that failed are left out."""
     p_values: dict[str, float]
-    """Their p values, corrected by Holm's method for *all* pairs of candidates, as nobody knew which would be best."""
+    """Their p values, corrected by Holm's method for *all* pairs of candidates, as any could have been the best."""
     returns: NDArray[np.float64]
     """(n_report_seeds,) mean return per episode of `best`, learned on the batch of each report seed."""
 
@@ -64,7 +64,7 @@ class Choice:
         return "\n".join([*lines, self._report()])
 
     def verdict(self, name: str) -> str:
-        """What became of a candidate: it was chosen, it failed, or the p value of being as good as the chosen one."""
+        """The result for a candidate: chosen, failed, or the p value of being as good as the chosen one."""
         if name not in self.p_values:
             return "chosen" if name == self.best else "failed"
         p = self.p_values[name]
@@ -95,7 +95,7 @@ def choose_approximator(
     max_steps: int = LONGEST,
     workers: int = 1,
 ) -> Choice:
-    """Choose among learners by cross-validation, and report the return of the best on seeds of their own.
+    """Choose among learners by cross-validation, and report the return of the best on other seeds.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def choose_approximator(
     ('15 neighbours', (2, 2, 2), (1,))
     """
     if len(candidates) < 2:
-        raise ParameterError(f"{len(candidates)} candidates: there is something to choose among two or more")
+        raise ParameterError(f"{len(candidates)} candidates: two or more are needed")
     names = tuple(candidates)
     training, reporting = _seeds(training_seeds, report_seeds)
     whole_number("report_episodes", report_episodes)
@@ -192,8 +192,8 @@ def _seeds(training: Iterable[int], reporting: Iterable[int]) -> tuple[list[int]
     both = sorted(set(lists[0]) & set(lists[1]))
     if both:
         raise ParameterError(
-            f"seed{'s'[: len(both) > 1]} {', '.join(map(str, both))} would choose and report: what is reported would "
-            "be too good. Give report_seeds of their own"
+            f"seed{'s'[: len(both) > 1]} {', '.join(map(str, both))} would choose and report: the reported return "
+            "would be too good. Give other report_seeds"
         )
     return lists[0], lists[1]
 
@@ -201,7 +201,7 @@ def _seeds(training: Iterable[int], reporting: Iterable[int]) -> tuple[list[int]
 def _compare(
     names: tuple[str, ...], errors: NDArray[np.float64], best: str, test_to_train: float
 ) -> tuple[dict[str, PairedTest], dict[str, float]]:
-    """Test the best candidate against each of the others; p values are corrected for all pairs there are."""
+    """Test the best candidate against each of the others; p values are corrected for all pairs."""
     one_seed = errors.shape[1] == 1
     samples = errors[:, 0] if one_seed else errors.mean(axis=2)
     whole = {name: row for name, row in zip(names, samples, strict=True) if np.isfinite(row).all()}
@@ -220,7 +220,7 @@ def _compare(
 
 
 def _copy_of(env: "str | gymnasium.Env[Any, Any]") -> "str | gymnasium.Env[Any, Any]":
-    """One for each worker, whose threads could otherwise step the same one."""
+    """One environment for each worker, whose threads could otherwise step the same one."""
     try:
         return copy.deepcopy(env)
     except (TypeError, ValueError, RuntimeError) as error:

@@ -1,9 +1,9 @@
-r"""K-fold cross-validation of learners on a batch: each part of it is held out once, and learned from otherwise.
+r"""K-fold cross-validation of learners on a batch: each part is held out once, and the others are learned from.
 
-scikit-learn's own ``cross_val_score`` asks how well targets are predicted; a batch has no targets, and its transitions
-are not independent examples: those of one episode resemble each other. So whole episodes are held out, and what is
-measured is how wrong the learned values are on them. The lecture notes have the procedure in section 12.6 and their
-Algorithm 1.2, which wants more than 30 examples in each part.
+scikit-learn's own ``cross_val_score`` measures how well targets are predicted; a batch has no targets, and its
+transitions are not independent examples: those of one episode resemble each other. So whole episodes are held out, and
+the errors of the learned values on them are measured. The lecture notes have the procedure in section 12.6 and their
+Algorithm 1.2, which requires more than 30 examples in each part.
 """
 
 import copy
@@ -27,7 +27,7 @@ _base: Any = sklearn.base
 _model_selection: Any = sklearn.model_selection
 
 Score: TypeAlias = Callable[[Any, Batch], float]
-"""From a learner that has learned, and transitions that it has not seen, to a number; smaller is better."""
+"""From a learner that has learned, and held-out transitions, to a number; smaller is better."""
 
 Unit: TypeAlias = Literal["episodes", "transitions"]
 
@@ -188,8 +188,8 @@ def _measure(learner: Any, score: Score | str) -> Score:
     if not hasattr(learner, needed):
         others = "'evaluation' or 'returns', for the values of a policy," if needed == "q" else "'control'"
         raise ParameterError(
-            f"score={score!r} asks a learner for its {needed}, which {type(learner).__name__} has not; try {others} or "
-            "score=function(learner, batch)"
+            f"score={score!r} needs a learner's {needed}, which {type(learner).__name__} does not have; "
+            f"try {others} or score=function(learner, batch)"
         )
     return SCORES[score]
 

@@ -1,7 +1,7 @@
 """Two learners after five two-fold cross-validations, each on another halving of the data.
 
-The two halves of the data are disjoint, so the noise of their difference can be measured, as it cannot in ten folds,
-whose training sets overlap.
+The two halves of the data are disjoint, so the noise of their difference can be estimated, unlike with ten folds, whose
+training sets overlap.
 """
 
 import numpy as np

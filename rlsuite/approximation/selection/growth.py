@@ -1,8 +1,8 @@
-r"""Does what is learned settle, or does it run away? Asked of a record of weights or values, one row per round.
+r"""Convergence or divergence, from a record of weights or values with one row per round.
 
-Near its end, a linear rule changes weights by :math:`w_{k+1} = A w_k + b`, whatever its name. Then the *changes*
+Near its end, every linear rule changes weights by :math:`w_{k+1} = A w_k + b`. Then the *changes*
 :math:`w_{k+1} - w_k` are multiplied by A in each round: they shrink if the spectral radius of A is below 1, and grow
-if it is above. The changes tell this long before the weights are large, and whatever they converge to.
+if it is above. The changes show this long before the weights are large, and whatever they converge to.
 """
 
 from typing import NamedTuple
@@ -14,10 +14,10 @@ from scipy import stats
 from rlsuite.errors import ParameterError
 
 FEWEST = 8
-"""Rows that a slope can be taken from."""
+"""Least number of rows from which a slope is estimated."""
 
 SURE = 1e-3
-"""Chance of calling changes that are only noise divergence."""
+"""Probability of mistaking noise for divergence."""
 
 
 class Growth(NamedTuple):
@@ -32,7 +32,7 @@ class Growth(NamedTuple):
 
 
 def growth(history: ArrayLike) -> Growth:
-    """Say from a record of weights whether they diverge.
+    """Decide from a record of weights whether they diverge.
 
     The rate is the slope of a straight line through the logarithms of the sizes of the changes (least squares).
 

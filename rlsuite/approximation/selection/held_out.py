@@ -1,16 +1,16 @@
-r"""How wrong learned values are on transitions that they were not learned from.
+r"""Errors of learned values on transitions that they were not learned from.
 
 A transition (s, a, r, s') gives the temporal-difference error :math:`\delta = r + \gamma v(s') - v(s)`. If the next
-state is certain, it is the Bellman error. If not, the *mean* of :math:`\delta` is, but nobody sees the mean: one
-transition shows its square, and
+state is certain, it is the Bellman error. If not, the *mean* of :math:`\delta` is, but the mean is not observed: one
+transition gives a sample of the square, and
 
 .. math:: E[\delta^2] = (E[\delta])^2 + \mathrm{Var}[\delta],
 
-so the squared error of single transitions contains noise that no learner can take away - and that it can hide, by
-values that are smooth instead of right. Three ways out: `double_sampled_error`, where a state and action were met more
-than once (Baird, Residual algorithms, 1995; S&B2 section 11.5); `return_errors`, for the values of the policy that
-collected the batch: what followed does not depend on the learner, so its noise is the same for all; or to play
-episodes (`returns_of`), which is what counts in the end.
+so the squared error of single transitions contains noise that no learner can remove - and that it can hide, by values
+that are smooth instead of right. There are three solutions: `double_sampled_error`, where a state and action occurred
+more than once (Baird, Residual algorithms, 1995; S&B2 section 11.5); `return_errors`, for the values of the policy that
+collected the batch: what followed does not depend on the learner, so its noise is the same for all; or to play episodes
+(`returns_of`), whose return is the objective.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ Values = Callable[[NDArray[np.float64]], ArrayLike]
 
 
 def control_errors(q: Values, batch: Batch, gamma: float) -> NDArray[np.float64]:
-    r"""TD errors of action values that claim to be optimal, :math:`r + \gamma \max_b q(s', b) - q(s, a)`.
+    r"""TD errors of action values as estimates of the optimal ones, :math:`r + \gamma \max_b q(s', b) - q(s, a)`.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def evaluation_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.f
 
 
 def return_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.float64]:
-    r"""Differences :math:`G_t - v(s_t)` between what followed and what was promised.
+    r"""Differences :math:`G_t - v(s_t)` between the returns and the learned values.
 
     Their squares are the squared errors of the values, plus the variance of returns, which is the same for every
     learner: so they rank learners rightly, also where transitions are random.
@@ -106,7 +106,7 @@ def return_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.float
     value : callable
         From observations (n, d) float64 to values (n,).
     batch : Batch
-        Episodes of the policy in question. Of one that was cut off nobody knows what would have followed: its
+        Episodes of the policy in question. The return of a truncated one is unknown: its
         transitions are left out.
     gamma : float
         Discount per step, in [0, 1].
@@ -139,25 +139,25 @@ def return_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.float
         returns[t] = batch.reward[t] + (discount * returns[t + 1] if goes_on else 0.0)
     if not ended.any():
         raise ParameterError(
-            f"none of the {int(last.sum())} episodes of this batch reached an end, so nobody knows what they were "
+            f"none of the {int(last.sum())} episodes of this batch reached an end, so it is unknown what they were "
             "worth; collect whole episodes (Batch.collect(env, episodes=...)), or use evaluation_errors"
         )
     return (returns - _checked("value", value(batch.observation), (len(batch),)))[ended]
 
 
 class DoubleSampled(NamedTuple):
-    """What pairs of transitions from the same state and action say about the Bellman error."""
+    """An estimate of the Bellman error from pairs of transitions with the same state and action."""
 
     error: float
     """Mean squared Bellman error; an estimate without bias, which can be negative."""
     noise: float
-    """What mean squares of single errors contain besides: the variance of the TD error."""
+    """The variance of the TD error, which mean squares of single errors contain as well."""
     share: float
     """Part of the transitions that another one had the same observation and action as; only they were used."""
 
 
 def double_sampled_error(errors: ArrayLike, batch: Batch) -> DoubleSampled:
-    r"""Mean squared Bellman error from TD errors, where states and actions were met more than once.
+    r"""Mean squared Bellman error from TD errors, where states and actions occurred more than once.
 
     Two transitions from the same state and action are independent, so the product of their errors has the mean
     :math:`(E[\delta])^2`. All pairs of all m transitions from there are used, and each place counts m times.

@@ -1,7 +1,7 @@
-"""Is A better than B, or was it luck? Tests on pairs of scores: both learners met the same seed, fold or question.
+"""Tests of whether A is better than B on pairs of scores: both learners had the same seed, fold or question.
 
-Pairing takes away what is common to both (an easy fold, a lucky seed), which is most of the noise. All tests are
-two-sided, because nobody knew beforehand which learner would win. What a pair may be:
+Pairing removes what is common to both (an easy fold, a lucky seed), which is most of the noise. All tests are
+two-sided, because it was not known beforehand which learner would win. What a pair may be:
 
 ========================  ======================================  ============================================
 pairs                     test                                    why not the plain t test
@@ -13,7 +13,7 @@ five halvings in two      `five_by_two_f` (`five_by_two_t`)       the same
 questions, right/wrong    `mcnemar`                               0 and 1 are not normal numbers
 ========================  ======================================  ============================================
 
-Testing many learners against one finds a winner by chance sooner or later: `holm` corrects for that.
+A test of many learners against one finds a winner by chance sooner or later: `holm` corrects for that.
 """
 
 import numpy as np

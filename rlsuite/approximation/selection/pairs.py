@@ -1,4 +1,4 @@
-"""Scores of two learners in pairs, and what a test says about them."""
+"""Scores of two learners in pairs, and the result of a test of their difference."""
 
 from typing import NamedTuple
 
@@ -12,20 +12,20 @@ ROUNDING = 1e-12
 
 
 class PairedTest(NamedTuple):
-    """What a test says about the difference between two learners."""
+    """The result of a test of the difference between two learners."""
 
     difference: float
     """Mean of ``a - b``, in the unit of the scores."""
     statistic: float
-    """What the test computes; each says what it is."""
+    """The test statistic; each test documents its own."""
     p_value: float
     """Probability of a statistic at least as extreme, if the two learners were equally good."""
     n: int
-    """Pairs that the statistic rests on."""
+    """Number of pairs that the statistic is computed from."""
 
 
 def differences_of(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-    """Return ``a - b`` (k,), without what is only rounding.
+    """Return ``a - b`` (k,), with 0 for rounding errors.
 
     Raises
     ------

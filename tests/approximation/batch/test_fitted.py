@@ -231,7 +231,7 @@ def test_wrong_batches_are_named(walk):
         FittedQ(TABLE).learn([])
     with pytest.raises(ParameterError, match=r"no transition with action 2 \(of 3\).*one_per_action=False"):
         FittedQ(TABLE).learn(Batch.from_arrays([0.0, 1.0], [0, 1], [1.0, 1.0], [1.0, 2.0], [False, False], n_actions=3))
-    with pytest.raises(ParameterError, match="KNeighborsRegressor cannot weigh its samples"):
+    with pytest.raises(ParameterError, match="KNeighborsRegressor does not accept sample weights"):
         FittedQ(KNeighborsRegressor(1)).learn(Batch.from_model(MDP.from_env("FrozenLake-v1", gamma=0.9)))
     with pytest.raises(ParameterError, match=r"action \d was not tried at observation .* FittedQ does not"):
         FittedValueIteration(TABLE).learn(walk)

@@ -111,7 +111,7 @@ def test_steps_leave_nothing_behind_in_memory():
 def test_the_best_is_restored():
     """Evaluations of a run play the same episodes, so the best is worth again what it was."""
     agent = DQN(**SMALL, learning_rate=0.02)
-    with pytest.raises(errors.NotLearned, match=r"nothing was evaluated in this run\. Give learn an evaluate_every="):
+    with pytest.raises(errors.NotLearned, match=r"nothing was evaluated in this run\. Pass evaluate_every= to learn"):
         agent.learn("CartPole-v1", steps=60, seed=3).restore_best()
     agent = DQN(**SMALL, learning_rate=0.02).learn("CartPole-v1", steps=400, seed=3, evaluate_every=40)
     known = agent.record_.evaluation
@@ -127,7 +127,7 @@ def test_foreign_files_are_refused(learned, tmp_path):
     with pytest.raises(errors.FileError, match="there is no file"):
         DQN.load(tmp_path / "none.npz")
     (tmp_path / "text.npz").write_text("no arrays")
-    with pytest.raises(errors.FileError, match="holds no rlsuite DQN 1"):
+    with pytest.raises(errors.FileError, match="is not a file of rlsuite DQN 1"):
         DQN.load(tmp_path / "text.npz")
     learned.save(tmp_path / "agent.npz")
     with np.load(tmp_path / "agent.npz") as file:

@@ -79,7 +79,7 @@ def test_normalized_bumps_add_up_to_one_everywhere():
 
 
 def test_bad_bases():
-    with pytest.raises(ParameterError, match="centres of your own need a width="):
+    with pytest.raises(ParameterError, match="centres= needs a width="):
         RadialBasis([[0.0, 1.0]]).fit([[0.0, 0.0]])
     with pytest.raises(ParameterError, match=r"width=-1.0 is not above 0"):
         RadialBasis(3, width=-1.0).fit([[0.0]])

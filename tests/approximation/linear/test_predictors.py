@@ -32,7 +32,7 @@ def walk():
         (
             SemiGradientTD,
             {"policy_to_follow": [1.0, 0.0], "policy_to_evaluate": [0.5, 0.5]},
-            "policy_to_evaluate takes action 1 .*, which policy_to_follow never does",
+            "policy_to_evaluate takes action 1 .*, which policy_to_follow never takes",
         ),
         (
             SemiGradientTD,

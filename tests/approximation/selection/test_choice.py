@@ -134,7 +134,7 @@ def test_who_fails_is_not_chosen(candidates, corridor):
         ({"report_seeds": []}, r"report_seeds=\[\]"),
         ({"training_seeds": [0, 0]}, r"training_seeds=\[0, 0\]: give one seed or more, each of them once"),
         ({"training_seeds": [0.5]}, "training_seeds=0.5 is not a whole number"),
-        ({"candidates": {"one": Diverging()}}, "1 candidates: there is something to choose among two or more"),
+        ({"candidates": {"one": Diverging()}}, "1 candidates: two or more are needed"),
         ({"workers": 0}, "workers=0 is less than 1"),
         ({"score": "retrun"}, "did you mean 'returns'"),
     ],

@@ -188,7 +188,7 @@ def test_a_tree_knows_what_a_stump_does_not():
         (MeanReward(), {"score": lambda *_: np.nan}, "is NaN"),
         (MeanReward(), {"seed": -1}, "seed=-1 is less than 0"),
         (DecisionTreeRegressor(), {}, r"no method learn\(batch\).*FittedQ\(regressor\)"),
-        (LSTD(), {}, "asks a learner for its q, which LSTD has not; try 'evaluation' or 'returns'"),
+        (LSTD(), {}, "needs a learner's q, which LSTD does not have; try 'evaluation' or 'returns'"),
         (type("Odd", (), {"learn": print})(), {}, "Odd cannot be copied without what it has learned"),
     ],
 )
