@@ -261,7 +261,9 @@ def test_faults_are_found_where_they_are(fault, message, lines):
 
 
 PREAMBLE_FAULTS = {
-    ":4:3: expected ':' after 'T', found 'go'": "states: 2\nactions: go\nobservations: x y\nT go identity\nO: * uniform",
+    ":4:3: expected ':' after 'T', found 'go'": (
+        "states: 2\nactions: go\nobservations: x y\nT go identity\nO: * uniform"
+    ),
     ":3:14: expected ':' after 'observations', found 'x'": (
         "states: a b\nactions: go stay\nobservations x y\nT: * identity\nO: * uniform"
     ),
