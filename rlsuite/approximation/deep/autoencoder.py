@@ -13,7 +13,7 @@ from rlsuite.approximation.deep.layers import flat_weights, layers_rule, n_weigh
 from rlsuite.approximation.deep.network import build_network, check_layers
 from rlsuite.approximation.deep.pytorch import device_of, one_thread, pytorch
 from rlsuite.approximation.deep.storage import reading, write_file
-from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.features.checks import check_observations, deviations
 from rlsuite.approximation.features.feature_map import UNSEEDED, FeatureMap, FeatureRule
 from rlsuite.checks import positive_number, whole_number
 
@@ -116,8 +116,7 @@ class AutoencoderFeatures(FeatureMap):
         """
         self.check_parameters()
         observations = check_observations(X, None, "AutoencoderFeatures")
-        mean, scale = observations.mean(axis=0), observations.std(axis=0)
-        scale[scale == 0.0] = 1.0
+        mean, scale = observations.mean(axis=0), deviations(observations)
         widths = np.array([observations.shape[1], *self.hidden, self.n_features], dtype=np.int64)
         encoder, decoder, losses = self._learn(((observations - mean) / scale).astype(np.float32), widths.tolist())
         return self.restore(

@@ -85,6 +85,17 @@ def grid(sizes: NDArray[np.integer]) -> str:
     return f"{' x '.join(map(str, sizes[:3]))} x ... (in {len(sizes):,} dimensions)"
 
 
+def deviations(observations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviations (d,) of observations (n, d); 1 where these are all the same but for rounding.
+
+    >>> deviations(np.array([[0.1, 1.0], [0.1, 3.0], [0.1, 2.0]])).round(3)
+    array([1.   , 0.816])
+    """
+    found = observations.std(axis=0)
+    rounding = len(observations) * np.finfo(np.float64).eps * np.abs(observations.mean(axis=0))
+    return np.where(found > rounding, found, 1.0)
+
+
 @contextmanager
 def naming(what: str, kind: type[errors.RlsuiteError] = errors.LearningError) -> Generator[None]:
     """Say of an exception of somebody else's estimator whose it is, whatever its class, and keep it as the cause.

@@ -8,7 +8,7 @@ import numpy as np
 import sklearn.mixture
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.approximation.features.checks import at_least, check_observations, check_seed
+from rlsuite.approximation.features.checks import at_least, check_observations, check_seed, deviations
 from rlsuite.approximation.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
 from rlsuite.checks import one_of, whole_number
 from rlsuite.compilation import compiled
@@ -57,7 +57,9 @@ class MixtureResponsibilities(FeatureMap):
     """The probability of each component of a Gaussian mixture, given the observation: a soft form of state aggregation.
 
     Expectation maximisation by scikit-learn's ``GaussianMixture`` finds the components; the features are what its
-    ``predict_proba`` returns, and their sum is 1.
+    ``predict_proba`` returns, and their sum is 1. It is shown the observations in units of their standard deviations,
+    since what it adds to each variance lest one vanish is 1e-6 in whatever unit: so the features do not depend on the
+    unit in which an observation is measured.
 
     Parameters
     ----------
@@ -106,16 +108,18 @@ class MixtureResponsibilities(FeatureMap):
         self.check_parameters()
         observations = check_observations(X, None, "MixtureResponsibilities")
         at_least("MixtureResponsibilities", "n_components", self.n_components, observations)
-        found = _mixture.GaussianMixture(
-            self.n_components, covariance_type=self.covariance, random_state=self.seed
-        ).fit(observations)
         n, d = self.n_components, observations.shape[1]
+        middle, scale = observations.mean(axis=0), deviations(observations)
+        if self.covariance == "spherical":  # what is round stays round
+            scale = np.full(d, deviations((observations - middle).reshape(-1, 1)))
+        found = _mixture.GaussianMixture(n, covariance_type=self.covariance, random_state=self.seed).fit(
+            (observations - middle) / scale
+        )
         factors = found.precisions_cholesky_
         if self.covariance in ("diag", "spherical"):
-            self.whitening_ = np.ascontiguousarray(np.reshape(factors, (n, -1, 1)) * np.eye(d))
-        else:
-            self.whitening_ = np.array(np.broadcast_to(factors, (n, d, d)), order="C")
-        self.weights_, self.means_ = found.weights_, np.ascontiguousarray(found.means_)
+            factors = np.reshape(factors, (n, -1, 1)) * np.eye(d)
+        self.whitening_ = np.ascontiguousarray(np.broadcast_to(factors, (n, d, d)) / scale[:, None])
+        self.weights_, self.means_ = found.weights_, np.ascontiguousarray(middle + scale * found.means_)
         self.n_features_in_ = d
         self.n_features_out_ = self.most_active_ = n
         return self.name_columns(X)

@@ -213,3 +213,9 @@ def test_a_diverging_fit_keeps_the_last_good_one(cloud):
     with pytest.raises(errors.LearningError, match="learning diverges"):
         features.fit(cloud)
     np.testing.assert_array_equal(features.transform(cloud), before)
+
+
+def test_a_column_that_never_changes_is_not_divided_by_rounding():
+    rows = np.column_stack([np.random.default_rng(0).normal(size=64), np.full(64, 0.1)])
+    assert rows[:, 1].std() != 0.0
+    assert AutoencoderFeatures(**QUICK).fit(rows).scale_[1] == 1.0

@@ -63,8 +63,26 @@ def test_principal_components(x, unseen, whiten):
 @pytest.mark.parametrize("covariance", ["full", "tied", "diag", "spherical"])
 def test_mixture(x, unseen, covariance):
     features = MixtureResponsibilities(3, covariance, seed=0).fit(x).transform(unseen)
-    theirs = GaussianMixture(3, covariance_type=covariance, random_state=0).fit(x)
-    assert_allclose(features, theirs.predict_proba(unseen), rtol=1e-10, atol=1e-10)
+    scale = np.full(3, np.sqrt(x.var(axis=0).mean())) if covariance == "spherical" else x.std(axis=0)
+    theirs = GaussianMixture(3, covariance_type=covariance, random_state=0).fit((x - x.mean(axis=0)) / scale)
+    expected = theirs.predict_proba((unseen - x.mean(axis=0)) / scale)
+    assert_allclose(features, expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1e6, np.array([1.0, 1e-6, 1e6])])
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag", "spherical"])
+def test_a_mixture_does_not_depend_on_the_unit(x, unseen, covariance, unit):
+    """What scikit-learn adds to variances, 1e-6, is nothing to metres and all there is to the same in nanometres."""
+    if covariance == "spherical" and np.ndim(unit):
+        return  # what is round in one unit is not in another
+    one, other = (MixtureResponsibilities(3, covariance, seed=0).fit(unit * x) for unit in (1.0, unit))
+    assert_allclose(other.transform(unit * unseen), one.transform(unseen), rtol=1e-6, atol=1e-9)
+
+
+def test_a_mixture_takes_a_column_that_never_changes(x):
+    still = np.column_stack([x, np.full(len(x), 0.1)])  # the mean of so many 0.1 is not 0.1
+    features = MixtureResponsibilities(3, seed=0).fit(still).transform(still)
+    assert_allclose(features, MixtureResponsibilities(3, seed=0).fit(x).transform(x), atol=1e-9)
 
 
 KERNELS = {
