@@ -6,6 +6,7 @@ environment may do more than its table. So both are replayed side by side, on co
 """
 
 import copy
+import hashlib
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -28,8 +29,8 @@ TRANSPARENT: tuple[type, ...] = (PassiveEnvChecker, OrderEnforcing, TimeLimit)
 _KINDS: tuple[Any, ...] = (FrozenLakeEnv, CliffWalkingEnv, TaxiEnv, TabularEnv)
 KNOWN = {(kind.step, kind.reset) for kind in _KINDS}
 
-# classes, with their keywords, that have stood the long replay in this process: thirty seeds need it once
-_proven: set[tuple[type, str]] = set()
+# classes, with their keywords and tables, that have stood the long replay in this process: thirty seeds need it once
+_proven: set[tuple[type, str, bytes]] = set()
 
 SHORT_WALK, LONG_WALK = 100, 5_000
 MAX_PAIRS = 10_000
@@ -104,8 +105,9 @@ def trusted_model(
     kind: Any = env.unwrapped.__class__
     hidden = isinstance(getattr(env.unwrapped, "model", None), POMDP)
     model = POMDP.from_env(env.unwrapped, gamma=gamma) if hidden else MDP.from_env(env.unwrapped, gamma=gamma)
-    specification = (kind, repr(env.spec))
-    known = (kind.step, kind.reset) in KNOWN or specification in _proven
+    known = (kind.step, kind.reset) in KNOWN
+    specification = (kind, repr(env.spec), b"" if known else _digest(model))
+    known = known or specification in _proven
     replay = _Replay(double_of(env), model, vectors)
     replay.walk(SHORT_WALK if known else LONG_WALK)
     if not known:
@@ -166,7 +168,7 @@ class _Replay:
 
     def walk(self, steps: int) -> None:
         """Random legal actions over several episodes; raise UntrustedTable at the first difference."""
-        before = _simple_attributes(self.base)
+        before = simple_attributes(self.base)
         self._reset()
         elapsed = 0
         for u in self.chooser.random(steps).tolist():
@@ -176,7 +178,7 @@ class _Replay:
             if self._step(action, truncated=elapsed >= self.limit):
                 self._reset()
                 elapsed = 0
-        for name, value in _simple_attributes(self.base).items():
+        for name, value in simple_attributes(self.base).items():
             if name not in EXPECTED_CHANGES and before.get(name) != value:
                 raise errors.UntrustedTable(
                     f"{name_of(self.env)}: its step changes `{name}` (from {before.get(name)!r} to {value!r}), "
@@ -226,8 +228,20 @@ class _Replay:
             )
 
 
-def _simple_attributes(base: Any) -> dict[str, Any]:
-    """The attributes in which a step could keep a state of its own."""
+def _digest(model: MDP | POMDP) -> bytes:
+    """Checksum of all that a model says."""
+    mdp = model.mdp if isinstance(model, POMDP) else model
+    digest = hashlib.blake2b()
+    parts = [*mdp.rows, mdp.start, mdp.reward_std, mdp.bernoulli]
+    if isinstance(model, POMDP):
+        parts.append(model.observation)
+    for part in parts:
+        digest.update(b"-" if part is None else np.ascontiguousarray(part).data)
+    return digest.digest()
+
+
+def simple_attributes(base: Any) -> dict[str, Any]:
+    """The attributes in which a step could keep a state of its own, by name."""
     attributes: dict[str, Any] = base.__dict__
     simple: dict[str, Any] = {}
     for name, value in attributes.items():

@@ -155,6 +155,7 @@ class Agent(Described):
                 run.learn(budget, self.frozen_policy, progress)
             finally:
                 self.record_ = replace(run.record, compiling_seconds=compiling.seconds)
+                self._memory = run.learner.memory
                 self._episodes.append(_episodes_of(self.record_))
         return self
 

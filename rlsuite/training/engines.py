@@ -87,6 +87,13 @@ class CompiledEngine:
             )
         return finished[: int(books.place[kernels.EPISODES]) - first]
 
+    def resume(self) -> None:
+        """Go on from where the environment stands now, and with the generator that it has now."""
+        base: Any = self.env.unwrapped
+        self.env_rng = base.np_random
+        if self.learner.books.place[OBSERVATION] != NONE:
+            self.state = self.plug.read()
+
     def _settle(self) -> None:
         """Set the environment to the state that the compiled environment has reached."""
         self.plug.write(self.state)
@@ -189,6 +196,9 @@ class EnvironmentEngine:
                     layer._elapsed_steps = elapsed
         self.action = action
         return np.concatenate(finished) if finished else np.empty((0, 3))
+
+    def resume(self) -> None:
+        """Nothing is kept of the environment that could have become untrue."""
 
     def _checked(self, action: int) -> int:
         """Turn the session's error codes into errors."""

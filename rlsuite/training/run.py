@@ -23,6 +23,7 @@ from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATI
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, no_optimum
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.sight import Encoding, Sight
+from rlsuite.training.staleness import Noted, note, unchanged
 from rlsuite.trust import NO_LIMIT, actions_are_told, has_table, name_of, time_limit
 
 LoopChoice = Literal["auto", "compiled", "stepwise"]
@@ -157,13 +158,15 @@ class Run:
             if told:
                 legal[0] = info["action_mask"]
         legality = listed_actions if told or not legal.all() else every_action
-        self.optimum = self._optimum(optima)
+        self.optima = optima
+        self.optimum = self._optimum()
         gap = self.optimum.gap if encode is None else np.zeros((0, 0))
         agent_rng = np.random.default_rng(agent_seed)
         memory = remember(legal, legality)
         self.learner = Learner(rule, memory, sight, legal, legality, gap, agent_rng, new_books())
         self.learner.books.place[OBSERVATION] = place
         self.notes = _Notes("steps")
+        self.noted: Noted | None = None
         self.use(loop)
 
     def use(self, loop: LoopChoice) -> None:
@@ -190,13 +193,22 @@ class Run:
         progress : bool
             Show a progress bar with episodes, mean return of the last 100, steps per second and the time left.
         """
+        self.notes = _Notes(budget.unit)
+        self._look_again()
         if budget.unit == "episodes" and self._endless():
             raise errors.ParameterError(
                 f"no episode of {self.name} can end: it has no end and no time limit; use steps= instead of episodes="
             )
+        try:
+            self._advance(budget, policy, progress)
+        finally:
+            self.noted = note(self.env)
+
+    def _advance(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
+        """Go from mark to mark; keep what is measured at each."""
         place, sums = self.learner.books
         clock = STEPS if budget.unit == "steps" else EPISODES
-        self.notes = notes = _Notes(budget.unit)
+        notes = self.notes
         checkpoints = budget.marks(budget.checkpoint_every)
         evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else checkpoints[:0]
         evaluate = None
@@ -246,13 +258,36 @@ class Run:
             seconds=self.notes.seconds,
         )
 
-    def _optimum(self, optima: Optima | None) -> Optimum:
+    def _look_again(self) -> None:
+        """Take notice of what has been done to the environment since the last call of `learn`."""
+        if self.noted is not None and self.form.plug is not None:
+            if not unchanged(self.env, self.noted, self.form.model):
+                self._form_again()
+            self.engine.resume()
+
+    def _form_again(self) -> None:
+        """Read the environment's table again, and prove it again: it is not what it was."""
+        told = self.mask_info is not None
+        self.form = compiled_form(self.env, self.encode, self.gamma, self.loop, told)
+        learner = self.learner
+        if self.encode is None:
+            learner.legal[:] = self.form.model.legal if isinstance(self.form.model, MDP) else True
+            if not learner.legal.all():
+                learner = learner._replace(legality=listed_actions)
+                if "legality" in learner.memory._fields:
+                    learner = learner._replace(memory=learner.memory._replace(legality=listed_actions))
+        self.optimum = self._optimum()
+        gap = self.optimum.gap if self.encode is None else np.zeros((0, 0))
+        self.learner = learner._replace(gap=gap)
+        self.use(self.loop)
+
+    def _optimum(self) -> Optimum:
         """The optimum, or why it is unknown."""
-        if optima is None:
+        if self.optima is None:
             return NOT_ASKED
         if self.form.model is None:
             return no_optimum(f"{self.name} has no transition table that can be trusted")
-        return optima.of(self.form.model)
+        return self.optima.of(self.form.model)
 
     def _endless(self) -> bool:
         """Whether no episode can ever end in the model."""

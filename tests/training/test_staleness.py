@@ -1,0 +1,178 @@
+"""What is done to an environment between two calls of `learn` counts in the second, in both loops alike."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.envs.toy_text import FrozenLakeEnv
+
+import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.approximation import SemiGradientSarsa, TileCoding
+from rlsuite.errors import StepwiseWarning, UntrustedTable
+
+
+class Own(gymnasium.Env):
+    """Gymnasium's rule over a table that is its own."""
+
+    def __init__(self):
+        lake = FrozenLakeEnv()
+        self.P, self.initial_state_distrib = lake.P, lake.initial_state_distrib
+        self.observation_space, self.action_space = lake.observation_space, lake.action_space
+        self.bonus = 0.0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.np_random.random()
+        self.s = 0
+        return 0, {}
+
+    def step(self, action):
+        row = self.P[self.s][action]
+        reached = np.cumsum([entry[0] for entry in row])
+        _, self.s, reward, terminated = row[int(np.argmax(reached > self.np_random.random()))]
+        return self.s, reward + self.bonus, terminated, False, {}
+
+
+def lower_rewards(env):
+    for by_action in env.unwrapped.P.values():
+        for action in by_action:
+            by_action[action] = [(p, s, r - 1.0, done) for p, s, r, done in by_action[action]]
+
+
+def close_an_action(env):
+    for by_action in env.unwrapped.P.values():
+        by_action[3] = []
+
+
+def other_starts(env):
+    env.unwrapped.initial_state_distrib = np.eye(16)[4]
+
+
+def begin_anew(env):
+    env.reset(seed=99)
+
+
+def move(env):
+    env.unwrapped.s = 8
+
+
+def two_calls(env, edit, loop, agent=None, steps=3_000):
+    agent = agent or rl.QLearning(gamma=0.9)
+    agent.learn(env, steps=steps, seed=3, loop=loop)
+    edit(env)
+    return agent.learn(env, steps=steps, loop=loop, regret=True)
+
+
+def same(one, other):
+    assert one.q_.tobytes() == other.q_.tobytes()
+    assert one.episodes_.tobytes() == other.episodes_.tobytes()
+
+
+@pytest.mark.parametrize("edit", [lower_rewards, begin_anew, move])
+@pytest.mark.parametrize("make", [lambda: gymnasium.make("FrozenLake-v1"), Own, FrozenLakeEnv])
+def test_an_edit_between_two_calls_counts_in_both_loops(make, edit):
+    compiled, stepwise = (two_calls(make(), edit, loop) for loop in ("auto", "stepwise"))
+    assert (compiled.record_.loop, stepwise.record_.loop) == ("compiled", "stepwise")
+    same(compiled, stepwise)
+
+
+def test_other_starts_count():
+    compiled, stepwise = (two_calls(FrozenLakeEnv(), other_starts, loop) for loop in ("auto", "stepwise"))
+    same(compiled, stepwise)
+
+
+def test_an_action_that_is_closed_is_not_taken_any_more():
+    agent = two_calls(FrozenLakeEnv(), close_an_action, "auto")
+    assert not agent.legal_[:, 3].any()
+    visits = agent.visits_[:, 3].copy()
+    agent.learn(agent._asked_for, steps=1_000)
+    assert agent.record_.loop == "compiled"
+    assert (agent.visits_[:, 3] == visits).all()
+
+
+def test_an_attribute_that_makes_the_table_untrue_is_found_out():
+    def add_bonus(env):
+        env.unwrapped.bonus = 1.0
+
+    with pytest.warns(StepwiseWarning, match="its table says reward 0.0 and its step returns 1.0"):
+        compiled = two_calls(Own(), add_bonus, "auto")
+    assert compiled.record_.loop == "stepwise"
+    same(compiled, two_calls(Own(), add_bonus, "stepwise"))
+    with pytest.raises(UntrustedTable):
+        two_calls(Own(), add_bonus, "compiled")
+
+
+def test_another_model_and_another_time_limit_count():
+    def other_model(env):
+        model = env.unwrapped.model
+        env.unwrapped.model = rl.MDP.from_rows(
+            model.indptr, model.next_state, model.probability, model.reward - 1.0,
+            terminated=model.terminated, n_actions=model.n_actions, gamma=model.gamma, start=model.start,
+        )  # fmt: skip
+
+    def shorter(env):
+        (limit,) = (layer for layer in (env, env.env, env.env.env) if isinstance(layer, gymnasium.wrappers.TimeLimit))
+        limit._max_episode_steps = 3
+
+    for edit in (other_model, shorter):
+        one, other = (two_calls(gymnasium.make("rlsuite/GridGoal-v0"), edit, loop) for loop in ("auto", "stepwise"))
+        assert one.record_.loop == "compiled"
+        same(one, other)
+    assert one.episodes_["length"].max() > one.episodes_["length"][-1] == 3
+
+
+def test_regret_and_evaluation_are_those_of_the_edited_table():
+    env = gymnasium.make("FrozenLake-v1")
+    agent = rl.QLearning(gamma=0.9).learn(env, steps=500, seed=3, regret=True, evaluate_every=500)
+    before = agent.record_.optimal_value
+    lower_rewards(env)
+    agent.learn(env, steps=500, evaluate_every=500)
+    assert agent.record_.optimal_value < -1.0 < before
+    model = rl.MDP.from_env(env, gamma=0.9)
+    assert agent.record_.optimal_value == pytest.approx(model.start @ rl.solve(model).value)
+    assert agent.record_.evaluation[-1] < 0.0
+
+
+def test_compiled_dynamics_whose_constants_have_changed_are_made_again():
+    def heavier(env):
+        env.unwrapped.gravity = 0.004
+
+    def agent():
+        return SemiGradientSarsa(features=TileCoding(n_tilings=2, bins=4), gamma=1.0)
+
+    learned = [
+        two_calls(gymnasium.make("MountainCar-v0"), heavier, loop, agent(), steps=900) for loop in ("auto", "stepwise")
+    ]
+    unedited = two_calls(gymnasium.make("MountainCar-v0"), lambda env: None, "auto", agent(), steps=900)
+    assert learned[0].record_.loop == "compiled"
+    np.testing.assert_allclose(learned[0].weights_, learned[1].weights_, rtol=1e-9)
+    assert not np.array_equal(learned[0].weights_, unedited.weights_)
+
+
+def test_the_proof_of_one_table_does_not_hold_for_another():
+    gymnasium.register("test/Own-v0", entry_point=Own)
+    try:
+        honest, edited = gymnasium.make("test/Own-v0"), gymnasium.make("test/Own-v0")
+        rl.QLearning().learn(honest, steps=10, seed=0, loop="compiled")
+        edited.unwrapped.P = {s: dict(row) for s, row in edited.unwrapped.P.items()}
+        edited.unwrapped.P[14][2] = [(1.0, 15, 5.0, True)]
+        table = edited.unwrapped.P
+        type(edited.unwrapped).step, true_step = _step_by(honest.unwrapped.P), Own.step
+        try:
+            assert table[14][2][0][2] == 5.0
+            with pytest.raises(UntrustedTable, match="state 14, action 2"):
+                rl.QLearning().learn(edited, steps=10, seed=0, loop="compiled")
+        finally:
+            Own.step = true_step
+    finally:
+        del gymnasium.registry["test/Own-v0"]
+
+
+def _step_by(table):
+    def step(self, action):
+        row = table[self.s][action]
+        reached = np.cumsum([entry[0] for entry in row])
+        _, self.s, reward, terminated = row[int(np.argmax(reached > self.np_random.random()))]
+        return self.s, reward, terminated, False, {}
+
+    return step
