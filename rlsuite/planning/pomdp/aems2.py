@@ -16,10 +16,11 @@ from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp import bound_tree
 from rlsuite.planning.pomdp.bound_tree import ENTRIES, FULL, GOES_ON, NODES, SLOTS, STUCK, STUCK_AT, BoundTree
 from rlsuite.planning.pomdp.bound_tree_room import grown, new_scratch, new_tree, used_bytes
-from rlsuite.planning.pomdp.linear_bounds import Bounds, endless_bounds
+from rlsuite.planning.pomdp.linear_bounds import Bounds
 from rlsuite.planning.pomdp.online import Decision, OnlinePlan, legal_actions, time_to_move
 from rlsuite.planning.pomdp.point_solution import UpperBoundSolution
 from rlsuite.planning.pomdp.point_tables import PreparedModel
+from rlsuite.planning.pomdp.preparation import Preparation
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
@@ -34,6 +35,7 @@ def aems2(
     tol: float = 1e-6,
     lower: AlphaVectorSolution | None = None,
     max_gb: float = 1.0,
+    preparation: float | None = None,
     progress: bool | None = None,
 ) -> OnlinePlan:
     """Plan online by best-first search in a tree of beliefs, between a lower and an upper bound.
@@ -56,6 +58,10 @@ def aems2(
         at the leaves, so that the search improves on it.
     max_gb : float
         Memory for one tree, in GB; a search ends when it is used up.
+    preparation : float, optional
+        Seconds for the bounds at the leaves, once, before the first decision; by default 10 if there is a deadline, and
+        as many as are needed if not. They are not a part of the `deadline`. If they are too few, each of the following
+        decisions goes on with the bounds for a quarter of its time, until the plan's ``prepared`` is true.
     progress : bool, optional
         Whether to show a progress bar on stderr, in the search from the start.
 
@@ -70,6 +76,11 @@ def aems2(
         If an argument is out of range, gamma is 1, or `lower` is not such a plan.
     ModelError
         If no action is legal in every state of the support of some belief, or values overflow.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the bounds at the leaves were not finished in `preparation` seconds.
 
     Examples
     --------
@@ -89,14 +100,16 @@ def aems2(
     watch = Watch("aems2", tol=tol, deadline=deadline)
     watch.says = bool(progress)
     with watch:
-        planner = BoundPlanner(pomdp, watch, max_iterations=max_iterations, lower=lower, max_gb=max_gb)
-    try:
-        legal_actions(pomdp, pomdp.start)
-    except ParameterError as error:
-        raise ModelError(str(error)) from None
-    search = planner.search()
-    search.watch, search.until_proven = watch, False
-    decision = search.plan(pomdp.start, None, progress=bool(progress))
+        planner = BoundPlanner(
+            pomdp, watch, max_iterations=max_iterations, lower=lower, max_gb=max_gb, preparation=preparation
+        )
+        try:
+            legal_actions(pomdp, pomdp.start)
+        except ParameterError as error:
+            raise ModelError(str(error)) from None
+        search = planner.search()
+        search.until_proven = False
+        decision = search.plan(pomdp.start, None, progress=bool(progress))
     low, high = search.bounds
     return OnlinePlan(
         lower_bound=low,
@@ -117,10 +130,10 @@ class BoundPlanner:
 
     Parameters
     ----------
-    pomdp, max_iterations, lower, max_gb
+    pomdp, max_iterations, lower, max_gb, preparation
         As in `aems2`.
     watch : Watch
-        Tolerance and deadline of every search; the clock of the first, the bounds at the leaves included.
+        Tolerance and deadline of every search.
     """
 
     def __init__(
@@ -131,6 +144,7 @@ class BoundPlanner:
         max_iterations: int | None,
         lower: AlphaVectorSolution | None,
         max_gb: float,
+        preparation: float | None,
     ) -> None:
         self.pomdp = pomdp
         self.tol, self.deadline = watch.tol, watch.deadline
@@ -139,17 +153,31 @@ class BoundPlanner:
         else:
             self.expansions = whole_number("max_iterations", max_iterations)
         self.max_bytes = positive_number("max_gb", max_gb) * 1e9
-        promises = [] if lower is None else [_promises(lower, pomdp)]
-        model = PreparedModel(pomdp, "aems2")
-        bounds = endless_bounds(model, watch)
-        self.bounds = Bounds(np.concatenate([bounds.lower, *promises]), bounds.upper)
-        self.model = _tables(model, self.bounds)
+        self._promises = [] if lower is None else [_promises(lower, pomdp)]
+        self._preparation = Preparation(pomdp, "aems2", seconds=preparation, deadline=watch.deadline)
+        self._take_bounds()
+
+    def _take_bounds(self) -> None:
+        """Put the bounds into the tables of the search."""
+        bounds, pomdp = self._preparation.bounds, self.pomdp
+        self.bounds = Bounds(np.concatenate([bounds.lower, *self._promises]), bounds.upper)
+        self.model = _tables(self._preparation.model, self.bounds)
         # where every plan comes to an illegal action, no bound is finite, and the search will say so
         tables = self.model.lower, self.model.upper
         largest = max(float(np.abs(one[np.isfinite(one)]).max(initial=0.0)) for one in tables)
         # Each backup rounds as often as a belief has entries and a row has observations.
         roundings = 2 * pomdp.n_states + 2 * pomdp.n_observations + 8
-        self.rounding = roundings * EPS * largest / (1.0 - model.modulus)
+        self.rounding = roundings * EPS * largest / (1.0 - self._preparation.model.modulus)
+
+    @property
+    def prepared(self) -> bool:
+        """Whether the bounds at the leaves are finished."""
+        return self._preparation.finished
+
+    def prepare(self) -> None:
+        """Take some of the time of a decision for what is missing."""
+        if self._preparation.go_on():
+            self._take_bounds()
 
     def search(self) -> "BoundSearch":
         """Return a new search."""
@@ -167,16 +195,15 @@ class BoundSearch:
 
     def __init__(self, planner: BoundPlanner) -> None:
         self.planner = planner
-        self.watch: Watch | None = None
-        """the watch of the next search, if it is running already"""
         self.until_proven = True
         self.bounds = (-np.inf, np.inf)
 
     def plan(self, belief: FloatArray, steps_left: int | None, *, progress: bool) -> Decision:
         """Grow a tree from a belief; see `rlsuite.planning.pomdp.online.Search`."""
         planner = self.planner
-        watch = self.watch or Watch("aems2", tol=planner.tol, deadline=planner.deadline)
-        self.watch, watch.progress, watch.max_iterations = None, progress, planner.expansions
+        watch = Watch("aems2", tol=planner.tol, deadline=planner.deadline, max_iterations=planner.expansions)
+        watch.progress = progress
+        planner.prepare()
         legal_actions(planner.pomdp, belief)
         model = planner.model
         support = np.flatnonzero(belief)

@@ -25,6 +25,9 @@ SWEEPS = 100
 SHARE = 0.25
 """Part of the time that these may take."""
 
+MOST_SWEEPS = 10_000_000
+"""The same, where it does not begin near the optimum of one who sees the state."""
+
 CLOSE = 1e-4
 """Distance from it, in times of the largest value, at which more sweeps are not worth doing."""
 
@@ -43,6 +46,63 @@ class Bounds(NamedTuple):
             float(worth(self.lower, belief[np.newaxis]).max()),
             float(worth(self.upper, belief[np.newaxis]).max()),
         )
+
+
+class EndlessBounds:
+    """Bounds on the values of a model without horizon, computed as far as there is time, and improved later.
+
+    Parameters
+    ----------
+    model : PreparedModel
+        The model.
+    watch : Watch
+        Told when to stop; the bounds hold at any time.
+    share : float
+        Part of the time that the optimum of one who sees the state may take.
+
+    Attributes
+    ----------
+    bounds : Bounds
+        The best so far.
+    finished : bool
+        Whether more time would not improve them.
+
+    Raises
+    ------
+    ModelError
+        If not even the upper bound at the start is finite: every plan comes to an illegal action.
+    """
+
+    def __init__(self, model: PreparedModel, watch: Watch, share: float) -> None:
+        seen = seen_values(model, watch, share=share)
+        size = float(np.abs(seen.q[seen.q > -np.inf]).max())
+        self._model, self._close = model, CLOSE * size + 1e-12
+        # Begun with the optimum of one who sees the state, some sweeps do; with less, as many as are needed.
+        self._sweeps = SWEEPS if seen.distance <= self._close else MOST_SWEEPS
+        self.bounds = Bounds(np.full((0, model.pomdp.n_states), -np.inf), seen.q.T)
+        self.finished = False
+
+    def improve(self, watch: Watch, share: float) -> None:
+        """Go on where the last call ended.
+
+        Parameters
+        ----------
+        watch : Watch
+            Told when to stop.
+        share : float
+            Part of the time that the upper bound may take.
+        """
+        lower, upper = self.bounds
+        close = self._close
+        informed = informed_values(self._model, upper.T, watch, tol=close, share=share, max_sweeps=self._sweeps)
+        blind = blind_plans(self._model, watch, tol=close, initial=lower if len(lower) else None)
+        if len(lower):
+            blind = blind._replace(vectors=np.maximum(lower, blind.vectors))
+        cut = informed.distance > close and informed.iterations < self._sweeps
+        self.finished = watch.deadline is None or not (cut or watch.hurries)
+        self.bounds = Bounds(blind.vectors, np.ascontiguousarray(np.minimum(upper, informed.q.T)))
+        if self.bounds.at(self._model.pomdp.start)[1] == -np.inf:
+            raise no_plan(self._model.pomdp.start)
 
 
 def endless_bounds(model: PreparedModel, watch: Watch) -> Bounds:
@@ -68,14 +128,9 @@ def endless_bounds(model: PreparedModel, watch: Watch) -> Bounds:
     >>> round(lower, 6), 87.2 < upper < 88
     (-20.0, True)
     """
-    seen = seen_values(model, watch).q
-    size = float(np.abs(seen[seen > -np.inf]).max())
-    close = CLOSE * size + 1e-12
-    informed = informed_values(model, seen, watch, tol=close, share=SHARE, max_sweeps=SWEEPS)
-    bounds = Bounds(blind_plans(model, watch, tol=close).vectors, np.ascontiguousarray(informed.q.T))
-    if bounds.at(model.pomdp.start)[1] == -np.inf:
-        raise no_plan(model.pomdp.start)
-    return bounds
+    found = EndlessBounds(model, watch, share=1.0)
+    found.improve(watch, SHARE)
+    return found.bounds
 
 
 def bounds_with_horizon(pomdp: POMDP, horizon: int) -> Bounds:

@@ -1,6 +1,7 @@
 """The search of POMCP: a tree of histories that is grown in pieces, so that a deadline or Ctrl-C can end it."""
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.pomdp import history_tree
 from rlsuite.planning.pomdp.history_tree import FREE, NODES, SIMULATIONS, Limits, Path, Tree
+from rlsuite.planning.pomdp.linear_bounds import Bounds
 from rlsuite.planning.pomdp.online import Decision, legal_actions, time_to_move
+from rlsuite.planning.pomdp.preparation import Preparation
 from rlsuite.planning.pomdp.sampling import random_state, simulator
 from rlsuite.planning.watch import Watch
 
@@ -32,8 +35,12 @@ class MonteCarloPlanner:
         As in `pomcp`.
     depth : int
         Steps that a simulation looks ahead.
-    leaf : ndarray (S,) float64
-        Values of the states at a leaf, or empty for random actions.
+    leaf : callable
+        From bounds to values of the states at a leaf, (S,) float64, or empty for random actions.
+    bounds : Bounds
+        What is known of the values.
+    preparation : Preparation, optional
+        Whoever improves them, if they are not finished.
     optimistic : bool
         Whether these values are upper bounds.
     """
@@ -46,7 +53,9 @@ class MonteCarloPlanner:
         deadline: float | None,
         depth: int,
         exploration: float | None,
-        leaf: FloatArray,
+        leaf: Callable[[Bounds], FloatArray],
+        bounds: Bounds,
+        preparation: Preparation | None,
         optimistic: bool,
         max_nodes: int,
         seed: int | np.random.Generator | None,
@@ -69,8 +78,19 @@ class MonteCarloPlanner:
         edges = self.max_nodes * pomdp.n_actions * pomdp.n_observations
         if edges >= 1 << 62 or self.max_nodes >= 1 << 31:
             raise ParameterError(f"max_nodes={max_nodes} is too large for this model")
-        self.limits = Limits(pomdp.gamma, depth, constant, leaf)
+        self._leaf, self._preparation = leaf, preparation
+        self.limits = Limits(pomdp.gamma, depth, constant, leaf(bounds))
         self.random = random_state(np.random.default_rng() if seed is None else generator(seed))
+
+    @property
+    def prepared(self) -> bool:
+        """Whether the bounds at the leaves are finished."""
+        return self._preparation is None or self._preparation.finished
+
+    def prepare(self) -> None:
+        """Take some of the time of a decision for what is missing."""
+        if self._preparation is not None and self._preparation.go_on():
+            self.limits = self.limits._replace(leaf=self._leaf(self._preparation.bounds))
 
     def search(self) -> "MonteCarloSearch":
         """Return a new search with an empty tree."""
@@ -86,14 +106,12 @@ class MonteCarloSearch:
         self.tree: Tree = history_tree.new_tree(room, planner.pomdp.n_actions)
         depth = planner.limits.depth
         self.path = Path(np.zeros(depth, dtype=np.int64), np.zeros(depth))
-        self.watch: Watch | None = None
-        """the watch of the next search, if it is running already"""
 
     def plan(self, belief: FloatArray, steps_left: int | None, *, progress: bool) -> Decision:
         """Run simulations from a belief; see `rlsuite.planning.pomdp.online.Search`."""
         planner = self.planner
-        watch = self.watch or Watch("pomcp", tol=1.0, deadline=planner.deadline)
-        self.watch = None
+        watch = Watch("pomcp", tol=1.0, deadline=planner.deadline)
+        planner.prepare()
         legal = legal_actions(planner.pomdp, belief)
         actions = legal.size
         self.tree.tried[:actions][legal < 0.0] = history_tree.ILLEGAL

@@ -52,6 +52,11 @@ class Search(Protocol):
 class Planner(Protocol):
     """Whoever can search."""
 
+    @property
+    def prepared(self) -> bool:
+        """Whether what it has to know before it searches is finished."""
+        ...
+
     def search(self) -> Search:
         """Return a new search, which knows nothing yet."""
         ...
@@ -99,6 +104,11 @@ class OnlinePlan(BeliefPlan):
     pomdp: POMDP = field(repr=False)
     decision: Decision = field(repr=False)
     planner: Planner = field(repr=False)
+
+    @property
+    def prepared(self) -> bool:
+        """Whether the bounds at the leaves are finished; if not, the following decisions go on with them."""
+        return self.planner.prepared
 
     def decide(self, belief: ArrayLike, steps_left: int | None = None) -> Decision:
         """Search from a belief.

@@ -6,6 +6,7 @@ they are. The belief at the root is exact, or, as in the paper, kept as particle
 """
 
 import math
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -15,10 +16,10 @@ from rlsuite.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray
-from rlsuite.planning.pomdp.linear_bounds import Bounds, bounds_with_horizon, endless_bounds
+from rlsuite.planning.pomdp.linear_bounds import Bounds, bounds_with_horizon
 from rlsuite.planning.pomdp.monte_carlo import MonteCarloPlanner
 from rlsuite.planning.pomdp.online import OnlinePlan, legal_actions
-from rlsuite.planning.pomdp.point_tables import PreparedModel
+from rlsuite.planning.pomdp.preparation import Preparation
 from rlsuite.planning.pomdp.vectors import worth
 from rlsuite.planning.watch import Watch
 
@@ -40,6 +41,7 @@ def pomcp(
     max_nodes: int = 1_000_000,
     seed: int | np.random.Generator | None = None,
     tol: float = 1e-6,
+    preparation: float | None = None,
     progress: bool | None = None,
 ) -> OnlinePlan:
     """Plan online by Monte-Carlo tree search: simulate what may come, and more often what looks good.
@@ -74,6 +76,10 @@ def pomcp(
         Where random numbers come from.
     tol : float
         Not looked at by the search; the solution calls itself converged if its bounds are so close.
+    preparation : float, optional
+        Seconds for the bounds at the leaves, once, before the first decision; by default 10 if there is a deadline, and
+        as many as are needed if not. They are not a part of the `deadline`. If they are too few, each of the following
+        decisions goes on with the bounds for a quarter of its time, until the plan's ``prepared`` is true.
     progress : bool, optional
         Whether to show a progress bar on stderr, in the search from the start.
 
@@ -89,6 +95,11 @@ def pomcp(
         If an argument is out of range, or gamma is 1 without a horizon.
     ModelError
         If no action is legal in every state of the start belief's support.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the bounds at the leaves were not finished in `preparation` seconds.
 
     Examples
     --------
@@ -108,29 +119,32 @@ def pomcp(
     watch = Watch("pomcp", tol=tol, deadline=deadline)
     watch.says = bool(progress)
     with watch:
+        preparing = None
         if horizon is None:
-            bounds = endless_bounds(PreparedModel(pomdp, "pomcp without a horizon"), watch)
+            name = "pomcp without a horizon"
+            preparing = Preparation(pomdp, name, seconds=preparation, deadline=watch.deadline)
+            bounds = preparing.bounds
         else:
             horizon = whole_number("horizon", horizon)
             bounds = bounds_with_horizon(pomdp, horizon)
-    planner = MonteCarloPlanner(
-        pomdp,
-        simulations=simulations,
-        deadline=deadline,
-        depth=_depth(pomdp.gamma, horizon, depth),
-        exploration=exploration,
-        leaf=_leaf(pomdp, leaf, horizon, bounds),
-        optimistic=horizon is None and (leaf is None or (isinstance(leaf, str) and leaf == "informed")),
-        max_nodes=max_nodes,
-        seed=seed,
-    )
-    try:
-        legal_actions(pomdp, pomdp.start)
-    except ParameterError as error:
-        raise ModelError(str(error)) from None
-    search = planner.search()
-    search.watch = watch
-    decision = search.plan(pomdp.start, horizon, progress=bool(progress))
+        planner = MonteCarloPlanner(
+            pomdp,
+            simulations=simulations,
+            deadline=deadline,
+            depth=_depth(pomdp.gamma, horizon, depth),
+            exploration=exploration,
+            leaf=partial(_leaf, pomdp, leaf, horizon),
+            bounds=bounds,
+            preparation=preparing,
+            optimistic=horizon is None and (leaf is None or (isinstance(leaf, str) and leaf == "informed")),
+            max_nodes=max_nodes,
+            seed=seed,
+        )
+        try:
+            legal_actions(pomdp, pomdp.start)
+        except ParameterError as error:
+            raise ModelError(str(error)) from None
+        decision = planner.search().plan(pomdp.start, horizon, progress=bool(progress))
     lower, upper = bounds.at(pomdp.start)
     return OnlinePlan(
         lower_bound=lower,

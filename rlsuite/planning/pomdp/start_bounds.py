@@ -99,7 +99,9 @@ def informed_values(
     return Above(q.reshape(states, actions), distance, sweeps)
 
 
-def blind_plans(model: PreparedModel, watch: Watch, *, tol: float, share: float = 1.0) -> Blind:
+def blind_plans(
+    model: PreparedModel, watch: Watch, *, tol: float, share: float = 1.0, initial: FloatArray | None = None
+) -> Blind:
     """Return the blind policies, and more plans if some actions are illegal in some states.
 
     Parameters
@@ -112,12 +114,15 @@ def blind_plans(model: PreparedModel, watch: Watch, *, tol: float, share: float 
         Largest error of their values that is worth working on.
     share : float
         Part of the time left that this may take.
+    initial : ndarray (n, S) float64, optional
+        The vectors of an earlier call that was cut short: sweeps go on from them.
     """
     legal = model.pomdp.mdp.legal
     acting = cast("BoolArray", legal.any(axis=1))
     actions: IndexArray = np.arange(model.pomdp.n_actions)
     until = watch.seconds + _left(watch, share)
-    found = [_blind(model, a, acting, watch, tol, until) for a in range(legal.shape[1])]
+    values = np.zeros(legal.T.shape) if initial is None else np.where(np.isfinite(initial), initial, 0.0)
+    found = [_blind(model, a, acting, watch, tol, until, values[a]) for a in range(legal.shape[1])]
     vectors, distance = np.stack([values for values, _ in found]), max(distance for _, distance in found)
     if legal[acting].all():
         return Blind(vectors, actions, distance)
@@ -127,7 +132,7 @@ def blind_plans(model: PreparedModel, watch: Watch, *, tol: float, share: float 
 
 
 def _blind(
-    model: PreparedModel, a: int, acting: BoolArray, watch: Watch, tol: float, until: float
+    model: PreparedModel, a: int, acting: BoolArray, watch: Watch, tol: float, until: float, value: FloatArray
 ) -> tuple[FloatArray, float]:
     """Return a lower bound (S,) on the value of taking action a for ever, and how far it is below at most."""
     step: Any = model.steps[a]
@@ -141,7 +146,6 @@ def _blind(
     reward = np.where(possible, model.reward[:, a], 0.0)
     matrix: Any = step * model.pomdp.gamma
     factor = model.modulus / (1.0 - model.modulus)
-    value: FloatArray = np.zeros(reward.size)
     if reward.size <= DIRECT and not (watch.hurries or watch.seconds > until):
         value = np.where(possible, solve_fixed_point(matrix, reward), 0.0)
     else:

@@ -33,7 +33,7 @@ def cups():
 
 
 def planner_of(model, **options):
-    told = {"max_iterations": 100, "lower": None, "max_gb": 1.0} | options
+    told = {"max_iterations": 100, "lower": None, "max_gb": 1.0, "preparation": None} | options
     return BoundPlanner(model, Watch("aems2", tol=1e-6), **told)
 
 
