@@ -96,6 +96,28 @@ def test_softmax_does_not_overflow_and_skips_illegal_actions():
     assert_frequencies(memory, [0.5, 0.5, 0.0])
 
 
+@pytest.mark.parametrize(
+    ("q", "exploration", "probabilities"),
+    [
+        ([0.0, 1.0, 0.0, 0.0], Softmax(temperature=5e-324), [0, 1, 0, 0]),
+        ([0.0, 0.0, -1.0], Softmax(temperature=5e-324), [0.5, 0.5, 0]),
+        ([0.0, 1e308, 0.0], Softmax(temperature=1e-3), [0, 1, 0]),
+        ([-1e308, 0.0, -1e308, 0.0], Softmax(temperature=1e-3), [0, 0.5, 0, 0.5]),
+        ([-1.7e308, 1.7e308], Softmax(temperature=1e-9), [0, 1]),
+        ([-1e308, -1e308, -1.1e308], Softmax(temperature=1e-3), [0.5, 0.5, 0]),
+        ([1e308, -1e308, -1e308], Softmax(base=1e-300), [0, 0.5, 0.5]),
+        ([1e308, 1e308 - 2e292, 0.0], Softmax(temperature=2e292), [math.e / (1 + math.e), 1 / (1 + math.e), 0]),
+        ([0.0, 1e308, 1e308], MaxBoltzmann(1.0, temperature=1e-3), [0, 0.5, 0.5]),
+    ],
+)
+def test_softmax_of_what_overflows_prefers_the_best(q, exploration, probabilities):
+    memory = make_memory(q, exploration)
+    assert_frequencies(memory, probabilities)
+    out = np.empty(len(q))
+    chances(memory, 0, out)
+    np.testing.assert_allclose(out, probabilities, atol=1e-12)
+
+
 def test_base_and_temperature_choose_the_same_actions():
     q = np.random.default_rng(5).normal(size=6)
     by_base = make_memory(q, Softmax(base=3.0))

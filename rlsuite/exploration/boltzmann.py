@@ -21,12 +21,32 @@ from rlsuite.schedules import UNUSED, Schedule, as_positive_schedule, as_schedul
 
 
 @compiled(in_place=True)
+def _weights_beyond_range(memory: Any, state: int, sharpness: float, out: NDArray[np.float64]) -> float:
+    """Weights where sharpness * Q overflows: the largest Q is subtracted first, then the difference is scaled."""
+    best = -np.inf if sharpness > 0.0 else np.inf
+    for action in range(out.size):
+        if is_legal(memory, state, action):
+            q = memory.q[state, action]
+            best = max(best, q) if sharpness > 0.0 else min(best, q)
+    total = 0.0
+    for action in range(out.size):
+        out[action] = 0.0
+        if is_legal(memory, state, action):
+            q = memory.q[state, action]
+            out[action] = 1.0 if q == best else math.exp(sharpness * (q - best))
+            total += out[action]
+    return total
+
+
+@compiled(in_place=True)
 def boltzmann_weights(memory: Any, state: int, sharpness: float, out: NDArray[np.float64]) -> float:
     """Fill in exp(sharpness * Q(state, a)), divided by the largest so that none overflows; return their sum."""
     top = -np.inf
     for action in range(out.size):
         if is_legal(memory, state, action):
             top = max(top, sharpness * memory.q[state, action])
+    if not np.isfinite(top):
+        return _weights_beyond_range(memory, state, sharpness, out)
     total = 0.0
     for action in range(out.size):
         out[action] = 0.0

@@ -18,7 +18,7 @@ from rlsuite.training import kernels
 from rlsuite.training.inbox import Inbox, first_answer, where
 from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, Books, Rule
 from rlsuite.training.sight import NONE, Encoding, Receive, Sight, receive_id, receive_vector
-from rlsuite.training.world import Plug
+from rlsuite.training.world import Plug, moving_step
 from rlsuite.trust import NO_LIMIT, only_transparent, time_limit, time_limits
 
 CHUNK = 200_000  # steps between two looks at the clock and at Ctrl-C; bounds the memory for finished episodes
@@ -80,11 +80,12 @@ class CompiledEngine:
         self._settle()
         if code == kernels.BAD_ACTION:
             raise bad_action(self.env, self.learner)
-        if not np.isfinite(books.sums[kernels.ALL_REWARD]):  # of a table all rewards are finite, of dynamics maybe not
+        if self.plug.world.step is moving_step and not np.isfinite(books.sums[kernels.ALL_REWARD]):
             raise errors.LearningError(
-                f"{where(self.env, books)} the environment returned a reward that is not finite, now or earlier; "
-                "rewards must be finite numbers"
+                f"{where(self.env, books)} the environment returned a reward that is not finite, now or earlier, or "
+                "rewards so large that their sum overflows; rewards must be finite numbers"
             )
+        _check_sum(self.env, books)
         return finished[: int(books.place[kernels.EPISODES]) - first]
 
     def resume(self) -> None:
@@ -195,6 +196,7 @@ class EnvironmentEngine:
                 for layer in time_limits(self.env):
                     layer._elapsed_steps = elapsed
         self.action = action
+        _check_sum(self.env, self.learner.books)
         return np.concatenate(finished) if finished else np.empty((0, 3))
 
     def resume(self) -> None:
@@ -228,6 +230,16 @@ class EnvironmentEngine:
         place[ELAPSED] = 0
         self.learner.books.sums[: kernels.ALL_REWARD] = 0.0
         self.action = NONE
+
+
+def _check_sum(env: gymnasium.Env[Any, Any], books: Books) -> None:
+    """Raise LearningError if the sum of rewards, each of which is finite, has overflowed."""
+    if not np.isfinite(books.sums[kernels.ALL_REWARD]):
+        raise errors.LearningError(
+            f"{where(env, books)} each reward is finite, but their sum has overflowed: it is beyond "
+            f"{np.finfo(np.float64).max:.2g}. Divide the rewards by a constant "
+            "(gymnasium.wrappers.TransformReward)"
+        )
 
 
 def _of_the_answer(error: BaseException) -> bool:
