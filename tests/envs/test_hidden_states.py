@@ -17,13 +17,9 @@ from rlsuite_envs.shuttle import shuttle
 from rlsuite_envs.tag import CATCH, CELLS, tag
 from rlsuite_envs.tiger import tiger
 
+PROBLEMS = Path(__file__).parents[1] / "problems"
 FILES = Path(__file__).parents[3] / "shared" / "pomdp"
-
-
-def from_file(name):
-    if not (FILES / name).is_file():
-        pytest.skip(f"{name} is not at hand")
-    return POMDP.read(FILES / name)
+"""Those of the literature, where they lie beside the checkout."""
 
 
 def matrices(model):
@@ -31,45 +27,147 @@ def matrices(model):
     return transition, model.observation, model.mdp.expected_reward(), model.start
 
 
-# ------------------------------------------------------------------------------------- against the literature's files
+# ------------------------------------------------------------------- against files, and against stories told again
+
+WRITTEN = {
+    PROBLEMS / "two-doors.pomdp": tiger,
+    PROBLEMS / "mouse.pomdp": lambda: cheese_maze().model,
+    PROBLEMS / "ferry.pomdp": shuttle,
+}
+PUBLISHED = {
+    FILES / "shuttle.95.pomdp": shuttle,
+    FILES / "cheese.95.pomdp": lambda: cheese_maze().model,
+    FILES / "hallway.pomdp": lambda: hallway().model,
+    FILES / "tiger.95.pomdp": tiger,
+}
 
 
 @pytest.mark.parametrize(
-    ("name", "build"),
-    [
-        ("shuttle.95.pomdp", shuttle),
-        ("cheese.95.pomdp", lambda: cheese_maze().model),
-        ("hallway.pomdp", lambda: hallway().model),
-        ("tiger.95.pomdp", tiger),
-    ],
+    ("file", "build"),
+    [*WRITTEN.items(), *((file, build) for file, build in PUBLISHED.items() if file.is_file())],
+    ids=lambda each: each.stem if isinstance(each, Path) else "",
 )
-def test_it_is_the_model_of_the_file(name, build):
-    theirs, ours = from_file(name), build()
+def test_it_is_the_model_of_the_file(file, build):
+    theirs, ours = POMDP.read(file), build()
     assert ours.gamma == theirs.gamma
     for mine, other in zip(matrices(ours), matrices(theirs), strict=True):
         np.testing.assert_allclose(mine, other, atol=2e-5)
 
 
-def test_tag_is_the_model_of_the_file_but_for_its_slips():
-    theirs, ours = from_file("tag-avoid.pomdp"), tag().model
-    n = len(CELLS)
-    # The file keeps the robot's place when the opponent is caught; ours has one end.
-    merge = np.zeros((n * (n + 1), n * n + 1))
-    for place in range(n * (n + 1)):
-        robot, opponent = divmod(place, n + 1)
-        merge[place, n * n if opponent == n else robot * n + opponent] = 1.0
-    going = [place for place in range(n * (n + 1)) if place % (n + 1) != n]
-    (T, O, R, b), (P, Q, reward, start) = matrices(ours), matrices(theirs)  # noqa: E741
-    np.testing.assert_allclose(start @ merge, b, atol=1e-6)
-    np.testing.assert_allclose(reward[going], R[:-1], atol=1e-9)
-    differs = np.abs(P[:, going] @ merge - T[:, :-1]).max(axis=2) > 1e-9
-    # In four places the file departs from its own rule; once the opponent jumps over a square.
-    assert differs.sum(axis=1).tolist() == [4, 4, 4, 4, 0]
-    for a in range(5):
-        possible = np.flatnonzero(T[a, :-1, :-1].any(axis=0))
-        seen = Q[a][going]
-        # After a catch that missed, the file sees the robot's place even where the opponent is: it cannot be there.
-        np.testing.assert_allclose(seen[possible], O[a][:-1][possible], atol=1e-9)
+NORTH, EAST_OF, SOUTH, WEST_OF = -1, 1j, 1, -1j
+"""Displacements as complex numbers: a quarter turn to the right is a product with -1j."""
+
+
+def test_the_hallway_told_again():
+    """Every number of the model: places are row + 1j column, headings displacements."""
+    squares = [1j * column for column in range(11)] + [1 + 1j * column for column in (2, 4, 6, 8)]
+    goal = 1 + 8j
+    poses = [(square, heading) for square in squares for heading in (NORTH, EAST_OF, SOUTH, WEST_OF)]
+    model, _ = hallway()
+    law = [model.mdp.transition_matrix(a).toarray() for a in range(5)]
+    reward = model.mdp.expected_reward()
+    anywhere = np.array([0.0 if square == goal else 1.0 / 56.0 for square, _ in poses])
+    np.testing.assert_allclose(model.start, anywhere)
+    for number, (square, heading) in enumerate(poses):
+        right, back, left = heading * -1j, -heading, heading * 1j
+        landmarks = [2j, 4j, 6j, 8j]
+        readings = np.zeros(21)
+        if square == goal:
+            readings[20] = 1.0
+        elif square in landmarks and heading == SOUTH:
+            readings[16 + landmarks.index(square)] = 1.0
+        else:
+            wall = [square + side not in squares for side in (heading, right, back, left)]
+            for code in range(16):
+                felt = [bool(code >> bit & 1) for bit in (3, 2, 1, 0)]
+                sure = [0.9 if there else 0.05 for there in wall]
+                readings[code] = np.prod([p if hit else 1.0 - p for p, hit in zip(sure, felt, strict=True)])
+        np.testing.assert_allclose(model.observation[:, number], np.tile(readings, (5, 1)), atol=1e-12)
+        np.testing.assert_allclose(reward[number], [each[number, 56:].sum() for each in law], atol=1e-12)
+        if square == goal:
+            for each in law:
+                np.testing.assert_allclose(each[number], anywhere)
+            continue
+        outcomes = [
+            [(square, heading, 1.0)],
+            [
+                (square, heading, 0.05),
+                *(
+                    (square + way, turned, chance) if square + way in squares else (square, heading, chance)
+                    for way, turned, chance in (
+                        (heading, heading, 0.8),
+                        (right, right, 0.05),
+                        (left, left, 0.05),
+                        (back, heading, 0.025),
+                        (back, back, 0.025),
+                    )
+                ),
+            ],
+            [(square, heading, 0.1), (square, right, 0.7), (square, back, 0.1), (square, left, 0.1)],
+            [(square, heading, 0.1), (square, right, 0.15), (square, back, 0.6), (square, left, 0.15)],
+            [(square, heading, 0.1), (square, right, 0.1), (square, back, 0.1), (square, left, 0.7)],
+        ]
+        for each, expected in zip(law, outcomes, strict=True):
+            row = np.zeros(60)
+            for there, towards, chance in expected:
+                row[poses.index((there, towards))] += chance
+            np.testing.assert_allclose(each[number], row, atol=1e-12)
+
+
+def test_the_chase_of_tag_told_again():
+    """Every number of the model: places are row + 1j column, from the lower left."""
+    squares = [row + 1j * column for row in (4, 3) for column in range(10)]
+    squares += [row + 1j * column for row in (2, 1, 0) for column in (5, 6, 7)]
+    where = {square: number for number, square in enumerate(squares)}
+    model, _ = tag()
+
+    def after(square, step):
+        return square + step if square + step in where else square
+
+    for robot in squares:
+        for other in squares:
+            state = where[robot] * 29 + where[other]
+            assert model.observation[0, state, 29 if robot == other else where[robot]] == 1.0
+            away = other - robot
+            flight = dict.fromkeys(squares, 0.0)
+            flight[other] += 0.2
+            for steps in (
+                (NORTH, SOUTH) if away.real == 0 else (np.sign(away.real),),
+                (WEST_OF, EAST_OF) if away.imag == 0 else (1j * np.sign(away.imag),),
+            ):
+                for step in steps:
+                    flight[after(other, step)] += 0.4 / len(steps)
+            for action, step in enumerate((NORTH, SOUTH, EAST_OF, WEST_OF)):
+                row = {s: p for p, s, r, end in model.mdp.P[state][action] if r == -1.0 and not end}
+                expected = {where[after(robot, step)] * 29 + where[s]: p for s, p in flight.items() if p}
+                assert row == pytest.approx(expected)
+            last = (1.0, 841, 10.0, True) if robot == other else (1.0, state, -10.0, False)
+            assert model.mdp.P[state][CATCH] == [last]
+    np.testing.assert_allclose(model.start, [1.0 / 841.0] * 841 + [0.0])
+
+
+if (FILES / "tag-avoid.pomdp").is_file():
+
+    def test_tag_is_the_model_of_the_file_but_for_its_slips():
+        theirs, ours = POMDP.read(FILES / "tag-avoid.pomdp"), tag().model
+        n = len(CELLS)
+        # The file keeps the robot's place when the opponent is caught; ours has one end.
+        merge = np.zeros((n * (n + 1), n * n + 1))
+        for place in range(n * (n + 1)):
+            robot, opponent = divmod(place, n + 1)
+            merge[place, n * n if opponent == n else robot * n + opponent] = 1.0
+        going = [place for place in range(n * (n + 1)) if place % (n + 1) != n]
+        (T, O, R, b), (P, Q, reward, start) = matrices(ours), matrices(theirs)  # noqa: E741
+        np.testing.assert_allclose(start @ merge, b, atol=1e-6)
+        np.testing.assert_allclose(reward[going], R[:-1], atol=1e-9)
+        differs = np.abs(P[:, going] @ merge - T[:, :-1]).max(axis=2) > 1e-9
+        # In four places the file departs from its own rule; once the opponent jumps over a square.
+        assert differs.sum(axis=1).tolist() == [4, 4, 4, 4, 0]
+        for a in range(5):
+            possible = np.flatnonzero(T[a, :-1, :-1].any(axis=0))
+            seen = Q[a][going]
+            # After a catch that missed, the file sees the robot's place even where the opponent is: it cannot be there.
+            np.testing.assert_allclose(seen[possible], O[a][:-1][possible], atol=1e-9)
 
 
 # -------------------------------------------------------------------------------------------------------- RockSample

@@ -12,7 +12,9 @@ from rlsuite.errors import FileError, ParameterError, RlsuiteError, RoundingWarn
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.cassandra import bulk, grammar, tables
 
+PROBLEMS = Path(__file__).parents[1] / "problems"
 CLASSICS = Path(__file__).parents[3] / "shared" / "pomdp"
+"""Problem files of the literature, where they lie beside the checkout."""
 
 PREAMBLE = """\
 discount: 0.95
@@ -447,9 +449,18 @@ def test_what_cannot_be_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-# --------------------------------------------------------------------------------------------------- classics
+# ------------------------------------------------------------------------------------------------------- whole files
 
 SHAPES = {
+    "chase": (6, 3, 3, 0.9),
+    "corridor": (5, 2, 3, 0.95),
+    "cups": (3, 4, 4, 0.8),
+    "ferry": (8, 3, 5, 0.95),
+    "machine": (3, 3, 2, 0.9),
+    "mouse": (11, 4, 7, 0.95),
+    "two-doors": (2, 3, 2, 0.95),
+}
+CLASSIC_SHAPES = {
     "1d": (4, 2, 2, 0.75),
     "4x3.95": (11, 4, 6, 0.95),
     "cheese.95": (11, 4, 7, 0.95),
@@ -465,18 +476,82 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_classic_problems(name, tmp_path):
-    path = CLASSICS / f"{name}.pomdp"
-    if not path.exists():
-        pytest.skip("the folder of classic problems is not there")
+FILES = {PROBLEMS / f"{name}.pomdp": shape for name, shape in SHAPES.items()}
+FILES |= {file: shape for name, shape in CLASSIC_SHAPES.items() if (file := CLASSICS / f"{name}.pomdp").is_file()}
+
+
+@pytest.mark.parametrize(("path", "shape"), FILES.items(), ids=lambda each: each.stem if isinstance(each, Path) else "")
+def test_a_file_is_read_and_written(path, shape, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = POMDP.read(path)
-    assert (model.n_states, model.n_actions, model.n_observations, model.gamma) == SHAPES[name]
+    assert (model.n_states, model.n_actions, model.n_observations, model.gamma) == shape
     model.write(tmp_path / "again.pomdp")
     again = POMDP.read(tmp_path / "again.pomdp")
     assert again.observation.tolist() == model.observation.tolist()
     assert again.mdp.probability.tolist() == model.mdp.probability.tolist()
     assert again.mdp.reward.tolist() == model.mdp.reward.tolist()
     assert again.start.tolist() == model.start.tolist()
+
+
+def test_every_problem_is_looked_at():
+    assert {file.stem for file in PROBLEMS.glob("*.pomdp")} == set(SHAPES)
+
+
+def assert_is(model, transition, reward, observation, start):
+    """Compare with dense tables: (A, S, S), (S, A), (A, S, Z) or (S, Z), (S,)."""
+    found = np.stack([model.mdp.transition_matrix(a).toarray() for a in range(model.n_actions)])
+    np.testing.assert_allclose(found, transition, atol=1e-15)
+    np.testing.assert_allclose(model.mdp.expected_reward(), reward, atol=1e-15)
+    np.testing.assert_allclose(model.observation, np.broadcast_to(observation, model.observation.shape), atol=1e-15)
+    np.testing.assert_allclose(model.start, start, atol=1e-15)
+
+
+def test_the_machine_number_by_number():
+    wears = [[0.8, 0.15, 0.05], [0.0, 0.7, 0.3], [0.0, 0.0, 1.0]]
+    told = [[0.9, 0.1], [0.6, 0.4], [0.1, 0.9]]
+    assert_is(
+        POMDP.read(PROBLEMS / "machine.pomdp"),
+        [wears, np.eye(3), [[1.0, 0.0, 0.0]] * 3],
+        [[4.0, -0.5, -3.0], [2.0, -0.5, -3.0], [-1.0, -0.5, -3.0]],
+        [told, [[1.0, 0.0], [0.6, 0.4], [0.0, 1.0]], told],
+        [1.0, 0.0, 0.0],
+    )
+
+
+def test_the_cups_number_by_number():
+    path = PROBLEMS / "cups.pomdp"
+    assert path.read_bytes().count(b"\r\n") > 30
+    seen = np.hstack([0.55 * np.eye(3) + 0.15, np.zeros((3, 1))])
+    guessed = np.tile([0.0, 0.0, 0.0, 1.0], (3, 1))
+    assert_is(
+        POMDP.read(path),
+        [np.eye(3), *[np.full((3, 3), 1.0 / 3.0)] * 3],
+        np.hstack([-np.ones((3, 1)), 16.0 * np.eye(3) - 6.0]),  # prices are rewards with the other sign
+        [seen, guessed, guessed, guessed],
+        np.full(3, 1.0 / 3.0),
+    )
+
+
+def test_the_corridor_number_by_number():
+    law = np.zeros((2, 5, 5))
+    for action, step in enumerate((-1, 1)):
+        for square in (0, 1, 2, 4):
+            law[action, square, square] += 0.2
+            law[action, square, min(max(square + step, 0), 4)] += 0.8
+    law[:, 3, :3] = 1.0 / 3.0
+    seen = np.eye(3)[[1, 0, 0, 2, 1]]
+    start = [0.25, 0.25, 0.25, 0.0, 0.25]
+    assert_is(POMDP.read(PROBLEMS / "corridor.pomdp"), law, law[:, :, 3].T, seen, start)
+
+
+def test_the_chase_number_by_number():
+    law = np.zeros((3, 6, 6))
+    for ahead in range(5):
+        law[0, ahead, [(ahead - 1) % 5, ahead]] = 0.25, 0.75
+        law[1, ahead, [(ahead + 1) % 5, (ahead + 2) % 5]] = 0.5
+        law[2, ahead, ahead if ahead else 5] = 1.0
+    law[:, 5, 5] = 1.0
+    reward = [[-1.0, -1.0, 10.0], *[[-1.0, -1.0, -5.0]] * 4, [0.0, 0.0, 0.0]]
+    seen = np.eye(3)[[1, 0, 0, 0, 0, 2]]
+    assert_is(POMDP.read(PROBLEMS / "chase.pomdp"), law, reward, seen, [0.0, 0.25, 0.25, 0.25, 0.25, 0.0])

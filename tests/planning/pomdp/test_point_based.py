@@ -26,8 +26,9 @@ from rlsuite.planning.pomdp.vectors import worth
 EXACT = {0.75: 1220 / 631, 0.9: 425950 / 50069, 0.95: 4063900 / 209789}
 """The tiger at the uniform belief."""
 
-SHARED = Path(__file__).parents[3].parent / "shared" / "pomdp"
-"""Problem files that may lie beside the checkout."""
+PROBLEMS = Path(__file__).parents[2] / "problems"
+CLASSICS = Path(__file__).parents[4] / "shared" / "pomdp"
+"""Problem files of the literature, where they lie beside the checkout."""
 
 
 def quietly(planner, *arguments, **options):
@@ -272,19 +273,26 @@ def test_deadline_is_kept(planner, gamma):
     assert plan.lower_bound <= plan.upper_bound
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="no problem files beside the checkout")
+BRACKETS = [
+    (PROBLEMS / "two-doors.pomdp", 19.371368, 19.371369),
+    (PROBLEMS / "cups.pomdp", 8.777777, 8.777778),
+    (PROBLEMS / "ferry.pomdp", 32.8896, 32.8897),
+    (PROBLEMS / "mouse.pomdp", 3.4862, 3.48621),
+    (CLASSICS / "1d.pomdp", 1.26034, 1.26035),
+    (CLASSICS / "cheese.95.pomdp", 3.4862, 3.48621),
+    (CLASSICS / "shuttle.95.pomdp", 32.8896, 32.8897),
+    (CLASSICS / "tiger.95.pomdp", 19.371368, 19.371369),
+    (CLASSICS / "tiger.aaai.pomdp", 1.933438, 1.933439),
+]
+
+
 @pytest.mark.parametrize(
-    ("name", "low", "high"),
-    [
-        ("1d", 1.26034, 1.26035),
-        ("cheese.95", 3.4862, 3.48621),
-        ("shuttle.95", 32.8896, 32.8897),
-        ("tiger.95", 19.371368, 19.371369),
-        ("tiger.aaai", 1.933438, 1.933439),
-    ],
+    ("path", "low", "high"),
+    [case for case in BRACKETS if case[0].is_file()],
+    ids=lambda each: each.stem if isinstance(each, Path) else "",
 )
-def test_classic_problems(name, low, high):
-    plan = sarsop(POMDP.read(SHARED / f"{name}.pomdp"), tol=1e-4)
+def test_problems_with_known_values(path, low, high):
+    plan = sarsop(POMDP.read(path), tol=1e-4)
     assert plan.converged
     assert plan.lower_bound <= high
     assert plan.upper_bound >= low
