@@ -45,7 +45,9 @@ def _problem(
     entering = np.zeros((len(STATES), len(actions), len(STATES)))
     entering[:, :, GOAL] = number("goal_reward", goal_reward)
     model = MDP.from_successors(successors, entering, gamma=gamma, start=0, state_labels=STATES, action_labels=actions)
-    return GridProblem(model, GridLayout(2, 3, CELLS, marks={CELLS[0]: "S", CELLS[GOAL]: "G"}, arrows=steps))
+    idle = [state == GOAL for state in range(len(STATES))]
+    marks = {CELLS[0]: "S", CELLS[GOAL]: "G"}
+    return GridProblem(model, GridLayout(2, 3, CELLS, marks=marks, arrows=steps, idle=idle))
 
 
 def grid_goal(*, walls: str = "mask", goal_reward: float = 100.0, gamma: float = 0.9) -> GridProblem:

@@ -96,9 +96,9 @@ def value_maps(experiment: "Experiment", folder: Path) -> list[Path]:
         seen.add(label)
         env = find_env(cell.env_id, **cell.keywords)
         try:
-            layout = GridLayout.from_env(env)
+            GridLayout.from_env(env)
         except UnsuitableEnvironment:
             continue
         solution = solve(MDP.from_env(env, gamma=cell.agent.agent.gamma))
-        written.append(save(value_map(layout, solution), folder / f"{slug(label)}-optimum.png"))
+        written.append(save(value_map(env, solution), folder / f"{slug(label)}-optimum.png"))
     return written

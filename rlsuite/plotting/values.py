@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.errors import ParameterError
 from rlsuite.finding import find_env
+from rlsuite.plotting.blanks import draw_hatch, emptied
 from rlsuite.plotting.discovery import figure_of_solution
 from rlsuite.plotting.page import INK, LABEL_SIZE, TICK_SIZE, fresh_axes, wrap, write_caption
 from rlsuite.rendering import colours
@@ -58,7 +59,7 @@ def value_map(
     value
         (S,) float value of each state; NaN where there is none. None: the largest entry of each row of `q`. Or what
         `solve` returned: then an arrow is drawn for every action that may be optimal, as far as its error bound can
-        tell (none if actions are not directions), and ends, where no action is taken, have no value.
+        tell (none if actions are not directions).
     policy
         (S,) int action of each state (-1: none), or (S, A) probabilities: longer arrows are more probable.
     q
@@ -70,6 +71,9 @@ def value_map(
     Returns
     -------
     matplotlib.axes.Axes
+        Hatched, without number and arrow, and left out of the scale of the colours are squares that have nothing to
+        say: ends, squares that no episode reaches (both known of an environment with a table), and with `q` those in
+        whose actions nothing was learned. A number given as `value` is hidden only where it is 0, as at an end.
 
     Raises
     ------
@@ -86,7 +90,7 @@ def value_map(
     >>> ax.get_title(loc="left")
     'FrozenLake-v1'
     """
-    title = ""
+    title, env = "", None
     if isinstance(where, GridLayout):
         layout = where
     else:
@@ -103,8 +107,7 @@ def value_map(
         # The error bound of a solution for average reward is about its gain, not about these values.
         within = "" if hasattr(value, "gain") else f", within {value.error_bound:.2g}"
         said = [f"Colour: {'' if within else 'relative '}value of the state{within}.", "Arrows: all optimal actions."]
-        # Nobody acts at an end: its value 0 says nothing, and may be far from all others.
-        numbers: ArrayLike | None = np.where((value.policy < 0) | layout.idle, np.nan, value.value)
+        numbers: ArrayLike | None = value.value
     else:
         numbers = cast("ArrayLike | None", value)
     if q is not None:
@@ -113,7 +116,9 @@ def value_map(
         said[1] = "Arrows: all best actions."
     if numbers is None:
         raise ParameterError("nothing to draw: give value=, or q=")
-    overlay = Overlay(layout, numbers, policy)
+    acting = value.policy >= 0 if _is_solution(value) else None
+    given = acting is None and value is not None
+    overlay, blank = emptied(Overlay(layout, numbers, policy), env, acting=acting, q=q, given=given)
 
     axes = fresh_axes(_size(layout)) if ax is None else ax
     _draw_squares(axes, overlay)
@@ -123,6 +128,9 @@ def value_map(
         _draw_bar(axes, overlay, side * layout.n_columns)
     if side >= LINES_FROM:
         _draw_lines(axes, layout)
+    hatched = blank and side >= ARROWS_FROM
+    if hatched:
+        draw_hatch(axes, overlay)
     if with_arrows:
         _draw_arrows(axes, overlay, lift=0.14 if side >= NUMBERS_FROM else 0.0)
     if side >= LETTERS_FROM:
@@ -132,7 +140,8 @@ def value_map(
     axes.set_title(title, loc="left", fontsize=LABEL_SIZE, color=INK, parse_math=False)
     axes.set_xlim(-0.5, layout.n_columns - 0.5)
     axes.set_ylim(layout.n_rows - 0.5, -0.5)
-    write_caption(axes, said if with_arrows else said[:1])
+    said = said if with_arrows else said[:1]
+    write_caption(axes, [*said, f"{'Hatched' if hatched else 'Grey'}: {', '.join(blank)}."] if blank else said)
     if ax is None:
         wrap(axes)
     return axes

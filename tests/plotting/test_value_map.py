@@ -57,7 +57,61 @@ def test_all_tied_actions_have_an_arrow(grid_goal, caption_of):
     # Without a value of its own, each square shows its best action value; the goal, which has none, stays empty.
     assert numbers_of(ax) == {(1, 0): "81", (1, 1): "90", (1, 2): "100", (0, 0): "90", (0, 1): "100"}
     assert tuple(ax.images[0].get_array()[0, 2]) == UNKNOWN
-    assert "Arrows: all best actions." in caption_of(ax)
+    assert caption_of(ax) == "Colour: value of the state. Arrows: all best actions. Hatched: no value."
+
+
+def hatched(ax):
+    """Row and column of the hatched squares."""
+    paths = [path for artist in ax.collections if artist.get_hatch() for path in artist.get_paths()]
+    middles = [path.vertices[:4].mean(axis=0) for path in paths]
+    return {(round(row), round(column)) for column, row in middles}
+
+
+def test_ends_and_what_was_not_learned_say_nothing(caption_of):
+    """The cliff and the goal were painted in the best colour, and an end had four arrows."""
+    env = gymnasium.make("CliffWalking-v1")
+    q = np.zeros((48, 4))
+    q[36], q[24:30] = [-3.0, -4.0, -4.0, -4.0], [-4.0, -1.5, -2.0, -5.0]
+    ax = value_map(env, q=q)
+    learned = {(3, 0), *((2, column) for column in range(6))}
+    assert hatched(ax) == {(row, column) for row in range(4) for column in range(12)} - learned
+    assert arrows_of(ax) == {(3, 0, -1, 0), *((2, column, 0, 1) for column in range(6))}
+    assert set(numbers_of(ax)) == learned
+    assert tuple(ax.images[0].get_array()[3, 11]) == UNKNOWN
+    assert tuple(ax.images[0].get_array()[2, 0]) == tuple(VIRIDIS[-1])  # -1.5 is the best that is shown
+    expected = "Colour: value of the state. Arrows: all best actions. Hatched: ends, out of reach, nothing learned."
+    assert caption_of(ax) == expected
+
+
+def test_initial_values_are_not_learned_values(caption_of):
+    agent = rl.QLearning(gamma=0.9, initial_value=7.0).learn("rlsuite_envs:rlsuite/GridGoal-v0", steps=2, seed=1)
+    ax = value_map("rlsuite_envs:rlsuite/GridGoal-v0", q=agent.q_)
+    assert hatched(ax) == {(0, 1), (0, 2), (1, 2), (1, 1), (0, 0)} - set(numbers_of(ax))
+    assert len(numbers_of(ax)) <= 2
+
+
+def test_what_no_episode_reaches_is_not_drawn(caption_of):
+    env = gymnasium.make("FrozenLake-v1", desc=["SFGH", "HHHF"], is_slippery=False)
+    solution = rl.solve(rl.MDP.from_env(env, gamma=0.9))
+    for ax in (value_map(env, solution), value_map(env, q=solution.q)):
+        assert hatched(ax) == {(0, 2), (0, 3), (1, 1), (1, 2), (1, 0), (1, 3)}
+        assert "Hatched: ends, out of reach." in caption_of(ax)
+
+
+def test_values_of_ones_own_are_hidden_only_where_they_say_nothing(caption_of):
+    assert hatched(value_map("FrozenLake-v1", np.arange(16.0))) == set()
+    ends = np.zeros(16)
+    ends[0] = 1.0
+    assert hatched(value_map("FrozenLake-v1", ends)) == {(1, 1), (1, 3), (2, 3), (3, 0), (3, 3)}
+
+
+def test_the_goal_of_every_grid_of_ours_says_nothing():
+    for env_id in ("rlsuite/GridGoal-v0", "rlsuite/NondeterministicGridGoal-v0", "rlsuite/CliffWalk-v0"):
+        env = gymnasium.make(f"rlsuite_envs:{env_id}")
+        solution = rl.solve(rl.MDP.from_env(env, gamma=0.9))
+        layout = GridLayout.from_env(env)
+        goals = {square for square, mark in layout.marks.items() if mark == "G"}
+        assert goals <= hatched(value_map(env, q=np.where(np.isfinite(solution.q), solution.q, 0.0)))
 
 
 def test_a_solution_is_drawn_with_all_optimal_actions(caption_of):
@@ -69,9 +123,8 @@ def test_a_solution_is_drawn_with_all_optimal_actions(caption_of):
         (1, 0, *right), (1, 0, *up), (1, 1, *right), (1, 1, *up), (1, 2, *up), (0, 0, *right), (0, 1, *right),
     }  # fmt: skip
     assert numbers_of(ax) == {(1, 0): "81", (1, 1): "90", (1, 2): "100", (0, 0): "90", (0, 1): "100"}  # no end
-    assert (
-        caption_of(ax) == f"Colour: value of the state, within {solution.error_bound:.2g}. Arrows: all optimal actions."
-    )
+    said = f"Colour: value of the state, within {solution.error_bound:.2g}. Arrows: all optimal actions. Hatched: ends."
+    assert caption_of(ax) == said
     with pytest.raises(ParameterError, match="not both"):
         value_map(env, solution, q=solution.q)
 
