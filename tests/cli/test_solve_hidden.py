@@ -101,7 +101,7 @@ def test_a_grid_of_beliefs_and_an_answer_that_is_too_wide(rlsuite, tiger_file):
     assert [row[-1] for row in rows] == ["open-right", "listen", "listen", "listen", "open-left"]
     done = rlsuite(*given)
     assert done.code == 1
-    assert done.err.startswith("rlsuite: warning: belief_grid found bounds that are ")
+    assert done.err.startswith("rlsuite: warning: belief_grid returned bounds that are ")
     assert "  converged     no, " in done.out
 
 

@@ -227,7 +227,7 @@ def test_gamma_one_needs_a_horizon(tiger):
 
 
 def test_bounds_wider_than_asked_are_owned_up_to(tiger):
-    with pytest.warns(ConvergenceWarning, match="reachable_beliefs found bounds that are"):
+    with pytest.warns(ConvergenceWarning, match="reachable_beliefs returned bounds that are"):
         plan = reachable_beliefs(tiger(0.95), tol=1e-11)
     assert not plan.converged
     assert plan.lower_bound <= 4063900 / 209789 <= plan.upper_bound

@@ -1,7 +1,7 @@
 """AEMS2: anytime error minimisation search (Ross & Chaib-draa 2007; Ross, Pineau, Paquet & Chaib-draa 2008).
 
-From the belief at hand a tree of the beliefs that may follow is grown, best first, between a lower and an upper bound.
-Both hold at any time, so the search knows when an action is proven to be the best, or its value known well enough.
+From the current belief a tree of the beliefs that may follow is grown, best first, between a lower and an upper bound.
+Both hold at any time, so the search stops when an action is proven to be the best, or its value is known well enough.
 """
 
 from typing import cast
@@ -126,7 +126,7 @@ def aems2(
 
 
 class BoundPlanner:
-    """What all searches of one plan share: the model's tables, the bounds at the leaves, the limits.
+    """The shared parts of all searches of one plan: the model's tables, the bounds at the leaves, the limits.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def _promises(plan: AlphaVectorSolution, pomdp: POMDP) -> FloatArray:
     """Return the vectors of a plan, if they are lower bounds on the values of a model."""
     if not isinstance(cast("object", plan), AlphaVectorSolution) or isinstance(plan, UpperBoundSolution):
         kind = type(plan).__name__
-        raise ParameterError(f"lower= is of type {kind}, whose vectors promise nothing: solve(pomdp, 'pbvi') fits")
+        raise ParameterError(f"lower= is of type {kind}, whose vectors are not lower bounds: solve(pomdp, 'pbvi') fits")
     if plan.horizon is not None or not _same(plan.pomdp, pomdp):
         raise ParameterError("lower= needs a plan without horizon for the same model: solve(pomdp, 'pbvi') gives one")
     return plan.alpha_vectors

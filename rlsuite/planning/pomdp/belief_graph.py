@@ -17,25 +17,25 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import Lookahead
 
 BLOCK = 32
-"""Beliefs that are followed up between two looks at the clock."""
+"""Beliefs that are expanded between two checks of the clock."""
 
 DECIMALS = 12
-"""Beliefs that agree after rounding to this many decimals are taken for one."""
+"""Beliefs that agree after rounding to this many decimals are treated as equal."""
 
 
 class BeliefMDP(NamedTuple):
     """The MDP over n reachable beliefs."""
 
     mdp: MDP
-    """its state 0 is the start belief; beliefs that were not followed up have no legal action"""
+    """its state 0 is the start belief; beliefs that were not expanded have no legal action"""
     beliefs: FloatArray
     """(n, S)"""
     depth: IndexArray
     """(n,) int64, least number of steps to reach each"""
     merged: float
-    """largest L1 distance between two beliefs that were taken for one"""
+    """largest L1 distance between two beliefs that were treated as equal"""
     closed: bool
-    """whether all beliefs were followed up"""
+    """whether all beliefs were expanded"""
 
 
 class _Step(NamedTuple):
@@ -50,7 +50,7 @@ class _Step(NamedTuple):
 
 
 class _Register:
-    """Numbers beliefs in the order in which they come, equal ones alike."""
+    """Numbers beliefs in the order in which they occur; equal ones have one number."""
 
     def __init__(self, max_beliefs: int) -> None:
         self.beliefs: list[FloatArray] = []
@@ -75,7 +75,7 @@ class _Register:
 
 
 def belief_mdp(pomdp: POMDP, *, steps: int, max_beliefs: int, deadline: float | None = None) -> BeliefMDP:
-    """Follow up all beliefs from the start for a number of steps, or until there is no new one.
+    """Expand all beliefs from the start for a number of steps, or until there is no new one.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def belief_mdp(pomdp: POMDP, *, steps: int, max_beliefs: int, deadline: float | 
 
 
 class _Ways:
-    """Where the actions of a model lead from any belief."""
+    """The beliefs that the actions of a model lead to from any belief."""
 
     def __init__(self, pomdp: POMDP) -> None:
         lookahead = Lookahead(pomdp.mdp)
@@ -137,7 +137,7 @@ class _Ways:
         np.add.at(self._ends.reshape(-1), pomdp.mdp.pairs(), ending)
 
     def follow(self, frontier: FloatArray, register: _Register) -> _Step:
-        """Follow up some beliefs (k, S)."""
+        """Expand some beliefs (k, S)."""
         count, actions, symbols = len(frontier), self._pomdp.n_actions, self._pomdp.n_observations
         legal = _legal(self._pomdp, frontier)
         successor = np.zeros((count, actions, symbols + 1), dtype=np.int64)

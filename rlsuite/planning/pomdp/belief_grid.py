@@ -2,9 +2,9 @@
 
 The optimal value is convex in the belief (`rlsuite.planning.pomdp.vectors`), so its interpolation between grid points
 lies above it; a backup of something above it does too, and so the fixed point of the discretised problem is an upper
-bound, everywhere. Taking a belief for the nearest grid point gives no bound of one side, but one of both: values change
-by at most K = (largest - smallest return) / 2 per unit of the sum of absolute differences, so one at most delta away
-is wrong by K delta in each step.
+bound, everywhere. Replacing a belief by the nearest grid point gives no one-sided bound, but a two-sided one: values
+change by at most K = (largest - smallest return) / 2 per unit of the sum of absolute differences, so one at most delta
+away is wrong by K delta in each step.
 
 The lower bound is that of the plans which are the best in the grid beliefs (`Projection.at_points`).
 """
@@ -37,7 +37,7 @@ SHORTEST = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class GridSolution(BeliefPlan):
-    """The answer of `belief_grid`: values at the points of a grid, and between them.
+    """The solution of `belief_grid`: values at the points of a grid, and between them.
 
     Its attributes are those of `BeliefPlan`, and:
 
@@ -251,7 +251,7 @@ def belief_grid(
     )
     if not solution.converged:
         warn_not_converged(
-            f"belief_grid found bounds that are {solution.gap:.3g} apart, more than tol={watch.tol:g}; "
+            f"belief_grid returned bounds that are {solution.gap:.3g} apart, more than tol={watch.tol:g}; "
             f"a resolution above {resolution} brings them closer"
         )
     return solution

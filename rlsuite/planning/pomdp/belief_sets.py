@@ -1,4 +1,4 @@
-"""Sets of beliefs of a point-based search, for methods that decide themselves where to back up."""
+"""Sets of beliefs of a point-based search, for methods that choose the beliefs to back up."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ EPISODE = 200
 """Steps after which a random walk begins anew."""
 
 PATIENCE = 1000
-"""Steps without a new belief after which the walk is over: there may not be as many as are wanted."""
+"""Steps without a new belief after which the walk ends: there may be fewer beliefs than requested."""
 
 
 def dense(search: Search, nodes: IndexArray) -> FloatArray:
@@ -60,7 +60,7 @@ def legal_actions(search: Search, node: int) -> IndexArray:
 
 
 def random_walk(search: Search, wanted: int, rng: np.random.Generator, watch: Watch) -> IndexArray:
-    """Return beliefs of a random walk from the start, each once, at most `wanted`, and less if time is up.
+    """Return beliefs of a random walk from the start, each once, at most `wanted`, and fewer if time is up.
 
     Actions are drawn uniformly, and episodes are cut after a number of steps. If the walk does not find as many, those
     that can follow the ones found are added, in order.

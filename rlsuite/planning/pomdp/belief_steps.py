@@ -10,12 +10,12 @@ NODES, EDGES, ENTRIES, DEPTH, UPWARDS, WANTED, WORK, TRIALS, LAST_TRIAL, ALL_ACT
 """Control.tally: how many beliefs, edges and entries there are; where the trial is; the region that wants room; what
 was done; after which trial to stop; and whether updates look at actions that are not the most promising."""
 DISCOUNT, TARGET, MERGED, LEAST_POINT, DEEP, SHALLOW, POINT, WANTED_GAP = range(8)
-"""Control.number: gamma^depth; the gap at which the trial turns; largest distance of two beliefs taken for one; the
+"""Control.number: gamma^depth; the gap at which the trial turns; largest distance of two beliefs treated as equal; the
 least change worth a point; the gaps at which trials turn, in turn, and what is worth a point, in times of the gap at
 the start; the gap at which the search is at its end."""
 
 GRAIN = float(1 << 44)
-"""Beliefs that agree to this fraction, entry by entry, may be taken for one."""
+"""Beliefs that agree to this fraction, entry by entry, may be treated as equal."""
 ALIKE = 4.0 / GRAIN
 
 

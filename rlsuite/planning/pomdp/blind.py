@@ -1,4 +1,4 @@
-"""The best of the plans that look at nothing: one action for ever. Hauskrecht 2000, section 4.8."""
+"""The best of the plans that ignore observations: one action for ever. Hauskrecht 2000, section 4.8."""
 
 from rlsuite.models import POMDP
 from rlsuite.planning.pomdp.bound_solutions import both_bounds, reported

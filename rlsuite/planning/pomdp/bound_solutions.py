@@ -1,4 +1,4 @@
-"""What the methods that only bound a value return."""
+"""Solutions of the methods that only bound a value."""
 
 from typing import TypeVar
 
@@ -55,7 +55,7 @@ def reported(
     converged = distance <= watch.tol
     if not converged:
         warn_not_converged(
-            f"{watch.method} stopped when its vectors were known to {distance:.3g}, not tol={watch.tol:g}"
+            f"{watch.method} stopped when its vectors were accurate to {distance:.3g}, not tol={watch.tol:g}"
         )
     return kind(
         lower_bound=bounds[0],

@@ -1,13 +1,13 @@
 """A tree of beliefs with bounds in compiled code: AEMS2 (Ross & Chaib-draa 2007).
 
-A node is a belief b; expanded, it has for every action and observation a child, the belief that follows. A leaf has the
-bounds that cost no search; for the others
+A node is a belief b; expanded, it has for every action and observation a child, the belief that follows. A leaf has
+bounds that need no search; for the others
 
     L(b) = max_a L(b, a),    L(b, a) = r(b, a) + gamma sum_z Pr(z | b, a) L(b_az),
 
-and U alike. Expanded next is the leaf that contributes most to the uncertainty at the root along the actions that look
-best: it maximises gamma^depth (U - L) times the probability of the observations on the way, where each action on
-the way is the one with the largest U(b, a).
+and U alike. Expanded next is the leaf that contributes most to the uncertainty at the root along the most promising
+actions: it maximises gamma^depth (U - L) times the probability of the observations on the way, where each action on the
+way is the one with the largest U(b, a).
 """
 
 from typing import NamedTuple
@@ -141,7 +141,7 @@ def _bound(tree: BoundTree, node: int, vectors: FloatArray, sums: FloatArray) ->
 
 @compiled(in_place=True)
 def _begin(tree: BoundTree, model: BeliefModel, node: int, scratch: Scratch) -> bool:
-    """Give a node whose belief is there the bounds that cost no search; return whether any action is legal there."""
+    """Set the bounds that need no search at a node whose belief is known; return whether any action is legal there."""
     tree.lower[node] = _bound(tree, node, model.lower, scratch.sums)
     tree.upper[node] = max(_bound(tree, node, model.upper, scratch.sums), tree.lower[node])
     tree.slot[node] = LEAF
@@ -267,7 +267,7 @@ def _back_up(tree: BoundTree, model: BeliefModel, node: int) -> None:
 
 @compiled(in_place=True)
 def is_proven(tree: BoundTree, n_actions: int) -> bool:
-    """Return whether one action at the root is at least as good as any other, whatever the truth within the bounds."""
+    """Return whether one action at the root is at least as good as any other, whatever the values within the bounds."""
     if tree.slot[0] == LEAF:
         return False
     first = tree.slot[0] * n_actions

@@ -1,4 +1,4 @@
-"""Room for trees of beliefs: how much they have at first, and how they get more."""
+"""Memory for trees of beliefs: its initial size, and how it grows."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def new_scratch(pomdp: POMDP, vectors: int) -> Scratch:
 
 
 def new_tree(actions: int, support: int) -> BoundTree:
-    """Return an empty tree; room that is not used yet costs nothing, because the system hands it out when touched."""
+    """Return an empty tree; unused memory costs nothing, because the system allocates it on first use."""
     slots, nodes, entries = SLOTS_AT_FIRST, 16 * SLOTS_AT_FIRST, 64 * SLOTS_AT_FIRST + support
     return BoundTree(
         first=np.zeros(nodes, dtype=np.int64),

@@ -1,11 +1,11 @@
-"""What a finite-state controller is worth: a plan that is a graph of actions, with an edge for each observation.
+"""The value of a finite-state controller: a plan that is a graph of actions, with an edge for each observation.
 
 In node i and hidden state s, the controller earns r(s, a_i) and goes on, after observation z, in node i_z:
 
     x_i(s) = r(s, a_i) + gamma sum_s' c(s' | s, a_i) sum_z O[a_i, s', z] x_{i_z}(s')
 
-(Hansen 1998, KLC98 section 4.4). The vectors x_i are promises that can be kept, so they bound the optimum from below,
-whatever the graph. They are computed as one sparse linear system and lowered by what is left over, divided by 1 - beta.
+(Hansen 1998, KLC98 section 4.4). The vectors x_i are values of plans, so they bound the optimum from below, whatever
+the graph. They are computed as one sparse linear system and lowered by what is left over, divided by 1 - beta.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.projection import Projection
 
 MOST_UNKNOWNS = 5_000
-"""Nodes times states, beyond which a controller is not worth solving exactly."""
+"""Nodes times states, beyond which a controller is not evaluated exactly."""
 
 
 def controller_value(projection: Projection, actions: IndexArray, successors: IndexArray) -> FloatArray:

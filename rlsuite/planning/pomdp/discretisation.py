@@ -1,10 +1,9 @@
-"""The belief MDP on a grid of beliefs: a fully observed MDP that any planner or learner takes. Lovejoy 1991.
+"""The belief MDP on a grid of beliefs: a fully observed MDP for any planner or learner. Lovejoy 1991.
 
 In a grid belief b, action a earns sum_s b(s) r(s, a), and observation z leads to SE(b, a, z) with the probability
-Pr(z | b, a), as in `rlsuite.planning.pomdp.belief_graph`. That belief is not a grid point as a rule: it is taken for
-the nearest one, or for a draw from those that it is the mean of. The first makes different beliefs one, and what
-follows is not Markov any more. The second replaces V by its interpolation, an average, so that the backup stays a
-contraction.
+Pr(z | b, a), as in `rlsuite.planning.pomdp.belief_graph`. Usually that belief is not a grid point: it is replaced by
+the nearest one, or by a draw from those that it is the mean of. The first merges different beliefs, so the process is
+not Markov any more. The second replaces V by its interpolation, an average, so that the backup stays a contraction.
 """
 
 from typing import NamedTuple
@@ -31,7 +30,7 @@ class GridMDP(NamedTuple):
     grid: SimplexGrid
     interpolation: Interpolation
     distance: float
-    """largest sum of absolute differences between a belief that follows and the grid point that it is taken for; 0 for
+    """largest sum of absolute differences between a belief that follows and the grid point that replaces it; 0 for
     ``"freudenthal"``"""
 
     @property

@@ -1,11 +1,11 @@
-"""Exact planning without end: stages of value iteration, controllers made of them, and a certified gap.
+"""Exact planning for an infinite horizon: stages of value iteration, controllers made of them, and a certified gap.
 
-Let L be a set of vectors, all of them promises that can be kept, and V = HL the set one step back. With
+Let L be a set of vectors, each the value of a plan or less, and V = HL the set one step back. With
 up = max over beliefs of HL - L, the optimum lies between V and V + beta / (1 - beta) up, as for an MDP
 (`rlsuite.planning.certificate`); the largest rise is found by linear programs. Value iteration alone needs
 log(1 / tol) / log(1 / gamma) stages. But each stage is also a plan: the vector i of V begins with an action and goes
 on, after an observation, with a vector of L. With that vector of V in its place that loses least against it, the graph
-is a controller without end. Its value, from a linear system, is a promise as well, and joins the next set. Once the
+is a controller without end. Its value, from a linear system, is a lower bound as well, and joins the next set. Once the
 graph no longer changes, that value is the optimum (Hansen 1998).
 
 The upper bound begins as the fast informed bound. While the gap is wide, selections may lose a small part of it.
@@ -36,7 +36,7 @@ BLOCK = 1 << 18
 
 
 class _Found(NamedTuple):
-    """The best answer so far."""
+    """The best bounds so far."""
 
     lower: float
     upper: float
@@ -113,7 +113,7 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
 
 
 def _beginning(pomdp: POMDP, everywhere: bool, watch: Watch) -> _Found:
-    """Return what is known without a single stage; `everywhere`: actions are legal in all states, or in none."""
+    """Return the bounds before the first stage; `everywhere`: actions are legal in all states, or in none."""
     model = PreparedModel(pomdp, f"{watch.method} without a horizon")
     bounds = endless_bounds(model, watch)
     lower, upper = bounds.at(pomdp.start)
@@ -128,7 +128,7 @@ def _beginning(pomdp: POMDP, everywhere: bool, watch: Watch) -> _Found:
 
 
 def _epsilon(projection: Projection, found: _Found, watch: Watch) -> float:
-    """Return what a selection may lose: all of a stage count 1 / (1 - beta) times."""
+    """Return the loss allowed to a selection: the losses of a stage count 1 / (1 - beta) times."""
     gap = max(found.upper - found.lower, watch.tol) if np.isfinite(found.lower) else watch.tol
     selections = 2 * projection.pomdp.n_observations
     return SHARE * gap * (1.0 - projection.lookahead.modulus) / selections

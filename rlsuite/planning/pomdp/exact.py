@@ -1,4 +1,4 @@
-"""Exact planning for a number of steps, and the door that all exact methods share."""
+"""Exact planning for a number of steps, and the function through which all exact methods solve."""
 
 import time
 
@@ -17,7 +17,7 @@ from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, Vec
 from rlsuite.planning.watch import Watch
 
 FINEST = 1e-9
-"""What a selection may lose at most, in the unit of the reward: vectors that matter less than that are rounding."""
+"""Largest loss of a selection, in the unit of the reward: vectors that matter less are rounding errors."""
 FEW = 8
 """Beliefs at most that are planned for, beside the start, once the time is over."""
 MARGIN = 1.25
@@ -120,7 +120,7 @@ def _solve_for(pomdp: POMDP, horizon: int, cross_sum: CrossSum, watch: Watch) ->
 
 
 class _Plans:
-    """The plans of each length found so far, and what they may lose."""
+    """The plans of each length found so far, and a bound on their loss."""
 
     def __init__(self, projection: Projection) -> None:
         pomdp = projection.pomdp
@@ -136,7 +136,7 @@ class _Plans:
 
     @property
     def steps(self) -> int:
-        """How many steps the longest plans have."""
+        """Number of steps of the longest plans."""
         return len(self.stages) - 1
 
     @property

@@ -1,4 +1,4 @@
-"""The fast informed bound: as if the state had been seen one step ago. Hauskrecht 2000, section 4.3."""
+"""The fast informed bound: as if the state had been observed one step ago. Hauskrecht 2000, section 4.3."""
 
 import numpy as np
 

@@ -14,7 +14,7 @@ from rlsuite.planning.watch import Watch
 MOST_POINTS = 256
 """Grid beliefs for which the lower bound makes plans."""
 MOST_SWEEPS = 200
-"""How often it improves them."""
+"""Number of times that it improves them."""
 SETTLED = 1e-4
 """Relative change, times 1 - beta, at which they are good enough."""
 
@@ -22,7 +22,7 @@ SETTLED = 1e-4
 def lower_bound(
     projection: Projection, cells: GridMDP, bounds: Bounds | None, horizon: int | None, watch: Watch
 ) -> float:
-    """Return what the best plans for some of the grid points promise at the start."""
+    """Return the value at the start of the best plans for some of the grid points."""
     start = projection.pomdp.start[np.newaxis]
     legal = projection.pomdp.mdp.legal
     stuck = np.asarray(((cells.beliefs > 0.0) @ ~legal).all(axis=1))
@@ -76,7 +76,7 @@ def allowance(projection: Projection, horizon: int | None) -> float:
 
 
 def misplaced(projection: Projection, cells: GridMDP, at_start: float, horizon: int | None) -> float:
-    """Return a bound on the error that comes of taking beliefs for the nearest grid point."""
+    """Return a bound on the error of replacing beliefs by the nearest grid point."""
     legal = projection.pomdp.mdp.legal
     if not (legal.all(axis=1) | ~legal.any(axis=1)).all():
         return math.inf  # values jump where an action becomes illegal

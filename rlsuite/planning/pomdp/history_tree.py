@@ -47,7 +47,7 @@ class Tree(NamedTuple):
 
 
 class Path(NamedTuple):
-    """The way down of one simulation."""
+    """The path of one simulation down the tree."""
 
     pair: IndexArray
     """(H,) int64"""
@@ -56,7 +56,7 @@ class Path(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a search is told."""
+    """The parameters of a search."""
 
     gamma: float
     """discount factor per step"""
@@ -105,7 +105,7 @@ def grown(tree: Tree, n_nodes: int, n_actions: int) -> Tree:
 
 @compiled(in_place=True)
 def _slot(tree: Tree, edge: int) -> int:
-    """Return where an edge stands in the hash table, or would."""
+    """Return the position of an edge in the hash table, or where it would be inserted."""
     mask = tree.table.size - 1
     mixed = np.uint64(edge) * np.uint64(0x9E3779B97F4A7C15)
     slot = int(mixed >> np.uint64(32)) & mask
@@ -162,7 +162,7 @@ def _choose(tree: Tree, model: Simulator, node: int, s: int, exploration: float,
 
 @compiled(in_place=True)
 def _rollout(model: Simulator, limits: Limits, s: int, depth: int, tree: Tree, rng: RandomState) -> float:
-    """Return the return from s at some depth: of a random policy, or as it is told."""
+    """Return the return from s at some depth: of a random policy, or the value given for the leaf."""
     if limits.leaf.size > 0:
         return limits.leaf[s]
     total, discount = 0.0, 1.0
@@ -245,7 +245,7 @@ def simulate(
 
 @compiled(in_place=True)
 def move_root(tree: Tree, root: int, n_actions: int, n_observations: int, number: StateArray) -> None:
-    """Keep the nodes below `root`, which becomes node 0, and forget all others.
+    """Keep the nodes below `root`, which becomes node 0, and remove all others.
 
     `number` (n,) is room for the new numbers. Children come after their parents, so one pass finds them, and entries
     move towards the beginning only.

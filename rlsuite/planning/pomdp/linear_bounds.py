@@ -1,7 +1,7 @@
-"""What is known of the value of every belief without a search: a few linear functions below and above it.
+"""Bounds on the value of every belief that need no search: a few linear functions below and above it.
 
 Without a horizon these are the fast informed bound and the blind policies of `rlsuite.planning.pomdp.start_bounds`.
-With one, the optimum of somebody who sees the state, and the blind policies again.
+With one, the optimum if the state is observed, and the blind policies again.
 """
 
 import math

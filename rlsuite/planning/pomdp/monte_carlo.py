@@ -21,13 +21,13 @@ from rlsuite.planning.watch import Watch
 
 SIMULATIONS_BY_DEFAULT = 10_000
 CAUTIOUS, OPTIMISTIC = 1.0, 0.25
-"""c by default, in ranges of the mean rewards: leaves that promise too much are looked into anyway."""
+"""c by default, in ranges of the mean rewards: leaves whose values are too high are explored anyway."""
 ROOM_AT_FIRST = 1 << 17
-"""Nodes for which there is room at first; room that is not used costs next to nothing."""
+"""Nodes for which there is room at first; unused memory costs almost nothing."""
 
 
 class MonteCarloPlanner:
-    """What all searches of one plan share: the model's tables, the limits, the random numbers.
+    """The shared parts of all searches of one plan: the model's tables, the limits, the random numbers.
 
     Parameters
     ----------

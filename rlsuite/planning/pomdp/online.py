@@ -1,7 +1,7 @@
-"""Planning online: instead of a plan for every belief, a search from the belief that is at hand.
+"""Planning online: instead of a plan for every belief, a search from the current belief.
 
-Such a planner never computes more than it needs, and needs no more time for a large model than it is given. It is told
-how much it may do for one decision - simulations, expansions, seconds - and does it anew for each.
+Such a planner computes only what the current decision needs, within limits for each decision: simulations, expansions,
+seconds. So it takes no more time for a large model than it is given.
 """
 
 from dataclasses import dataclass, field
@@ -23,14 +23,14 @@ MOVED_PER_SECOND = 1e9
 
 
 class Decision(NamedTuple):
-    """What a search found out about one belief."""
+    """The result of a search from one belief."""
 
     action: int
     """the best action found"""
     value: float
-    """what it is worth: an estimate (POMCP), or a lower bound (AEMS2)"""
+    """its value: an estimate (POMCP), or a lower bound (AEMS2)"""
     q: FloatArray
-    """(A,) float64, the same for every action; NaN for those that were not looked into, minus infinity if illegal"""
+    """(A,) float64, the same for every action; NaN for those that were not explored, minus infinity if illegal"""
     iterations: int
     """simulations (POMCP) or expansions (AEMS2) done for it"""
     seconds: float
@@ -41,16 +41,16 @@ class Search(Protocol):
     """A search from the beliefs of one episode, one after the other."""
 
     def plan(self, belief: FloatArray, steps_left: int | None, *, progress: bool) -> Decision:
-        """Search from a belief, on what is there of the tree."""
+        """Search from a belief, starting with the present tree."""
         ...
 
     def advance(self, action: int, observation: int) -> None:
-        """Keep what is known of the future after an action and an observation, and forget the rest."""
+        """Keep the part of the tree after an action and an observation, and remove the rest."""
         ...
 
 
 class Planner(Protocol):
-    """Whoever can search."""
+    """The interface of planners that search."""
 
     @property
     def prepared(self) -> bool:
@@ -58,13 +58,13 @@ class Planner(Protocol):
         ...
 
     def search(self) -> Search:
-        """Return a new search, which knows nothing yet."""
+        """Return a new search with an empty tree."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class OnlinePlan(BeliefPlan):
-    """The answer of an online planner: it acts in any belief, and searches when it is asked.
+    """The solution of an online planner: it acts in any belief, and searches when an action is needed.
 
     Its attributes are those of `BeliefPlan`; the bounds are those of the value at the start belief. And:
 
@@ -134,7 +134,7 @@ class OnlinePlan(BeliefPlan):
         return self.decide(belief, steps_left).action
 
     def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
-        """Return what the best action is worth by a search from a belief; arguments and errors as in `decide`."""
+        """Return the value of the best action by a search from a belief; arguments and errors as in `decide`."""
         return self.decide(belief, steps_left).value
 
     def episode(
@@ -169,7 +169,7 @@ class OnlinePlan(BeliefPlan):
 
 
 class OnlineEpisode:
-    """An online planner in the middle of an episode: it knows the belief, and keeps its tree from step to step.
+    """An online planner during an episode: it tracks the belief, and keeps its tree from step to step.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class OnlineEpisode:
         return self.decide().action
 
     def observe(self, action: int, observation: int) -> None:
-        """Take note of what was done and seen.
+        """Update the belief and the tree by an action and an observation.
 
         Raises
         ------
@@ -238,7 +238,7 @@ class OnlineEpisode:
 
 
 def checked_steps(horizon: int | None, steps_left: int | None) -> int | None:
-    """Return how many steps are left of a plan, or None if it has no end."""
+    """Return the number of steps left in a plan, or None if it has no horizon."""
     if horizon is None:
         if steps_left is not None:
             raise ParameterError("this plan has no horizon: leave steps_left out")

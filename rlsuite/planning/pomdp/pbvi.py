@@ -1,4 +1,4 @@
-"""Point-based value iteration: backups at a set of beliefs that grows to where it is thinnest.
+"""Point-based value iteration: backups at a set of beliefs, which grows by the successors farthest from the set.
 
 Pineau, Gordon and Thrun 2003.
 """
@@ -102,7 +102,7 @@ def pbvi(
 
 
 def _furthest(search: Search, points: IndexArray, watch: Watch) -> IndexArray:
-    """Return, for each belief of the set, the follower that is furthest from the set, if it is a new one.
+    """Return, for each belief of the set, the successor that is farthest from the set, if it is a new one.
 
     Once time is up, distances are 0, and such followers are left out.
     """

@@ -1,4 +1,4 @@
-"""A point-based search in pieces of a few hundredths of a second, between which the clock is looked at."""
+"""A point-based search in pieces of a few hundredths of a second, between which the clock is checked."""
 
 import numpy as np
 
@@ -28,10 +28,10 @@ LARGEST_ANSWER = 1 << 30
 """Bytes of the largest set of vectors that is returned."""
 
 ANSWER_SHARE = 0.02
-"""Part of the time that putting the answer together may take."""
+"""Part of the time that making the solution may take."""
 
 PACE = 1e9
-"""Bytes of an answer per second, about."""
+"""Bytes of a solution that are made per second, about."""
 
 SHARE = 0.15
 """Part of the time left that each of the first bounds may take; that of the hidden MDP twice as much."""
@@ -103,13 +103,13 @@ class PointSearch:
 
     @property
     def upper_bound(self) -> float:
-        """The upper bound; beliefs taken for one may differ in their values, in every step."""
+        """The upper bound; beliefs treated as equal may differ in their values, in every step."""
         merged = float(self.search.pools.control.number[MERGED])
         apart = merged * self.size / (1.0 - self.model.modulus)
         return max(self.search.upper + self.rounding + apart, self.lower_bound)
 
     def goes_on(self) -> bool:
-        """Record the bounds, and return whether one more piece of work is to be done."""
+        """Record the bounds, and return whether to do one more piece of work."""
         watch = self.watch
         lower, upper = self.lower_bound, self.upper_bound
         if not self._records or self._records[-1][2:] != (lower, upper):
@@ -129,7 +129,7 @@ class PointSearch:
         return not watch.stopped
 
     def _want_less(self) -> bool:
-        """Ask the search for a smaller gap, because beliefs taken for one made up for what it has; if there is one."""
+        """Ask the search for a smaller gap, if beliefs that were treated as equal account for the present one."""
         number = self.search.pools.control.number
         number[WANTED_GAP] /= 2.0
         self._finished = False

@@ -1,4 +1,4 @@
-"""What point-based planners return, made of what their search has found."""
+"""The solutions of point-based planners, made from the result of their search."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class PointBasedSolution(AlphaVectorSolution):
 
 @dataclass(frozen=True, eq=False)
 class UpperBoundSolution(AlphaVectorSolution):
-    """A plan that acts by an upper bound: its vectors, one per action, promise more than anybody can keep.
+    """A plan that acts by an upper bound: its vectors, one per action, are above the value of any plan.
 
     Its attributes are those of `AlphaVectorSolution`, but `value` is an upper bound on the optimum in every belief.
     ``converged`` tells whether that bound was computed to the tolerance, and not whether the two bounds at the start

@@ -1,4 +1,4 @@
-"""A POMDP as the compiled point-based search reads it: one table per region and action."""
+"""A POMDP in the form that the compiled point-based search reads: one table per region and action."""
 
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ class Tables(NamedTuple):
     reward: FloatArray
     """(M * A,) float64, r(s, a); minus infinity for illegal actions"""
     informed: FloatArray
-    """(M * A,) float64, upper bounds on the values of the actions if the state is seen; as the reward"""
+    """(M * A,) float64, upper bounds on the values of the actions if the state is observed; as the reward"""
     corner: FloatArray
     """(M,) float64, the largest of them"""
     row: IndexArray

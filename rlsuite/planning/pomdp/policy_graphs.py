@@ -1,8 +1,8 @@
-"""Plans to look at: the policy graph of a plan without end, the policy tree of one with a horizon. KLC98 4.1, 4.4.
+"""The policy graph of a plan for an infinite horizon, and the policy tree of one with a horizon. KLC98 4.1, 4.4.
 
-An alpha vector is the value of a plan: an action, and for each observation a plan that follows. Written down, that is a
-graph to walk along: no belief is needed any more, only the node one is at. With a horizon the plans get shorter with
-every step, and the graph has no loops: unrolled, it is the policy tree.
+An alpha vector is the value of a plan: an action, and for each observation a plan that follows. That is a finite-state
+controller: it needs no belief, only the present node. With a horizon the plans get shorter with every step, and the
+graph has no cycles: unrolled, it is the policy tree.
 """
 
 from dataclasses import dataclass, field

@@ -1,8 +1,8 @@
 """POMCP: partially observable Monte-Carlo planning (Silver & Veness 2010).
 
-A tree of histories is grown from the belief at hand by simulating what may come, more often where it looks good (UCT).
-With more and more simulations the values of the actions converge to the optimum; there is no bound on how far away
-they are. The belief at the root is exact, or, as in the paper, kept as particles (`OnlinePlan.episode`).
+A tree of histories is grown from the current belief by simulations, more of them for promising actions (UCT).
+With more and more simulations the values of the actions converge to the optimum; there is no bound on their error. The
+belief at the root is exact, or, as in the paper, kept as particles (`OnlinePlan.episode`).
 """
 
 import math
@@ -44,7 +44,7 @@ def pomcp(
     preparation: float | None = None,
     progress: bool | None = None,
 ) -> OnlinePlan:
-    """Plan online by Monte-Carlo tree search: simulate what may come, and more often what looks good.
+    """Plan online by Monte-Carlo tree search: simulate episodes, with more simulations for promising actions.
 
     Nothing is computed beforehand but bounds on the value at the start. The plan searches whenever it is asked for an
     action, with the same effort each time; through `OnlinePlan.episode` it keeps its tree from step to step.

@@ -1,4 +1,4 @@
-"""One step back: what a set of plans is worth one step earlier, for each action and observation. KLC98 section 4.2.
+"""One step back: the values of a set of plans one step earlier, for each action and observation. KLC98 section 4.2.
 
 For a vector w of plans that begin in the next step, action a and observation z,
 
@@ -20,7 +20,7 @@ from rlsuite.planning.pomdp.vectors import first_of_best, worth
 
 
 class Projection:
-    """What one step back needs of a model, prepared.
+    """The arrays of a model that one step back reads.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which vectors matter: sets of alpha vectors, and sums of two such sets, reduced to what is the best somewhere.
+"""Pruning: sets of alpha vectors, and sums of two such sets, reduced to the vectors that are best somewhere.
 
 Vectors are computed with rounding errors, which differ from one processor to the next; the plans that are kept must
 not. So nothing is decided by less than rounding. Entries that agree up to rounding are ranked alike, and vectors that
@@ -21,10 +21,10 @@ from rlsuite.planning.pomdp.vectors import first_of_best
 from rlsuite.planning.watch import Watch
 
 WORK = 2e7
-"""Operations after which compiled code comes back to look at the clock: some ten milliseconds."""
+"""Operations after which compiled code returns for a check of the clock: some ten milliseconds."""
 
 NEWS = 0.1
-"""Share of the beliefs looked at first that must have shown a new vector for others to be worth a look."""
+"""Share of the beliefs looked at first that must have shown a new vector, or the others are not looked at."""
 
 NEAR = 9
 """Decimals to which beliefs agree that are taken for one."""
@@ -44,7 +44,7 @@ class Kept(NamedTuple):
 
 
 class _Set(NamedTuple):
-    """A set of vectors as the kernel wants it: state by state, without what is common to all, and in order.
+    """A set of vectors in the form of the kernel: state by state, without what is common to all, and in order.
 
     Where several vectors are equally good in a belief, the lexicographically largest is certain to be the best in some
     belief nearby (Littman 1996); sorted like this, it is the first.
@@ -57,7 +57,7 @@ class _Set(NamedTuple):
     common: FloatArray
     """(S,), what was taken off"""
     merged: float
-    """how far a vector that was taken for another one can rise above it"""
+    """how far a vector that was treated as equal to another one can rise above it"""
 
     @classmethod
     def of(cls, vectors: FloatArray) -> Self:
@@ -243,7 +243,7 @@ def _best_somewhere(
     """Return the numbers of pairs (m,) that are the best at some of the points, and where (m, S).
 
     The states are looked at first: there a column has its own entry for a value, so that no belief has to be written
-    down. Then the points, in a random order, and no more of them once they have little news.
+    down. Then the points, in a random order, and no more of them once they rarely show a new vector.
     """
     n_states, n = left.shape
     width = right.shape[1]

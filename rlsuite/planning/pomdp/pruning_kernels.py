@@ -11,10 +11,10 @@ equations and one column per vector of W (`rlsuite.planning.pomdp.simplex_kernel
     lambda, sigma >= 0.
 
 The simplex method begins with the one w that covers v best, and prices all others at the belief b that the basis stands
-for. Both answers come early. As soon as theta <= epsilon, the weights lambda prove that v is never more than epsilon
-above the set; they are checked against the vectors themselves, so that nothing rests on the arithmetic of the simplex
-method. As soon as v is more than epsilon above the set at b, b is a witness. What the program leaves undecided,
-because rounding got the better of it, is kept, which is always right.
+for. Both results are found early. As soon as theta <= epsilon, the weights lambda prove that v is never more than
+epsilon above the set; they are checked against the vectors themselves, so that the result does not depend on the
+arithmetic of the simplex method. As soon as v is more than epsilon above the set at b, b is a witness. A vector that
+the program leaves undecided because of rounding is kept, which is always correct.
 
 All sets are stored state by state, as (S, n): the sums over vectors then run along contiguous memory.
 """
@@ -127,7 +127,7 @@ def _keep(
     n_kept: int,
     belief: FloatArray,
 ) -> int:
-    """Put a pair to the others, with a belief in which it is best; return how many there are now."""
+    """Add a pair to the others, with a belief in which it is best; return how many there are now."""
     n_right = right.shape[1]
     for s in range(belief.size):
         kept[s, n_kept] = left[s, number // n_right] + right[s, number % n_right]
@@ -155,7 +155,7 @@ def sift(
     largest: float,
     basis: Basis,
 ) -> tuple[int, int, float, bool]:
-    """Go through the pairs of `left` (S, n) and `right` (S, k) from `position` on, and put those that matter to `kept`.
+    """Go through the pairs of `left` (S, n) and `right` (S, k) from `position` on, and add those that matter to `kept`.
 
     A pair (i, j) has the number i * k + j and stands for left[:, i] + right[:, j]. `kept` (S, capacity) holds `n_kept`
     vectors, at least one; those put there are marked in `taken` (n * k,), with their numbers in `origin` and a belief

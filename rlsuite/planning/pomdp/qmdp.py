@@ -1,4 +1,4 @@
-"""QMDP: act as if the state were seen from the next step on. Littman, Cassandra and Kaelbling 1995."""
+"""QMDP: act as if the state were observed from the next step on. Littman, Cassandra and Kaelbling 1995."""
 
 import numpy as np
 

@@ -2,9 +2,10 @@
 
 The optimal value at the start needs no other beliefs (KLC98 section 3.4, Bellman's equation for beliefs read forwards
 from b_0), so a belief MDP with those as states is enough. For a finite horizon H that is exact. Without a horizon it is
-exact if the beliefs are finitely many; if not, they are followed up for so many steps n that the rest is worth little:
+exact if the beliefs are finitely many; if not, they are expanded for so many steps n that the rest adds little:
 replacing everything after n steps by 0 changes the value by at most gamma^n max |r| / (1 - gamma), in each direction.
-The same goes for what a deadline cuts off, with a horizon by the sum of gamma^k max |r| over the steps that are left.
+The same holds for the part that a deadline cuts off, with a horizon by the sum of gamma^k max |r| over the steps that
+are left.
 """
 
 import math
@@ -120,7 +121,7 @@ def reachable_beliefs(
         cut = edge.size > 0 and edge.min() < steps
         why = f"; {'interrupted' if clock.interrupted else f'deadline={deadline} seconds passed'}" if cut else ""
         warn_not_converged(
-            f"reachable_beliefs found bounds that are {2.0 * error:.3g} apart, more than tol={tol:g}{why}"
+            f"reachable_beliefs returned bounds that are {2.0 * error:.3g} apart, more than tol={tol:g}{why}"
         )
     return solution
 
@@ -130,7 +131,7 @@ def _largest_reward(pomdp: POMDP) -> float:
 
 
 def _tail(pomdp: POMDP, steps: int, horizon: int | None = None) -> float:
-    """Return the most that what comes after some steps can be worth."""
+    """Return a bound on the absolute value of everything after some steps."""
     if horizon is not None:
         return _largest_reward(pomdp) * float((pomdp.gamma ** np.arange(steps, horizon)).sum())
     return pomdp.gamma**steps * _largest_reward(pomdp) / (1.0 - pomdp.gamma)

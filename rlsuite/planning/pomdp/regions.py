@@ -1,4 +1,4 @@
-"""Which states can be in the support of one belief: what keeps the vectors of point-based planning short.
+"""Which states can be in the support of one belief: this keeps the vectors of point-based planning short.
 
 Much of a hidden state is often observed. Where a robot knows its place, the support of a belief is within the states
 of one place, and a vector need only be known there. A *region* is a set of states such that every belief after some
@@ -15,7 +15,7 @@ import numpy as np
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 
 SMALL = 128
-"""Up to this many states one region is best: vectors found in one place serve in all others."""
+"""Up to this many states one region is best: a vector found for one belief is used at all others."""
 
 MOST_REGIONS = 2048
 LARGEST_TOTAL = 3.0
@@ -32,7 +32,7 @@ class Regions(NamedTuple):
 
 
 class SparseModel(NamedTuple):
-    """What can follow what, with what probability: rows in the compressed form of sparse matrices, without zeros."""
+    """Possible transitions and observations with their probabilities: rows of sparse matrices, without zeros."""
 
     n_states: int
     n_actions: int

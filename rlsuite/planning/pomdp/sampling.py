@@ -1,4 +1,4 @@
-"""A POMDP as the online planners draw from it: one step of the hidden state at a time, in compiled code.
+"""A POMDP in the form that online planners draw from: one step of the hidden state at a time, in compiled code.
 
 Random numbers come from a small generator of its own, xoroshiro128+ (Blackman & Vigna 2018): two words of state that
 stay in registers, where a call through NumPy's generator would cost as much as the rest of a step. It is seeded from a
@@ -18,7 +18,7 @@ RandomState = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
 
 class Simulator(NamedTuple):
-    """The tables of a model; the row of the pair (s, a) is s * A + a, that of what is seen in s' after a is a * S + s'.
+    """The tables of a model; the row of the pair (s, a) is s * A + a, that of observations in s' after a is a * S + s'.
 
     Probabilities are running sums within their rows.
     """

@@ -1,6 +1,6 @@
-"""Point-based planning with a lower and an upper bound, at any time: trials to where the two are far apart.
+"""Point-based planning with a lower and an upper bound, at any time: trials go to beliefs where the two are far apart.
 
-SARSOP (Kurniawati, Hsu and Lee 2008) and HSVI2 (Smith and Simmons 2005) as one search; how it goes about it is told in
+SARSOP (Kurniawati, Hsu and Lee 2008) and HSVI2 (Smith and Simmons 2005) as one search, which is described in
 `rlsuite.planning.pomdp.search_kernel`.
 """
 
@@ -21,7 +21,7 @@ def sarsop(
     progress: bool = False,
     max_gb: float = 4.0,
 ) -> PointBasedSolution:
-    """Solve a POMDP from its start belief, with a lower and an upper bound that draw together.
+    """Solve a POMDP from its start belief, with a lower and an upper bound that converge.
 
     A trial goes down from the start belief, by the action whose upper bound is the largest and the observation that
     leaves most to be known, and updates the bounds of all its beliefs on the way back. Beliefs are kept once however

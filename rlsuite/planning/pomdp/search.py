@@ -1,4 +1,4 @@
-"""The point-based search, from Python: what it begins with, and what is known when it pauses."""
+"""The point-based search, from Python: its initial state, and its results when it pauses."""
 
 import numpy as np
 
@@ -44,7 +44,7 @@ COPIED = 2e9
 """Bytes that are copied in a second, about."""
 
 WORTH_A_POINT = 1e-3
-"""The least change of an upper bound that other beliefs are told of, in times of the gap at the start."""
+"""The least change of an upper bound that is propagated to other beliefs, relative to the gap at the start."""
 
 
 class Search:
@@ -72,7 +72,7 @@ class Search:
     pools : Pools
         What the search has found.
     full : bool
-        Whether it had to stop for want of memory.
+        Whether it had to stop for lack of memory.
     seconds_left : float
         How long the next piece of work may take; to be set before it.
     late : bool
@@ -172,7 +172,7 @@ class Search:
         return self._run(NOTHING, work)
 
     def update(self, nodes: IndexArray, work: int) -> bool:
-        """Update some beliefs, in turn, looking at all actions; return whether it came to the last one.
+        """Update some beliefs, in turn, looking at all actions; return whether it reached the last one.
 
         Called again with the same beliefs, it goes on where it stopped. Errors as in `trial`.
         """

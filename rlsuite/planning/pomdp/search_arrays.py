@@ -1,4 +1,4 @@
-"""What the point-based search keeps: a graph of beliefs, their bounds, and for each region its vectors and points.
+"""The data of the point-based search: a graph of beliefs, their bounds, and for each region its vectors and points.
 
 All of it is stored in pools with room to spare, because compiled code that makes no arrays runs faster: it stops when
 it wants more room, and `rlsuite.planning.pomdp.search_room` makes it.
@@ -29,7 +29,7 @@ class Beliefs(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What is known of the optimal value of each belief."""
+    """Bounds on the optimal value of each belief."""
 
     lower: FloatArray
     """(n,) float64, the largest alpha . b found"""
@@ -40,7 +40,7 @@ class Bounds(NamedTuple):
     upper: FloatArray
     """(n,) float64"""
     corner: FloatArray
-    """(n,) float64, the upper bound by the corners of the region: what the states are worth if they are seen"""
+    """(n,) float64, the upper bound by the corners of the region: the values of the states if they are observed"""
     projected: StateArray
     """(n,) int32, how many points of the region the belief has been compared with"""
     point: StateArray

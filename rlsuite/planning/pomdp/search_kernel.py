@@ -10,7 +10,7 @@ upper bound is the largest, or above the lower bound of the belief. An upper bou
 corners of the region, and each of its points p give: since b = ratio p + a rest in the corners, convexity makes it at
 most corner(b) + ratio gain(p), with ratio = min over the states of p of b(s) / p(s) (the sawtooth: Hauskrecht 2000).
 
-The place in a trial is part of `Control`, so the search can stop anywhere and be taken up again.
+The place in a trial is part of `Control`, so the search can stop anywhere and be resumed.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Room for the point-based search: the pools it begins with, and larger ones with the same content."""
+"""Memory for the point-based search: its initial pools, and larger ones with the same content."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Beliefs on a regular grid, and how any belief is made of them: the nearest one, or Freudenthal's triangulation.
+"""Beliefs on a regular grid, and approximation of any belief by them: the nearest, or Freudenthal's triangulation.
 
 The grid of resolution M consists of all beliefs whose entries are multiples of 1 / M: (M + S - 1)! / (M! (S - 1)!) of
 them. In the coordinates x_i = M sum_{j >= i} b_j its points are the falling sequences of whole numbers, M >= x_2 >= ...
@@ -20,7 +20,7 @@ Interpolation = Literal["freudenthal", "nearest"]
 
 
 class SimplexGrid:
-    """All beliefs whose entries are multiples of 1 / resolution, over those states that can be in.
+    """All beliefs over some states whose entries are multiples of 1 / resolution.
 
     Parameters
     ----------

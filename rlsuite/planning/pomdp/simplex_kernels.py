@@ -20,7 +20,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 PIVOT = 1e-9
 """Least size of a pivot."""
 TIE = 1e-14
-"""Steps that differ by no more than this are taken for equally long."""
+"""Steps that differ by no more than this count as equally long."""
 ALIKE = 1e-13
 """Differences that do not count where the simplex method chooses: the first of equals goes on, on every processor."""
 

@@ -1,7 +1,7 @@
-"""Episodes of a POMDP under a policy over beliefs: what a plan promises, put to the test.
+"""Simulated episodes of a POMDP under a policy over beliefs, to test the value that a plan claims.
 
-The hidden state is drawn from the model, and the policy is shown the belief alone. Many episodes are lived through at
-the same time, each on its own; what one of them does never changes another.
+The hidden state is drawn from the model, and the policy gets only the belief. Many episodes are simulated at the same
+time, independently of each other.
 """
 
 import math
@@ -21,7 +21,7 @@ from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, best_at, worth
 
 
 class Acting(Protocol):
-    """Whoever acts on beliefs, as all plans for a POMDP do."""
+    """The interface of policies over beliefs, such as all plans for a POMDP."""
 
     def act(self, belief: FloatArray, steps_left: int | None = None) -> int:
         """Return the action in a belief (S,)."""
@@ -108,7 +108,7 @@ def simulate_beliefs(
     seed: int | np.random.SeedSequence | np.random.Generator | None = None,
     keep_beliefs: bool = False,
 ) -> BeliefEpisodes:
-    """Live through some episodes under a policy over beliefs.
+    """Simulate some episodes under a policy over beliefs.
 
     Parameters
     ----------
@@ -229,14 +229,14 @@ class _Live:
 
 
 def _pick(cumulative: FloatArray, begin: IndexArray, end: IndexArray, u: FloatArray) -> IndexArray:
-    """Return an entry of each row, drawn in proportion to what the running sum gains there."""
+    """Return an entry of each row, drawn in proportion to the increase of the running sum there."""
     below = np.where(begin > 0, cumulative[begin - 1], 0.0)
     target = below + u * (cumulative[end - 1] - below)
     return np.clip(np.searchsorted(cumulative, target, side="right"), begin, end - 1)
 
 
 def _actions(policy: BeliefPolicy, beliefs: FloatArray, steps_left: int | None) -> IndexArray:
-    """Return what a policy does in some beliefs (n, S): (n,) int64."""
+    """Return the actions of a policy in some beliefs (n, S): (n,) int64."""
     if isinstance(policy, AlphaVectorSolution):
         plan = policy.stages[steps_left] if policy.stages and steps_left is not None else policy
         possible = np.flatnonzero(beliefs.any(axis=0))  # of a large model, few states at any time
@@ -268,7 +268,7 @@ def _steps(pomdp: POMDP, horizon: int | None, steps: int | None) -> int:
 
 
 def _largest_tail(pomdp: POMDP) -> float:
-    """Return the most that an endless episode can be worth."""
+    """Return a bound on the absolute return of an infinite episode."""
     if pomdp.gamma == 1.0:
         return math.inf
     return float(np.abs(pomdp.mdp.expected_reward()).max()) / (1.0 - pomdp.gamma)

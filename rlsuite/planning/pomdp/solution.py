@@ -1,4 +1,4 @@
-"""What a planner returns for a POMDP: bounds on the value at the start, and a policy over beliefs."""
+"""The solutions of planners for a POMDP: bounds on the value at the start, and a policy over beliefs."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 MATCH = 1e-9
-"""Largest L1 distance at which a belief is taken for one that the plan knows: far above rounding errors."""
+"""Largest L1 distance at which a belief is identified with one of the plan: far above rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
 class BeliefPlan(ABC):
-    """What every planner for a POMDP returns, whatever form its plan has.
+    """The base of the solutions of planners for a POMDP, whatever form the plan has.
 
     Attributes
     ----------
@@ -54,12 +54,12 @@ class BeliefPlan(ABC):
 
     @abstractmethod
     def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
-        """Return what the plan promises in a belief; arguments as in `act`."""
+        """Return the value of the plan in a belief; arguments as in `act`."""
 
 
 @dataclass(frozen=True, eq=False)
 class BeliefSolution(BeliefPlan):
-    """The answer of a planner for a POMDP, in the form of a plan over finitely many beliefs.
+    """The solution of a POMDP in the form of a plan over finitely many beliefs.
 
     Its attributes are those of `BeliefPlan`, and:
 
@@ -111,7 +111,7 @@ class BeliefSolution(BeliefPlan):
         return action
 
     def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
-        """Return the optimal value of what is still to come; arguments and errors as in `act`."""
+        """Return the optimal value of the remaining steps; arguments and errors as in `act`."""
         return float(self.values[self._place(belief, steps_left)])
 
     def _place(self, belief: ArrayLike, steps_left: int | None) -> tuple[int, int]:
@@ -121,7 +121,7 @@ class BeliefSolution(BeliefPlan):
         node = int(np.argmin(distance))
         if distance[node] > MATCH:
             raise ParameterError(
-                f"belief {b.tolist()} cannot be reached from the start, so the plan says nothing on it"
+                f"belief {b.tolist()} cannot be reached from the start, so the plan has no action for it"
             )
         if self.horizon is None:
             if steps_left is not None:

@@ -26,7 +26,7 @@ class Sums(NamedTuple):
     points: FloatArray
     """(p, S) float64, beliefs worth looking at"""
     loss: float
-    """how much what was left out can rise above them, at most"""
+    """the largest amount by which a vector that was left out can exceed them"""
 
 
 CrossSum: TypeAlias = Callable[[list[FloatArray], FloatArray, float, Watch], Sums]

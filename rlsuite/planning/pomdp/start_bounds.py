@@ -1,9 +1,10 @@
-"""Bounds on the value of every belief that cost little: where point-based planning begins.
+"""Cheap bounds on the value of every belief, with which point-based planning begins.
 
 From above, both with one vector per action (Hauskrecht 2000):
 
-* QMDP, as if the state were seen from the next step on: Q(s, a) = r(s, a) + gamma sum_s' c(s' | s, a) max_a' Q(s', a');
-* the fast informed bound, as if it had been seen one step ago: the fixed point of
+* QMDP, as if the state were observed from the next step on: Q(s, a) = r(s, a) + gamma sum_s' c(s' | s, a) max_a' Q(s',
+  a');
+* the fast informed bound, as if it had been observed one step ago: the fixed point of
   (HQ)(s, a) = r(s, a) + gamma sum_z max_a' sum_s' c(s' | s, a) Pr(z | a, s') Q(s', a'), which is never larger.
 
 From below, with the *blind* policies, which take one action for ever. An action that is illegal somewhere has one where
@@ -46,11 +47,11 @@ class Blind(NamedTuple):
     """Plans that need no observation."""
 
     vectors: FloatArray
-    """(n, S) float64, what they are worth at least; minus infinity where one comes to an illegal action"""
+    """(n, S) float64, lower bounds on their values; minus infinity where one comes to an illegal action"""
     actions: IndexArray
     """(n,) int64, their first actions"""
     distance: float
-    """how much more they can be worth at most"""
+    """the largest amount by which their values can exceed them"""
 
 
 def seen_values(model: PreparedModel, watch: Watch, *, share: float = 1.0) -> Above:
@@ -165,7 +166,7 @@ def _blind(
 
 
 def _guaranteed(model: PreparedModel, watch: Watch, share: float) -> FloatArray:
-    """Return what each action is worth if the worst is done afterwards: (A, S); -inf where that may be illegal."""
+    """Return the value of each action if the worst are taken afterwards: (A, S); -inf where that may be illegal."""
     mdp = model.pomdp.mdp
     lookahead = Lookahead(mdp.replace(reward=-mdp.reward, reward_std=None, bernoulli=None))
     worst = policy_iteration(lookahead.mdp, tol=math.inf, deadline=_left(watch, share))
@@ -177,7 +178,8 @@ def _guaranteed(model: PreparedModel, watch: Watch, share: float) -> FloatArray:
 def _never_stuck(model: PreparedModel) -> BoolArray:
     """Return which actions (A,) leave, whatever is seen then, an action of this kind that is legal wherever one may be.
 
-    Who does not know the state can come to a belief in which no action is legal in all states, though each has some.
+    An agent that does not know the state can reach a belief in which no action is legal in all states, though each has
+    some.
     """
     pomdp = model.pomdp
     legal = pomdp.mdp.legal

@@ -1,8 +1,8 @@
 """Plans as alpha vectors: the value of a belief is the best of finitely many linear functions of it. KLC98 section 4.
 
-A plan that starts with some action is worth alpha(s) in the hidden state s, so alpha . b in the belief b, and the best
-of a set of plans is worth max_i alpha_i . b: piecewise linear and convex. Every such vector is a promise that can be
-kept, whether or not the set is complete; so the maximum is a lower bound on the optimum, everywhere.
+A plan that starts with some action has the value alpha(s) in the hidden state s, so alpha . b in the belief b, and the
+best of a set of plans has the value max_i alpha_i . b: piecewise linear and convex. Every such vector is the value of a
+plan, whether or not the set is complete; so the maximum is a lower bound on the optimum, everywhere.
 
 An action that is illegal in a state makes the vectors of all plans that could come to it there minus infinity in the
 states that lead to it. Such a vector counts in the beliefs that exclude these states, and in no others: 0 times minus
@@ -28,7 +28,7 @@ BLOCK = 1 << 18
 
 
 class BoundsTrace(NamedTuple):
-    """How the bounds at the start belief drew together while a method worked: n entries."""
+    """The bounds at the start belief while a method worked: n entries."""
 
     iterations: IndexArray
     """(n,) int64, iterations done until then"""
@@ -131,7 +131,7 @@ def best_at(values: FloatArray, alpha_vectors: FloatArray, beliefs: FloatArray) 
 
 @dataclass(frozen=True, eq=False)
 class AlphaVectorSolution(BeliefPlan):
-    """The answer of a planner for a POMDP, in the form of alpha vectors: it acts in any belief.
+    """The solution of a POMDP in the form of alpha vectors: it acts in any belief.
 
     Its attributes are those of `BeliefPlan`, and:
 
@@ -184,7 +184,7 @@ class AlphaVectorSolution(BeliefPlan):
         return self.alpha_vectors.shape[0]
 
     def act(self, belief: ArrayLike, steps_left: int | None = None) -> int:
-        """Return the first action of the plan that promises most in a belief.
+        """Return the first action of the plan with the largest value in a belief.
 
         Parameters
         ----------

@@ -1,9 +1,9 @@
-"""The witness algorithm: from the vectors that are known to the beliefs that prove one missing. KLC98 section 4.4.
+"""The witness algorithm: linear programs find beliefs that prove that a vector is missing. KLC98 section 4.4.
 
 A set of plans for one action is complete if no plan that differs from one of them after a single observation is better
-anywhere (KLC98 Theorem 3). So the neighbours of each plan, n - 1 for each observation, are all that has to be looked
-at: a linear program finds a belief in which one of them is better than the set, a *witness*, or proves that there is
-none. At a witness the best plan of all is easily put together, one observation at a time, and joins the set.
+anywhere (KLC98 Theorem 3). So the neighbours of each plan, n - 1 for each observation, are all that has to be checked:
+a linear program finds a belief in which one of them is better than the set, a *witness*, or proves that there is none.
+At a witness the best plan of all is easily put together, one observation at a time, and joins the set.
 """
 
 import numpy as np
@@ -129,7 +129,7 @@ class _Agenda:
         self.points: list[FloatArray] = []
 
     def add(self, numbers: IndexArray, point: FloatArray) -> None:
-        """Put a plan (Z,) to the others, with a belief (1, S) in which it is the best, or none (0, S)."""
+        """Add a plan (Z,) to the others, with a belief (1, S) in which it is the best, or none (0, S)."""
         plan = tuple(numbers.tolist())
         self.order.append(plan)
         self.known.add(plan)
