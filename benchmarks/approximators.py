@@ -52,7 +52,7 @@ class Row(NamedTuple):
     """One line of a table."""
 
     notes: str
-    """Ids of the rows of the notes' inventory."""
+    """What the lecture notes treat it under."""
     name: str
     estimator: Any
     features: Any = None
@@ -62,24 +62,34 @@ BUMPS = RadialBasis([9, 9], low=LOW, high=HIGH)
 PAIR = [("neighbours", KNeighborsRegressor(5)), ("tree", DecisionTreeRegressor())]
 
 REGRESSORS = (
-    Row("L11", "least squares", LinearRegression()),
-    Row("L11, L13", "least squares on 81 bumps", LinearRegression(), BUMPS),
-    Row("L13, L14", "ridge on 81 bumps", Ridge(0.1), BUMPS),
-    Row("L15, L17", "kernel ridge", KernelRidge(alpha=0.1, kernel="rbf", gamma=4.0), StandardScaler()),
-    Row("L15, L19", "support vectors", SVR(C=10.0, gamma=4.0, epsilon=0.02), StandardScaler()),
-    Row("T11", "5 nearest neighbours", KNeighborsRegressor(5), StandardScaler()),
-    Row("T11, T13", "5 neighbours, by distance", KNeighborsRegressor(5, weights="distance"), StandardScaler()),
-    Row("T12", "locally weighted", LocallyWeightedRegression(12, ridge=1e-2), StandardScaler()),
-    Row("T01, T03", "decision tree", DecisionTreeRegressor()),
-    Row("T01, T07", "pruned tree", DecisionTreeRegressor(min_samples_leaf=3)),
-    Row("T15", "bagging", BaggingRegressor(DecisionTreeRegressor(), 20)),
-    Row("T09", "random forest", RandomForestRegressor(20)),
-    Row("T09", "extra trees", ExtraTreesRegressor(20)),
-    Row("T16", "AdaBoost", AdaBoostRegressor(DecisionTreeRegressor(max_depth=8), n_estimators=20)),
-    Row("T16", "gradient boosting", GradientBoostingRegressor(n_estimators=60, max_depth=5)),
-    Row("T14", "stacking", StackingRegressor(PAIR, Ridge(), cv=3), StandardScaler()),
+    Row("linear models", "least squares", LinearRegression()),
+    Row("linear models, basis functions", "least squares on 81 bumps", LinearRegression(), BUMPS),
+    Row("basis functions, regularisation", "ridge on 81 bumps", Ridge(0.1), BUMPS),
+    Row("kernels", "kernel ridge", KernelRidge(alpha=0.1, kernel="rbf", gamma=4.0), StandardScaler()),
+    Row("kernels, margins", "support vectors", SVR(C=10.0, gamma=4.0, epsilon=0.02), StandardScaler()),
+    Row("nearest neighbours", "5 nearest neighbours", KNeighborsRegressor(5), StandardScaler()),
     Row(
-        "N01",
+        "nearest neighbours, distances",
+        "5 neighbours, by distance",
+        KNeighborsRegressor(5, weights="distance"),
+        StandardScaler(),
+    ),
+    Row(
+        "nearest neighbours, linear models",
+        "locally weighted",
+        LocallyWeightedRegression(12, ridge=1e-2),
+        StandardScaler(),
+    ),
+    Row("decision trees", "decision tree", DecisionTreeRegressor()),
+    Row("decision trees, pruning", "pruned tree", DecisionTreeRegressor(min_samples_leaf=3)),
+    Row("ensembles", "bagging", BaggingRegressor(DecisionTreeRegressor(), 20)),
+    Row("ensembles", "random forest", RandomForestRegressor(20)),
+    Row("ensembles", "extra trees", ExtraTreesRegressor(20)),
+    Row("ensembles", "AdaBoost", AdaBoostRegressor(DecisionTreeRegressor(max_depth=8), n_estimators=20)),
+    Row("ensembles", "gradient boosting", GradientBoostingRegressor(n_estimators=60, max_depth=5)),
+    Row("ensembles", "stacking", StackingRegressor(PAIR, Ridge(), cv=3), StandardScaler()),
+    Row(
+        "neural networks",
         "neural network",
         MLPRegressor(hidden_layer_sizes=(32, 32), max_iter=100),
         StandardScaler(),
@@ -87,17 +97,22 @@ REGRESSORS = (
 )
 
 CLASSIFIERS = (
-    Row("C01, C06", "naive Bayes", GaussianNB()),
-    Row("L02, L14", "least squares", RidgeClassifier()),
-    Row("C07", "logistic regression", LogisticRegression()),
-    Row("C07, L13", "logistic regression on 81 bumps", LogisticRegression(C=100.0, max_iter=1_000), BUMPS),
-    Row("C05, L06", "Fisher's discriminant", LinearDiscriminantAnalysis()),
-    Row("L03", "perceptron", Perceptron()),
-    Row("L03, L13", "perceptron on 81 bumps", Perceptron(), BUMPS),
-    Row("L08, L18", "support vectors", SVC(C=10.0, gamma=4.0), StandardScaler()),
-    Row("T01, T02, T03", "decision tree", DecisionTreeClassifier(criterion="entropy", min_samples_leaf=3)),
-    Row("T10", "5 nearest neighbours", KNeighborsClassifier(5), StandardScaler()),
-    Row("T16", "AdaBoost", AdaBoostClassifier(DecisionTreeClassifier(max_depth=4), n_estimators=20)),
+    Row("Bayesian classifiers", "naive Bayes", GaussianNB()),
+    Row("linear models, regularisation", "least squares", RidgeClassifier()),
+    Row("probabilistic classifiers", "logistic regression", LogisticRegression()),
+    Row(
+        "probabilistic classifiers, basis functions",
+        "logistic regression on 81 bumps",
+        LogisticRegression(C=100.0, max_iter=1_000),
+        BUMPS,
+    ),
+    Row("probabilistic classifiers, linear models", "Fisher's discriminant", LinearDiscriminantAnalysis()),
+    Row("linear models", "perceptron", Perceptron()),
+    Row("linear models, basis functions", "perceptron on 81 bumps", Perceptron(), BUMPS),
+    Row("margins, kernels", "support vectors", SVC(C=10.0, gamma=4.0), StandardScaler()),
+    Row("decision trees", "decision tree", DecisionTreeClassifier(criterion="entropy", min_samples_leaf=3)),
+    Row("nearest neighbours", "5 nearest neighbours", KNeighborsClassifier(5), StandardScaler()),
+    Row("ensembles", "AdaBoost", AdaBoostClassifier(DecisionTreeClassifier(max_depth=4), n_estimators=20)),
 )
 
 

@@ -5,7 +5,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rlsuite.inference import HMM, backward, expected_counts, forward, path_log_probability, predict_ahead
+from rlsuite.inference import (
+    HMM,
+    Categorical,
+    Product,
+    backward,
+    expected_counts,
+    forward,
+    path_log_probability,
+    predict_ahead,
+)
 
 MISSING = -1
 
@@ -109,3 +118,44 @@ def test_a_source_of_evidence_that_does_not_move_is_bayes_rule() -> None:
         exact = prior * (1.0 - cherry) ** n
         np.testing.assert_allclose(bags.filter([1] * n)[-1], exact / exact.sum(), atol=1e-15)
     np.testing.assert_allclose(bags.smooth([1] * 10)[0], bags.filter([1] * 10)[-1], atol=1e-14)
+
+
+def test_a_medical_test_is_bayes_rule() -> None:
+    """Lecture notes: one patient in 125 is ill; the test finds 98 % of these, and calls 3 % of the others ill."""
+    patient = HMM([0.008, 0.992], np.eye(2), [[0.02, 0.98], [0.97, 0.03]])
+    ill = patient.filter([1])[0, 0]
+    assert ill == pytest.approx(0.00784 / (0.00784 + 0.02976), abs=1e-15)
+    assert ill == pytest.approx(0.208511, abs=5e-7)
+    assert patient.decode([1]).tolist() == [1]  # healthier than not, still
+
+
+PLAY_TENNIS = """
+    sunny hot high weak no, sunny hot high strong no, overcast hot high weak yes, rain mild high weak yes,
+    rain cool normal weak yes, rain cool normal strong no, overcast cool normal strong yes, sunny mild high weak no,
+    sunny cool normal weak yes, rain mild normal weak yes, sunny mild normal strong yes, overcast mild high strong yes,
+    overcast hot normal weak yes, rain mild high strong no
+"""
+
+
+@pytest.mark.parametrize(
+    ("day", "joint", "posterior"),
+    [
+        ("sunny cool high strong", [1 / 189, 18 / 875], 0.204583),
+        ("? cool high strong", [1 / 42, 6 / 175], 0.409836),
+    ],
+)
+def test_naive_bayes_is_a_chain_that_does_not_move(day: str, joint: list[float], posterior: float) -> None:
+    """Lecture notes: PlayTennis, also where the outlook is not known; each attribute is a channel of the emissions."""
+    days = [line.split() for line in PLAY_TENNIS.split(",")]
+    classes = ["yes", "no"]
+    prior = [sum(row[-1] == name for row in days) / len(days) for name in classes]
+    channels, seen = list[Categorical](), list[int]()
+    for i, word in enumerate(day.split()):
+        words = sorted({row[i] for row in days})
+        counts = np.array([[sum(row[i] == w and row[-1] == name for row in days) for w in words] for name in classes])
+        channels.append(Categorical(counts / counts.sum(axis=1, keepdims=True)))
+        seen.append(words.index(word) if word in words else MISSING)
+    tennis = HMM(prior, np.eye(2), Product(channels))
+    assert np.exp(tennis.score([seen])) == pytest.approx(sum(joint), abs=1e-15)
+    np.testing.assert_allclose(tennis.filter([seen])[0], np.array(joint) / sum(joint), atol=1e-14)
+    assert tennis.filter([seen])[0, 0] == pytest.approx(posterior, abs=5e-7)

@@ -106,19 +106,19 @@ class LinearAgent(LinearLearner):
         """Learned weights, shape (n_features, n_actions)."""
         return self.memory_.weights
 
-    def q(self, observations: ArrayLike) -> NDArray[np.float64]:
-        """Action values, shape (n, n_actions), of observations (n, d).
+    def q(self, observations: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Action values, shape (n, n_actions), of observations (n, d); by default of all ids of a Discrete space.
 
         Raises
         ------
         NotLearned
             Before the first `learn`.
         ParameterError
-            If the observations are not finite, or of another width.
+            If the observations are not finite, or of another width, or missing where they are not ids.
         """
         known: LinearMemory = self.memory_
-        width = self.encoding_.low.size
-        rows = check_observations(observations, width, type(self).__name__)
+        given = self.all_ids() if observations is None else observations
+        rows = check_observations(given, self.encoding_.low.size, type(self).__name__)
         if self.encoding_.transform is not None:
             rows = self.encoding_.transform(rows)
         q = np.zeros((len(rows), known.weights.shape[1]))
@@ -142,8 +142,8 @@ class LinearAgent(LinearLearner):
         -------
         ndarray of float64, shape (n, n_actions)
         """
-        if observations is None:
-            return _greedy(self.q(self.all_ids()), self._legal if action_mask is None else action_mask)
+        if observations is None and action_mask is None:
+            action_mask = self._legal
         return _greedy(self.q(observations), action_mask)
 
     def frozen_policy(self) -> Policy:

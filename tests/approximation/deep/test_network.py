@@ -43,6 +43,13 @@ def test_a_convolution_is_a_sum_over_windows():
     assert sum(tensor.numel() for tensor in network.parameters()) == 36 + 75
 
 
+def test_sizes_of_the_lecture_notes():
+    """Six patterns of 5 x 5 on 32 x 32: 28 x 28 places, 156 weights whatever the size of the image."""
+    layer = build_network((32, 32), 1, (), [(6, 5, 1)], np.random.default_rng(1))[1]
+    assert layer(torch.zeros(1, 1, 32, 32)).shape == (1, 6, 28, 28)
+    assert sum(tensor.numel() for tensor in layer.parameters()) == 156
+
+
 def test_an_image_without_planes_has_one():
     network = build_network((5, 6), 3, (7,), [(2, 3, 1), (4, 2, 1)], np.random.default_rng(1))
     assert network(torch.zeros(8, 5, 6)).shape == (8, 3)

@@ -235,3 +235,12 @@ def test_divergence_is_found_and_the_last_good_weights_are_kept():
     with pytest.warns(DivergenceWarning, match="diverges: its largest weight has become"):
         big = sarsa(FourierBasis(5), learning_rate=1.0).learn("MountainCar-v0", steps=60, seed=0)
     assert (big.weights_ == 0.0).all()
+
+
+def test_values_of_all_ids_need_no_list_of_them():
+    agent = SemiGradientSarsa(features=OneHot()).learn("CliffWalking-v1", steps=200, seed=1)
+    table = rl.Sarsa().learn("CliffWalking-v1", steps=200, seed=1)
+    assert agent.q().shape == table.q_.shape == (48, 4)
+    assert agent.q().tobytes() == agent.q(np.arange(48)[:, None]).tobytes()
+    with pytest.raises(ParameterError, match=r"observations= is needed, an array \(n, d\), where they are not ids"):
+        sarsa(TILES).learn("MountainCar-v0", steps=10, seed=0).q()
