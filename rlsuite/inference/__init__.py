@@ -1,4 +1,4 @@
-"""Hidden states: what observations say of them."""
+"""Hidden Markov models: inference of hidden states, and learning."""
 
 from rlsuite.inference.baum_welch import Prior, fit
 from rlsuite.inference.checkpoints import Block, smooth_in_blocks

@@ -1,8 +1,8 @@
 """Expectation maximisation (Dempster, Laird & Rubin 1977), with a check of every step.
 
-One iteration computes what the hidden states would have been counted as, given the observations (E-step), and then
-takes the parameters for which these counts are most probable (M-step). No iteration lowers the likelihood - or, with a
-prior, the likelihood times the density of the prior - and each one here is held to that.
+One iteration computes the expected counts of the hidden states, given the observations (E-step), and then the
+parameters for which these counts are most probable (M-step). No iteration lowers the likelihood - or, with a
+prior, the likelihood times the density of the prior - and here this is checked in each one.
 """
 
 import math
@@ -23,7 +23,7 @@ Counts = TypeVar("Counts")
 
 
 class Problem(Protocol[Model, Counts]):
-    """What expectation maximisation needs to know; M are the parameters, C the expected counts."""
+    """The interface of a problem for expectation maximisation; M are the parameters, C the expected counts."""
 
     @property
     def size(self) -> int:
@@ -35,7 +35,7 @@ class Problem(Protocol[Model, Counts]):
         ...
 
     def maximise(self, model: Model, counts: Counts) -> Model:
-        """M-step: the parameters that are most probable given the counts; `model` where the counts say nothing."""
+        """M-step: the most probable parameters given the counts; those of `model` where there are no counts."""
         ...
 
     def log_likelihood(self, model: Model) -> float:
@@ -47,7 +47,7 @@ class Problem(Protocol[Model, Counts]):
         ...
 
     def held_out(self, model: Model) -> float:
-        """Log-likelihood in nats of data that are not learned from; NaN if there are none."""
+        """Log-likelihood in nats of held-out data; NaN if there are none."""
         ...
 
     def why_impossible(self, model: Model) -> str:
@@ -57,7 +57,7 @@ class Problem(Protocol[Model, Counts]):
 
 @dataclass(frozen=True)
 class Limits:
-    """When a climb ends.
+    """When one run of expectation maximisation ends.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Ascent(Generic[Model]):
-    """What a climb found.
+    """The result of one run of expectation maximisation.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Ascent(Generic[Model]):
 def ascend(
     problem: Problem[Model, Counts], model: Model, limits: Limits, clock: Clock, name: str = ""
 ) -> Ascent[Model]:
-    """Climb from one start.
+    """Run expectation maximisation from one start.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def ascend(
 def best_ascent(
     problem: Problem[Model, Counts], starts: Iterable[Model], limits: Limits, clock: Clock
 ) -> tuple[Ascent[Model], FloatArray]:
-    """Climb from each start, and return the highest climb and what each reached.
+    """Run expectation maximisation from each start, and return the best run and the log-likelihood that each reached.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def best_ascent(
         gain = best.log_posteriors[-1] - best.log_posteriors[-2] if len(best.log_posteriors) > 1 else math.inf
         warnings.warn(
             f"learning did not converge: {best.stopped}; the last iteration gained {gain:.3g} nats, and "
-            f"tol={limits.tol:g} for each of {problem.size} observations asks for at most "
+            f"tol={limits.tol:g} for each of {problem.size} observations allows at most "
             f"{limits.tol * problem.size:.3g}",
             ConvergenceWarning,
             stacklevel=4,
@@ -210,5 +210,5 @@ def _ascent(model: Model, rounds: list[tuple[float, float, float]], converged: b
 
 
 def _rounding(size: int, score: float) -> float:
-    """Return what a sum of `size` logarithms, `score` in all, can be off by."""
+    """Return a bound on the rounding error of a sum of `size` logarithms whose value is `score`."""
     return 1e-12 * (size + abs(score)) if math.isfinite(score) else 0.0

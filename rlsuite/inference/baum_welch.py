@@ -2,7 +2,7 @@
 
 xi_t(i, j) = alpha_t(i) a_ij b_j(z_{t+1}) beta_{t+1}(j) / Pr[z] is the probability of the transition from i to j at time
 t given all observations, gamma_t(i) that of the state i. Their sums over time are expected counts, and the next model
-has the relative frequencies: start gamma_0, transition sum xi / sum gamma, and what the emission makes of gamma.
+has the relative frequencies: start gamma_0, transition sum xi / sum gamma, and the emission that fits gamma best.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Prior(NamedTuple):
-    """What is held probable before anything is observed, for each part of a model.
+    """The prior distribution of each part of a model.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Prior(NamedTuple):
     transition: dirichlet.PseudoCounts = None
     """pseudo-counts: a number, or (K, K)"""
     emission: object = None
-    """what the family of the emission takes for a prior; one number suits all but functions"""
+    """the prior of the emission's family; all families except functions accept one number"""
 
 
 def fit(
@@ -155,7 +155,7 @@ def fit(
 
 
 class HiddenStates:
-    """The problem: observations, what may be learned, and the prior; see `rlsuite.inference.ascent.Problem`."""
+    """The problem: observations, the parameters to learn, and the prior; see `rlsuite.inference.ascent.Problem`."""
 
     def __init__(
         self,
@@ -204,7 +204,7 @@ class HiddenStates:
         return counts.log_likelihood, counts
 
     def maximise(self, model: HMM, counts: Counts) -> HMM:
-        """Return what is most probable given the counts; rows that were not visited stay as they are."""
+        """Return the most probable parameters given the counts; rows that were not visited stay as they are."""
         start, transition, emission = model.start, model.transition, model.emission
         if "start" not in self.frozen:
             start = dirichlet.most_probable(counts.start, self.start_prior, start)

@@ -1,7 +1,7 @@
 """Smoothing and counting of long sequences with O(sqrt(T) K) numbers in memory.
 
-The forward pass keeps one row for each of about sqrt(T) blocks; on the way back each block is swept again from its
-row, while its rows are needed, and forgotten (Grice, Hughey & Speck 1997). That is one sweep more.
+The forward pass keeps one row for each of about sqrt(T) blocks; on the way back the rows of each block are computed
+again from its row, used, and discarded (Grice, Hughey & Speck 1997). That is one sweep more.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The E-step of Baum-Welch: expected counts of what cannot be seen (R89 eqs. 37-38)."""
+"""The E-step of Baum-Welch: expected counts of hidden states and transitions (R89 eqs. 37-38)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The most probable path of hidden states (Viterbi; R89 section III.B; the max-product of the lecture notes).
 
-delta_t(j) = max over paths x_0..x_{t-1} of ln Pr[x_0..x_{t-1}, x_t = j, z_0..z_t]. Only these rows are kept: which
-state was best before is looked up again on the way back, for one state at each time instead of all K.
+delta_t(j) = max over paths x_0..x_{t-1} of ln Pr[x_0..x_{t-1}, x_t = j, z_0..z_t]. Only these rows are kept: the best
+previous state is computed again on the way back, for one state at each time instead of all K.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def path_log_probability(
 
 
 class Logarithms:
-    """A request, with what the passes in logarithms read.
+    """A request, with the arrays that the passes in logarithms read.
 
     Parameters
     ----------

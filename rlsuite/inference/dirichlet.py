@@ -19,7 +19,7 @@ PseudoCounts: TypeAlias = float | ArrayLike | None
 """How often every outcome is taken to have been seen before: one number, an array with one for each, or None for 0."""
 
 NOTHING = 1e-300
-"""A sum of counts that has lost its digits: the row was not visited."""
+"""A sum of counts below this is a rounding error: the row was not visited."""
 
 
 def pseudo_counts(name: str, prior: PseudoCounts, rows: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Episodes of a hidden process that was acted on: what was done, and what was seen."""
+"""Episodes of a hidden process with actions: the actions, and the observations."""
 
 from __future__ import annotations
 

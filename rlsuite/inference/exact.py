@@ -1,8 +1,8 @@
-"""Forward and backward passes in logarithms: slow, but nothing is too small for them.
+"""Forward and backward passes in logarithms: slow, but no probability is too small for them.
 
 The compiled passes give up where a double has too few exponents, for instance when the only state that can go on has a
-probability of 1e-300 of the others. Here it is decided whether the observations are impossible; and if they are not,
-the answer is found all the same, in some ten times the time. The references are those of `rlsuite.inference.passes`.
+probability of 1e-300 of the others. The passes here decide whether the observations are impossible; if they are not,
+they compute the result, in some ten times the time. The references are those of `rlsuite.inference.passes`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Families of emissions by name, and models to begin with that suit the data."""
+"""Families of emissions by name, and initial models that suit the data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def random_hmm(
     *,
     seed: Seed,
 ) -> HMM:
-    """Return a random model that suits observations: something for `HMM.fit` to begin with.
+    """Return a random model that suits observations: an initial model for `HMM.fit`.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Scaled(NamedTuple):
-    """Rows that are normalised, and what they were divided by."""
+    """Normalised rows, and the logarithms of the sums that they were divided by."""
 
     rows: Any
     """(T, K) float64, each row sums to 1; a list of such arrays if the observations were a list"""
@@ -105,7 +105,7 @@ def joined(request: Request, one: Swept, other: Swept, f: FloatArray, w: FloatAr
 
 
 def filter(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> Any:
-    """Return Pr[x_t = k | z_0..z_t], what is known of the hidden state as the observations come in.
+    """Return Pr[x_t = k | z_0..z_t], the distribution of the hidden state given the observations so far.
 
     Parameters
     ----------

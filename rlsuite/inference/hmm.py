@@ -1,4 +1,4 @@
-"""Hidden Markov models: a Markov chain whose states are seen only through what they emit (R89 section II)."""
+"""Hidden Markov models: a Markov chain whose states are observed only through what they emit (R89 section II)."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ class HMM:
         return read(cls, path)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the model to a ``.npz`` file, which appears complete or not at all.
+        """Write the model to a ``.npz`` file, atomically.
 
         Raises
         ------

@@ -66,7 +66,7 @@ def learn_pomdp(
     deadline: float | None = None,
     progress: bool = False,
 ) -> LearnedPOMDP:
-    """Learn transitions, observations and rewards from what was done and what was seen, by expectation maximisation.
+    """Learn transitions, observations and rewards from actions and observations, by expectation maximisation.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _blank(episodes: Episodes, sizes: dict[str, int | None], gamma: float | None
     """Return a model of some size whose probabilities are all equal, and the checked episodes."""
     states = sizes["n_states"]
     if states is None or gamma is None:
-        raise ParameterError("give either a model to begin with, or n_states and gamma")
+        raise ParameterError("give either an initial model, or n_states and gamma")
     for name, value in sizes.items():
         if value is not None:
             whole_number(name, value)
@@ -214,7 +214,7 @@ def _starts(
 
 
 def _n_parameters(first: Parameters, parts: frozenset[str], shared: bool, rewards: bool) -> int:
-    """Return how many probabilities are free, rows summing to 1, and how many mean rewards."""
+    """Return the number of free probabilities, as rows sum to 1, and of mean rewards."""
     number = 0
     if "start" not in parts:
         number += int(np.count_nonzero(first.start)) - 1

@@ -1,7 +1,7 @@
-"""The same passes over an episode in logarithms, for those that doubles have too few exponents for.
+"""The same passes over an episode in logarithms, for probabilities that are too small for doubles.
 
 A state that explains a thousand observations a little worse than another is less probable than 1e-308, and would be
-forgotten; if it explains the next thousand better, it was the true one. That is rare, so speed is of no concern here.
+lost; if it explains the next thousand better, it was the true one. That is rare, so speed does not matter here.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The passes over episodes of a hidden process that is acted on, compiled.
+"""The passes over episodes of a hidden process with actions, compiled.
 
 An episode is a_0, z_1, a_1, z_2, ..., with hidden states x_0, x_1, ...: action a_t leads from x_t to x_{t+1}, which
 emits z_{t+1}. The recursions of R89 (eqs. 20 and 25) hold with the matrix of the action taken; whether the step ended
@@ -15,7 +15,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 TINY = 2.3e-308
 """Smallest probability that has all its digits; of a smaller one, 1 / p would overflow.
 
-A state that is less probable than that is forgotten, and might explain all that follows better than the others.
+A state that is less probable than that is dropped, and might explain all that follows better than the others.
 """
 
 
@@ -48,7 +48,7 @@ class Record(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where the passes over one episode, of L steps at most, are kept."""
+    """The arrays of the passes over one episode, of L steps at most."""
 
     alpha: FloatArray
     """(L + 1, S): Pr[x_i = s | what was seen until then]"""
@@ -59,7 +59,7 @@ class Room(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What the passes say of each episode."""
+    """The results of the passes for each episode."""
 
     log_likelihood: FloatArray
     """(N,), nats"""
@@ -68,7 +68,7 @@ class Found(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What the hidden states are expected to have been."""
+    """Expected counts of the hidden states."""
 
     start: FloatArray
     """(S,)"""
@@ -82,7 +82,7 @@ class Counts(NamedTuple):
 
 @compiled(in_place=True)
 def _filter(model: Matrices, record: Record, e: int, room: Room) -> int:
-    """Fill `alpha` and `sums` for episode e; return -1, or the step at which nothing is left, or a state forgotten."""
+    """Fill `alpha` and `sums` for episode e; return -1, or the step at which no state is left, or one is dropped."""
     start, alpha, evidence = model.start, room.alpha, record.evidence
     begin, end = record.first[e], record.first[e + 1]
     states = start.size

@@ -26,14 +26,14 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.threads import at_the_same_time
 
 MOST_BLOCKS = 8
-"""Runs of episodes that are looked at at the same time."""
+"""Runs of episodes that are processed at the same time."""
 
 WORTH_A_THREAD = 1 << 16
 """Least number of steps times squared states in a block: about the work that outweighs handing it to a thread."""
 
 
 class KnownActions:
-    """The problem: episodes, what may be learned, and the prior."""
+    """The problem: episodes, the parameters that are learned, and the prior."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class KnownActions:
         return self.steps.action.size
 
     def log_likelihood(self, model: Parameters) -> float:
-        """Return ln Pr[all that was seen | all that was done], in nats; minus infinity if it is impossible."""
+        """Return ln Pr[all observations | all actions], in nats; minus infinity if it is impossible."""
         return float(self.log_likelihoods(model)[0].sum())
 
     def log_likelihoods(self, model: Parameters) -> tuple[FloatArray, IndexArray]:
@@ -83,7 +83,7 @@ class KnownActions:
         return found.log_likelihood + shift, found.failed
 
     def expect(self, model: Parameters, *, smoothing: bool = False) -> tuple[float, Counts]:
-        """Return the log-likelihood and what the hidden states are expected to have been."""
+        """Return the log-likelihood and the expected counts of the hidden states."""
         evidence, shift = self._evidence(model)
         actions, states, symbols = model.observation.shape
         rows = self.steps.state.size if smoothing or self.reward_std is not None else 0
@@ -105,7 +105,7 @@ class KnownActions:
         return float((found.log_likelihood + shift).sum()), counts
 
     def maximise(self, model: Parameters, counts: Counts) -> Parameters:
-        """Return the relative frequencies of what was counted; rows that were not visited stay as they are."""
+        """Return the relative frequencies from the counts; rows that were not visited stay as they are."""
         actions, _, states, _ = model.ahead.shape
         found = model
         if "start" not in self.frozen:
@@ -156,7 +156,7 @@ class KnownActions:
             return "the rewards are impossible under the model: pass a larger reward_std"
         episode = int(np.argmax(failed >= 0))
         if failed[episode] == 0:
-            return f"episode {episode} is impossible under the model: it cannot begin in a state that is known of it"
+            return f"episode {episode} is impossible under the model: it cannot begin in its known state"
         t = int(failed[episode]) - 1
         step = int(self.steps.first[episode]) + t
         z = int(self.steps.observation[step])
@@ -168,7 +168,7 @@ class KnownActions:
         )
 
     def exact_episode(self, model: Parameters, e: int) -> ExactEpisode:
-        """Return one episode, to be looked at in logarithms."""
+        """Return one episode, for the passes in logarithms."""
         return ExactEpisode(_matrices(model), self._record(self._evidence(model)[0]), e)
 
     def _record(self, evidence: FloatArray) -> Record:

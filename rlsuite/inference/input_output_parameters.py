@@ -14,7 +14,7 @@ from rlsuite.models.aliases import FloatArray
 
 
 class Parameters(NamedTuple):
-    """What is learned."""
+    """The parameters that are learned."""
 
     start: FloatArray
     """(S,)"""

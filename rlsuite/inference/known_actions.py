@@ -1,4 +1,4 @@
-"""Inference in a POMDP under known actions, with the words of a hidden Markov model.
+"""Inference in a POMDP under known actions, with the functions of a hidden Markov model.
 
 Given the actions, the hidden states are a Markov chain whose matrix at time t is that of a_t, and whose observation is
 drawn from O[a_t, x_{t+1}, z], so the passes of R89 apply. The last belief is what `POMDP.update_belief` ends with.
@@ -46,7 +46,7 @@ def score_episodes(pomdp: POMDP, episodes: Episodes) -> float:
 def smooth_episode(
     pomdp: POMDP, actions: ArrayLike, observations: ArrayLike, *, terminated: bool = False
 ) -> FloatArray:
-    """Return Pr[x_t = s | everything that was done and seen]: (T + 1, S) float64.
+    """Return Pr[x_t = s | all actions and observations]: (T + 1, S) float64.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def smooth_episode(
 def decode_episode(
     pomdp: POMDP, actions: ArrayLike, observations: ArrayLike, *, terminated: bool = False
 ) -> tuple[IndexArray, float]:
-    """Return the most probable hidden states given everything that was done and seen (R89 eqs. 32-35).
+    """Return the most probable hidden states given all actions and observations (R89 eqs. 32-35).
 
     Parameters
     ----------

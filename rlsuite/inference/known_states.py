@@ -1,4 +1,4 @@
-"""Hidden states that are known at some times: they forbid all others, and the rest follows."""
+"""Hidden states that are known at some times: all others have the likelihood 0 then."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 
 
 class Combined(NamedTuple):
-    """The different pairs of an observation and what is known of its state."""
+    """The different pairs of an observation and its state, if that is known."""
 
     row: IndexArray
     """(T,): the pair at each time"""
@@ -47,7 +47,7 @@ class Combined(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """The states as far as they are known."""
+    """The states, where they are known."""
 
     state: IndexArray
     """(T,), -1 where it is not"""

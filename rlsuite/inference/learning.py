@@ -1,4 +1,4 @@
-"""What is kept of how a model was learned."""
+"""The record of how a model was learned."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from rlsuite.models.aliases import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Learning:
-    """How expectation maximisation went, and what it reached.
+    """The course of expectation maximisation, and its result.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Filtering as the observations come in, one at a time.
 
-It is done in logarithms, so that no state is forgotten, however little it explains for a while.
+It is done in logarithms, so that no state is lost, however improbable it is for a while.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class OnlineFilter:
-    """What is known of the hidden state, kept up to date.
+    """The distribution of the hidden state, updated with each observation.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ class OnlineFilter:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all observations: a new sequence begins."""
+        """Reset to the start of a new sequence."""
         self.belief = self.model.start
         self._logs = logarithms(self.belief)
         self.log_likelihood = 0.0
         self.n_observations = 0
 
     def update(self, z: ArrayLike) -> FloatArray:
-        """Take in one observation and return the new belief: (K,) float64.
+        """Update by one observation and return the new belief: (K,) float64.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Beliefs as samples: what is known of the hidden state of a model that is too large for a vector of probabilities.
+"""Beliefs as samples, for models that are too large for a vector of probabilities.
 
 An exact update costs a step over all states that may have emitted the observation, and over all that lead to one of
 them. A particle filter costs a step over its particles, however many states there are, and errs by about one over the
@@ -18,7 +18,7 @@ from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 
 
 class ParticleFilter:
-    """A belief that is kept as weighted samples of the hidden state: a bootstrap filter with the best proposal.
+    """A belief as weighted samples of the hidden state: a particle filter with the optimal proposal distribution.
 
     Parameters
     ----------
@@ -98,11 +98,11 @@ class ParticleFilter:
 
     @property
     def effective_size(self) -> float:
-        """Effective number of particles, 1 / sum of squared weights: N if all count the same, 1 if one counts alone."""
+        """Effective number of particles, 1 / sum of squared weights: N if all are equal, 1 if all but one are 0."""
         return float(1.0 / np.square(self.weights).sum())
 
     def update(self, action: int, observation: int) -> FloatArray:
-        """Take in what was done and what was seen then, and return the new belief: (S,) float64.
+        """Update by an action and an observation, and return the new belief: (S,) float64.
 
         Raises
         ------
@@ -147,7 +147,7 @@ class ParticleFilter:
         return self.belief
 
     def _draw(self, states: AnyArray, weights: FloatArray) -> None:
-        """Put the particles into `states`, each about as often as its weight says."""
+        """Resample the particles into `states`, each about in proportion to its weight."""
         n = self.particles.size
         cumulative = np.cumsum(weights / weights.sum())
         pointers = (self._rng.random() + np.arange(n)) / n

@@ -55,7 +55,7 @@ def move(
 
 @compiled(in_place=True)
 def resample(particles: IndexArray, weights: FloatArray, u: float, old: IndexArray) -> None:
-    """Draw the particles anew, each about as often as its weight says; all weights are the same then.
+    """Resample the particles in proportion to their weights; all weights are equal then.
 
     Systematic resampling: one uniform number `u` and n equidistant pointers (Kitagawa 1996). `old` is scratch.
     """

@@ -1,4 +1,4 @@
-"""The passes over sequences of observations that all inference in hidden Markov models consists of, compiled.
+"""The passes over sequences of observations of which all inference in hidden Markov models consists, compiled.
 
 With f_t = alpha_t and w_t = b(z_t) * beta_t (elementwise), the recursions of R89, eqs. 20 and 25, are the same:
 
@@ -6,21 +6,21 @@ With f_t = alpha_t and w_t = b(z_t) * beta_t (elementwise), the recursions of R8
 * backwards  w_T = 1 * b(z_T),       w_t = (w_{t+1} A') * b(z_t),
 
 so one kernel, `sweep`, runs in both directions. Where a sweep of one direction has kept its rows, a sweep of the other
-direction that arrives there knows the posterior: Pr[x_t = k | z] is proportional to f_t * (w_{t+1} A'), and as well to
-w_t * (f_{t-1} A). That is the second kernel, `posteriors`, again for both directions. So a long sequence can be cut in
-the middle: two sweeps start from its ends, meet, and go on through each other's halves, all of it on two threads.
+direction gives the posterior: Pr[x_t = k | z] is proportional to f_t * (w_{t+1} A'), and as well to w_t * (f_{t-1} A).
+That is the second kernel, `posteriors`, again for both directions. So a long sequence can be cut in the middle: two
+sweeps start from its ends, meet, and go on through each other's halves, all of it on two threads.
 
-A state that cannot be reached has f_t(k) = 0. How well it would explain the rest is of no concern, and it is left out
-of w_t then: it might explain it so much better that nothing else would be seen beside it.
+A state that cannot be reached has f_t(k) = 0. Its likelihood of the rest does not matter, and it is left out of w_t
+then: it might be so much larger that all others would underflow beside it.
 
-A state whose f_t(k) has become less than `LEAST` of the sum is forgotten. That does no harm where it can be entered
-again from the others: what comes from there is much more. But a group of states that lead to each other is forgotten
-for good if none of the others leads to it, and might explain all that follows better than they do. So a sweep is told
-of the groups, if there are several, and gives up where one falls below.
+A state whose f_t(k) has become less than `LEAST` of the sum is dropped. That does no harm where it can be entered
+again from the others: the probability that enters it is much more. But a group of states that lead to each other is
+lost for good if none of the others leads to it, and might explain all that follows better than they do. So a sweep
+knows the groups, if there are several, and stops where one falls below.
 
-Rows are scaled whenever their sum has become small (R89 section V.A scales each time): what is multiplied out is
-collected in the log-likelihood, and no logarithm is taken in between. A sum of less than `TINY` ends a pass, which says
-where, as does the end of a group. Either the observations are impossible, or a double has too few exponents for them:
+Rows are scaled whenever their sum has become small (R89 section V.A scales each time): the factors are collected in the
+log-likelihood, and no logarithm is taken in between. A sum of less than `TINY` ends a pass, which says where, as does
+the end of a group. Either the observations are impossible, or a double has too few exponents for them:
 `rlsuite.inference.exact` decides that.
 
 The letters: `table` (R, Kp) holds rows of likelihoods, or their logarithms, and observation t uses ``table[row[t]]``;
@@ -177,7 +177,7 @@ def posteriors(
     symbols: FloatArray,
     first: FloatArray,
 ) -> None:
-    """Sweep over each piece, in which a sweep of the other direction has kept its rows, and meet these.
+    """Sweep over each piece, in which a sweep of the other direction has kept its rows, and combine both.
 
     With `keep`, the rows of `kept` become Pr[x_t = k | all observations]. With `counting`, the expected numbers of
     pairs of neighbouring states are added to `pairs`, still to be multiplied by the matrix; to ``symbols[row[t]]``, or

@@ -1,4 +1,4 @@
-"""What lies ahead: predictions, and smoothing that waits for a few observations only."""
+"""Prediction, and smoothing with a fixed lag."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def ahead(model: HMM, beliefs: FloatArray, steps: int) -> FloatArray:
 
 
 def smooth_with_lag(model: HMM, z: Observations, lag: int, lengths: ArrayLike | None = None) -> Any:
-    """Return Pr[x_t = k | z_0..z_{t+lag}], what is known `lag` steps later: fixed-lag smoothing.
+    """Return Pr[x_t = k | z_0..z_{t+lag}], given the observations up to `lag` steps later: fixed-lag smoothing.
 
     Near the end of a sequence, where fewer observations follow, all of them are used. Each step of lag costs a product
     of a (T, K) and a (K, K) matrix.

@@ -1,4 +1,4 @@
-"""A model and observations in the hands of the compiled passes, and how the work is cut into tasks for threads.
+"""A model and observations prepared for the compiled passes, and the division of the work into tasks for threads.
 
 The cuts depend on the observations alone, so neither the number of threads nor their order can change a result.
 """
@@ -38,16 +38,16 @@ TASKS = 16
 
 
 class Swept(NamedTuple):
-    """What a sweep says of its pieces."""
+    """The results of a sweep for its pieces."""
 
     log_likelihood: FloatArray
     """(P,) float64, nats: log of the sum of the last row, had nothing been scaled"""
     failed: IndexArray
-    """(P,) int64: the time at which nothing was left, or something that might count was forgotten; or -1"""
+    """(P,) int64: the time at which nothing was left, or a state that might matter was dropped; or -1"""
 
 
 class Cut(NamedTuple):
-    """How the sequences are shared out."""
+    """The division of the sequences into tasks."""
 
     batches: list[list[IndexArray]]
     """for each task, runs of whole sequences: (P, 2) int64"""
@@ -98,7 +98,7 @@ class Request:
 
     @cached_property
     def cut(self) -> Cut:
-        """How the work is shared out: a sequence longer than all others together is cut in the middle."""
+        """The division of the work: a sequence longer than all others together is cut in the middle."""
         sizes = self.data.pieces[:, 1] - self.data.pieces[:, 0]
         long = (sizes >= LONG) & (2 * sizes > self.length)
         short = np.flatnonzero(~long)
@@ -112,7 +112,7 @@ class Request:
 
     @property
     def worth_threads(self) -> bool:
-        """Whether there is so much to do that several threads are faster than one."""
+        """Whether there is so much work that several threads are faster than one."""
         return self.length * (8 + self.model.n_transitions) >= WORTH_THREADS
 
     def halves(self, number: int) -> tuple[IndexArray, IndexArray]:
@@ -135,7 +135,7 @@ class Request:
         return self.prepared.empty(int(pieces[-1, 1] - pieces[0, 0]))
 
     def work(self) -> FloatArray:
-        """Return room for what `passes.posteriors` remembers; it leaves its n-th row in row n % 2."""
+        """Return room for the rows of `passes.posteriors`; it leaves its n-th row in row n % 2."""
         return np.zeros((3 + 2 * passes.OUTER_ROWS, self.prepared.width))
 
     def sweep(
@@ -188,7 +188,7 @@ class Request:
         count_first_pair: bool = False,
         counts: tuple[FloatArray, FloatArray, FloatArray] | None = None,
     ) -> bool:
-        """Run `passes.posteriors`; return whether it came through."""
+        """Run `passes.posteriors`; return whether it reached the end."""
         prepared = self.prepared
         ends = (prepared.start, prepared.ones)
         failed = np.empty(len(pieces), dtype=np.int64)

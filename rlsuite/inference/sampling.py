@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rlsuite.inference.hmm import HMM
 
 Seed = int | np.random.SeedSequence | np.random.Generator
-"""Where random numbers come from."""
+"""A seed or a generator of random numbers."""
 
 
 @compiled(in_place=True)
@@ -60,7 +60,7 @@ def sample(model: HMM, n: int, seed: Seed | None) -> tuple[AnyArray, IndexArray]
 
 
 def generator(seed: Seed) -> np.random.Generator:
-    """Return the generator that a seed stands for.
+    """Return the generator of a seed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How many hidden states? Each number is learned and judged by an information criterion or on data held out."""
+"""The choice of the number of hidden states, by an information criterion or on held-out data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CRITERIA = ("aic", "bic", "held_out")
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Models of different size, and which is the best.
+    """Models of different sizes, and the best of them.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ def choose_n_states(
     seed: int | np.random.SeedSequence = 0,
     progress: bool = False,
 ) -> Selection:
-    """Learn a model with each number of hidden states, and say which is best.
+    """Learn a model with each number of hidden states, and choose the best.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The door for observations: one sequence, several laid end to end with their lengths, or a list of them."""
+"""Validation of observations: one sequence, several concatenated ones with their lengths, or a list of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Array = TypeVar("Array", bound=AnyArray)
 
 Observations = ArrayLike | Sequence[ArrayLike]
-"""One sequence of observations, several laid end to end, or a list of arrays; `HMM` has the rules."""
+"""One sequence of observations, several concatenated ones, or a list of arrays; `HMM` has the rules."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Smoothing: what is known of the hidden states when all observations are in (R89 section III.B).
+"""Smoothing: the distribution of the hidden states given all observations (R89 section III.B).
 
 Pr[x_t = k | z_0..z_T] is proportional to alpha_t(k) beta_t(k).
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def smooth(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> Any:
-    """Return Pr[x_t = k | z_0..z_T], what is known of the hidden states afterwards (R89 eq. 27).
+    """Return Pr[x_t = k | z_0..z_T], the distribution of the hidden states given all observations (R89 eq. 27).
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _smooth_batches(request: Request, batches: list[IndexArray], numbers: list[I
 def _meet(
     request: Request, pair: tuple[IndexArray, IndexArray], swept: list[Swept], kept: FloatArray, number: int
 ) -> None:
-    """Let the sweeps over the halves of a sequence go on through each other's half."""
+    """Continue the sweeps over the halves of a sequence through the other half."""
     middle = int(pair[0][0, 1])
     done = [False]
     if swept[0].failed[0] < 0 and swept[1].failed[0] < 0:

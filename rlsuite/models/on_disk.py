@@ -99,7 +99,7 @@ class OnDisk(FromRows):
         return mdp_from_arrays(cls, path, read_arrays(path, "MDP"), gamma)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file, which appears complete or not at all; the suffix says which kind of file.
+        """Write the model to a file, atomically; the suffix says which kind of file.
 
         ``.npz`` keeps every bit. The text formats keep every value to the last bit, but know no termination: see
         `without_termination` for what becomes of it. They list each successor of a pair once, in ascending order.

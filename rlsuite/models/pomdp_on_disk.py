@@ -92,7 +92,7 @@ class PomdpOnDisk:
         return _from_npz(cast("type[Any]", cls), path, gamma)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file, which appears complete or not at all; the suffix says which kind of file.
+        """Write the model to a file, atomically; the suffix says which kind of file.
 
         ``.npz`` keeps every bit. ``.pomdp`` is Cassandra's text format: it keeps every value to the last bit, but knows
         no termination. Episodes that end go on for ever in a state that pays nothing (see `MDP.without_termination`),

@@ -1,4 +1,4 @@
-"""What is seen of a hidden state: one class for each family of distributions."""
+"""Emissions, the distributions of the observation in each hidden state: one class for each family."""
 
 from rlsuite.inference.emissions.base import Emission, Likelihoods
 from rlsuite.inference.emissions.categorical import Categorical

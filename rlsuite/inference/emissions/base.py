@@ -1,9 +1,9 @@
-"""What inference asks of an emission model: how likely each hidden state makes an observation.
+"""The base of emission models: the likelihood of an observation in each hidden state.
 
-Densities have no natural unit: those of a sharp Gaussian in many dimensions overflow and underflow together. So an
-emission says their logarithms, and the compiled passes get them with a factor of their own for every observation taken
-out, b_k(z_t) = exp(shift_t) * table[t, k]; the factors cancel in every posterior and are added to the log-likelihood in
-the end.
+Densities depend on the unit: those of a narrow Gaussian in many dimensions overflow and underflow. So an
+emission returns their logarithms, and for the compiled passes a separate factor is taken out of every observation,
+b_k(z_t) = exp(shift_t) * table[t, k]; the factors cancel in every posterior and are added to the log-likelihood in the
+end.
 """
 
 from abc import ABC, abstractmethod
@@ -49,7 +49,7 @@ class Emission(ABC):
 
     discrete: ClassVar[bool] = False
     parameter_names: ClassVar[tuple[str, ...]] = ()
-    """What learning may change."""
+    """The parameters that learning may change."""
 
     @property
     @abstractmethod
@@ -125,7 +125,7 @@ class Emission(ABC):
         """
 
     def freezable(self) -> frozenset[str]:
-        """Return what `frozen=` may name: `parameter_names`, and those of inner emissions."""
+        """Return the names that `frozen=` accepts: `parameter_names`, and those of inner emissions."""
         return frozenset(self.parameter_names)
 
     def n_free(self, frozen: AbstractSet[str]) -> int:
@@ -145,7 +145,7 @@ class Emission(ABC):
         return z, np.arange(len(z))
 
     def resolve_prior(self, prior: object, z: AnyArray) -> Any:
-        """Return a user's prior in the form that `fit_weighted` and `log_prior` take; asked once, before learning.
+        """Return a user's prior in the form that `fit_weighted` and `log_prior` take; called once, before learning.
 
         Raises
         ------
@@ -173,5 +173,5 @@ class Emission(ABC):
         return self.fit_weighted(z, weights)
 
     def arrays(self) -> Mapping[str, Any]:
-        """Return what the constructor takes, by keyword, for files."""
+        """Return the arguments of the constructor, by keyword, for files."""
         raise NotImplementedError(f"{type(self).__name__} cannot be written to a file")

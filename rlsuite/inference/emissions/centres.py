@@ -1,4 +1,4 @@
-"""Where to begin: observations that are far from each other (k-means++ of Arthur & Vassilvitskii 2007)."""
+"""Initial centres: observations that are far from each other (k-means++ of Arthur & Vassilvitskii 2007)."""
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def distant_centres(z: FloatArray, n_centres: int, rng: np.random.Generator) -> 
     """
     observed = z[~np.isnan(z).all(axis=1)]
     if not len(observed):
-        raise ModelError("every observation is missing: there is nothing to begin with")
+        raise ModelError("every observation is missing: there is nothing to choose initial parameters from")
     told = np.maximum((~np.isnan(observed)).sum(axis=0), 1)
     mean = np.nansum(observed, axis=0) / told
     variance = np.nansum((observed - mean) ** 2, axis=0) / told

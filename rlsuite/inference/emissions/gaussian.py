@@ -19,7 +19,7 @@ from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
 NO_WEIGHT = 1e-300
-"""Below this, a sum of weights has lost its digits: the state counts as not visited."""
+"""A sum of weights below this is a rounding error: the state counts as not visited."""
 
 
 @dataclass(frozen=True, eq=False)

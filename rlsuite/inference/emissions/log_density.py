@@ -16,7 +16,7 @@ from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
 
 class LogDensity(Emission):
-    """An emission of your own; a subclass of `Emission` can do more, but this is less work.
+    """An emission given by its log-density; a subclass of `Emission` can do more, but needs more code.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class LogDensity(Emission):
         return unseen(z)
 
     def log_likelihoods(self, z: AnyArray) -> FloatArray:
-        """Return what the function says."""
+        """Return the values of the function."""
         there = ~self.missing(z)
         logs = np.zeros((len(z), self.n_states))
         if there.any():

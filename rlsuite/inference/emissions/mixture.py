@@ -1,4 +1,4 @@
-"""Each hidden state draws one of its components, and the component makes the observation (R89 section IV.A)."""
+"""Mixtures: each hidden state draws a component, and the component draws the observation (R89 section IV.A)."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -23,7 +23,7 @@ class MixturePrior(NamedTuple):
     weights: dirichlet.PseudoCounts = None
     """how often every component is taken to have been drawn before: a number, or (K, C)"""
     components: object = None
-    """what the family of the components takes for a prior"""
+    """the prior of the components' family"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Mixture(Emission):
         return self.components.n_parameters + int(np.count_nonzero(self.weights)) - self.n_states
 
     def freezable(self) -> frozenset[str]:
-        """Return "weights", "components", and what the components have."""
+        """Return "weights", "components", and the names of the components' parameters."""
         return super().freezable() | self.components.freezable()
 
     def n_free(self, frozen: AbstractSet[str]) -> int:
@@ -110,7 +110,7 @@ class Mixture(Emission):
         return logs
 
     def distinct(self, z: AnyArray) -> tuple[AnyArray, IndexArray]:
-        """Return the different ones, as far as the components tell."""
+        """Return the different ones, as the components distinguish them."""
         return self.components.distinct(z)
 
     def sample(self, states: IndexArray, rng: np.random.Generator) -> AnyArray:
@@ -128,7 +128,7 @@ class Mixture(Emission):
         prior: MixturePrior | None = None,
         frozen: AbstractSet[str] = frozenset(),
     ) -> Self:
-        """Return what the components' shares in each observation tell (R89 eqs. 52-54).
+        """Return the parameters that fit the components' shares in each observation best (R89 eqs. 52-54).
 
         One step of expectation maximisation: it cannot lower the weighted likelihood, but need not reach its maximum.
         """
@@ -169,7 +169,7 @@ class Mixture(Emission):
         return type(self)(drawn / drawn.sum(axis=1, keepdims=True), self.components.randomized(z, rng))
 
     def arrays(self) -> Mapping[str, Any]:
-        """Return the weights and what the components say, for files."""
+        """Return the weights and the arguments of the components, for files."""
         return {"weights": self.weights, "components": self.components}
 
     def _summed(self, z: AnyArray) -> tuple[FloatArray, FloatArray]:

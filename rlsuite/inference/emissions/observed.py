@@ -1,4 +1,4 @@
-"""Checks of observations at the door: symbols, counts and real vectors, any of which may be missing."""
+"""Checks of observations: symbols, counts and real vectors, any of which may be missing."""
 
 from typing import cast
 

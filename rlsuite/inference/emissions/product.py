@@ -83,7 +83,7 @@ class Product(Emission):
         return sum(channel.n_parameters for channel in self.channels)
 
     def freezable(self) -> frozenset[str]:
-        """Return "channels", "channels[0]" and so on, and what the channels have."""
+        """Return "channels", "channels[0]" and so on, and the names of the channels' parameters."""
         numbered = {f"channels[{c}]" for c in range(len(self.channels))}
         return super().freezable().union(numbered, *(channel.freezable() for channel in self.channels))
 

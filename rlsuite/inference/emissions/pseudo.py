@@ -17,7 +17,7 @@ from rlsuite.models.aliases import FloatArray
 
 
 class PseudoObservations(NamedTuple):
-    """What is taken to have been observed in every state before.
+    """A prior as observations that were made in every state before the data.
 
     Examples
     --------
@@ -28,7 +28,7 @@ class PseudoObservations(NamedTuple):
     number: float
     """c, how many observations the prior is worth, at least 0"""
     mean: ArrayLike
-    """m0: a number, (D,), or (K, D) to tell the states apart"""
+    """m0: a number, (D,), or (K, D) for each state"""
     variance: ArrayLike | None = None
     """the diagonal of V0, the rest being 0: a number, (D,) or (K, D)"""
     covariance: ArrayLike | None = None
