@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self, cast, get_args
 
-from rlsuite.errors import FileError, ModelError, ParameterError, unknown_suffix
+from rlsuite.errors import FileError, ModelError, ParameterError, unknown, unknown_suffix
 from rlsuite.models.cassandra import read_mdp, write_mdp
-from rlsuite.models.explicit import read_explicit, write_explicit
+from rlsuite.models.explicit import Dialect, read_explicit, write_explicit
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, read_arrays, write_arrays
 from rlsuite.models.from_rows import FromRows
 
@@ -98,7 +98,7 @@ class OnDisk(FromRows):
             return read_mdp(cls, path, gamma)
         return mdp_from_arrays(cls, path, read_arrays(path, "MDP"), gamma)
 
-    def write(self, path: str | PathLike[str]) -> None:
+    def write(self, path: str | PathLike[str], *, dialect: Dialect | None = None) -> None:
         """Write the model to a file, atomically; the suffix says which kind of file.
 
         ``.npz`` keeps every bit. The text formats keep every value to the last bit, but know no termination: see
@@ -107,26 +107,43 @@ class OnDisk(FromRows):
 
         =========  ==========================================================================================
         ``.mdp``   Cassandra's text format; illegal actions have no form in it
-        ``.tra``   PRISM's explicit transitions, with ``.lab`` and ``.rew`` beside it. Ends are labelled "end", so
-                   that ``read(path, gamma=..., end="end")`` makes them ends again; neither the discount nor names
-                   of states are kept. For Storm, replace the first line of the ``.tra`` file by ``mdp``, remove
-                   that of the ``.rew`` file, and have no negative rewards.
+        ``.tra``   explicit transitions, with labels in a ``.lab`` file and rewards of transitions in a ``.rew`` file
+                   beside it. Ends are labelled "end", so that ``read(path, gamma=..., end="end")`` makes them ends
+                   again; neither the discount nor names of states are kept.
         =========  ==========================================================================================
+
+        Parameters
+        ----------
+        path
+            The file.
+        dialect : {"prism", "storm"}, optional
+            Whose ``.tra``, ``.lab`` and ``.rew`` files to write; those of PRISM by default. Neither model checker reads
+            the other's; `read` reads both, and sees which they are. Storm takes the three files as
+            ``storm --explicit model.tra model.lab --transrew model.rew``, and no negative rewards.
 
         Raises
         ------
         FileError
             If the suffix is unknown, the file cannot be written, or the model cannot be expressed in the format
             (illegal actions in ``.mdp``; random rewards in both; a start in ``.tra`` that is not uniform over some
-            states). The message says what to do.
+            states; negative rewards for Storm). The message says what to do.
+        ParameterError
+            If `dialect` is unknown, or given for another kind of file.
         """
         mdp = cast("MDP", self)
         suffix = _suffix(path)
+        if dialect is not None and suffix != ".tra":
+            raise ParameterError(f"dialect={dialect!r} is about .tra files, and {path} is a {suffix} file")
+        if dialect not in (None, *get_args(Dialect)):
+            raise ParameterError(unknown("dialect", dialect, get_args(Dialect)))
         if suffix == ".npz":
             write_arrays(path, "MDP", mdp_to_arrays(mdp))
             return
         try:
-            (write_mdp if suffix == ".mdp" else write_explicit)(mdp, path)
+            if suffix == ".mdp":
+                write_mdp(mdp, path)
+            else:
+                write_explicit(mdp, path, dialect or "prism")
         except ModelError as cause:
             raise FileError(f"cannot write {path}: {cause}") from cause
 

@@ -234,13 +234,17 @@ def test_the_discount_is_needed(read, tmp_path):
 # ---------------------------------------------------------------------------------------------------- writing
 
 
-@given(data=st.data())
-def test_written_models_read_back(data, mdps, tmp_path_factory):
+def without_negative_rewards(mdp, dialect):
+    return mdp.replace(reward=np.abs(mdp.reward)) if dialect == "storm" else mdp
+
+
+@given(data=st.data(), dialect=st.sampled_from(["prism", "storm"]))
+def test_written_models_read_back(data, dialect, mdps, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.tra"
-    mdp = data.draw(mdps(noise=False))
+    mdp = without_negative_rewards(data.draw(mdps(noise=False)), dialect)
     starts = mdp.start > 0
     mdp = mdp.replace(start=starts / np.count_nonzero(starts))
-    mdp.write(path)
+    mdp.write(path, dialect=dialect)
     again, closed = MDP.read(path, gamma=mdp.gamma), mdp.without_termination()
     assert again.n_states == closed.n_states
     legal = np.zeros(closed.legal.shape, dtype=bool)
@@ -252,22 +256,23 @@ def test_written_models_read_back(data, mdps, tmp_path_factory):
     assert again.start.tolist() == closed.start.tolist()
 
 
-@given(data=st.data())
-def test_ends_are_made_ends_again(data, mdps, same, tmp_path_factory):
+@given(data=st.data(), dialect=st.sampled_from(["prism", "storm"]))
+def test_ends_are_made_ends_again(data, dialect, mdps, same, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.tra"
-    mdp = data.draw(mdps(duplicates=False, noise=False, termination=False))
+    mdp = without_negative_rewards(data.draw(mdps(duplicates=False, noise=False, termination=False)), dialect)
     dead = ~mdp.legal.any(axis=1)
     idle = np.array([all(done and r == 0 for row in of.values() for _, _, r, done in row) for of in mdp.P.values()])
     starts = (mdp.start > 0) & ~idle
     if (idle & ~dead).any() or not starts.any() or not mdp.legal[:, -1].any():
         return
     mdp = mdp.replace(start=starts / np.count_nonzero(starts), state_labels=None)
-    mdp.write(path)
+    mdp.write(path, dialect=dialect)
     same(mdp, MDP.read(path, gamma=mdp.gamma, end="end" if dead.any() else None))
 
 
-def test_what_is_written(tmp_path):
-    mdp = MDP.from_table(
+@pytest.fixture
+def go_or_jump():
+    return MDP.from_table(
         {
             0: {0: [(0.25, 1, 1.5, True), (0.75, 0, 0.0, False)], 1: [(1.0, 2, 0.0, True)]},
             1: {0: [], 1: [(1.0, 0, 3.0, False)]},
@@ -277,7 +282,11 @@ def test_what_is_written(tmp_path):
         start=0,
         action_labels=["go", "jump"],
     )
-    mdp.write(tmp_path / "model.tra")
+
+
+@pytest.mark.parametrize("dialect", [None, "prism"])
+def test_what_is_written_for_prism(go_or_jump, dialect, tmp_path):
+    go_or_jump.write(tmp_path / "model.tra", dialect=dialect)
     assert {one.name: one.read_text() for one in tmp_path.iterdir()} == {
         "model.tra": "4 7 8\n0 0 0 0.75 go\n0 0 3 0.25 go\n0 1 2 1.0 jump\n1 0 0 1.0 jump\n"
         "2 0 2 1.0 go\n2 1 2 1.0 jump\n3 0 3 1.0 go\n3 1 3 1.0 jump\n",
@@ -287,6 +296,40 @@ def test_what_is_written(tmp_path):
     again = MDP.read(tmp_path / "model.tra", gamma=0.9, end="end")
     assert again.action_labels == ("go", "jump")
     assert again.P[0][0] == [(0.75, 0, 0.0, False), (0.25, 3, 1.5, True)]
+
+
+def test_what_is_written_for_storm(go_or_jump, same, tmp_path):
+    go_or_jump.write(tmp_path / "model.tra", dialect="storm")
+    assert {one.name: one.read_text() for one in tmp_path.iterdir()} == {
+        "model.tra": "mdp\n0 0 0 0.75 go\n0 0 3 0.25 go\n0 1 2 1.0 jump\n1 0 0 1.0 jump\n"
+        "2 0 2 1.0 go\n2 1 2 1.0 jump\n3 0 3 1.0 go\n3 1 3 1.0 jump\n",
+        "model.lab": "#DECLARATION\ninit end\n#END\n0 init\n2 end\n3 end\n",
+        "model.rew": "0 0 3 1.5\n1 0 0 3.0\n",
+    }
+    again = MDP.read(tmp_path / "model.tra", gamma=0.9, end="end")
+    go_or_jump.write(tmp_path / "other.tra", dialect="prism")
+    same(again, MDP.read(tmp_path / "other.tra", gamma=0.9, end="end"))
+
+
+def test_without_rewards_storm_gets_one_of_0(tmp_path):
+    MDP.from_successors([[1], [0]], [2, 0], gamma=0.9).write(tmp_path / "model.tra", dialect="storm")
+    MDP.from_successors([[1], [0]], [0, 0], gamma=0.9).write(tmp_path / "model.tra", dialect="storm")
+    assert (tmp_path / "model.rew").read_text() == "0 0 1 0.0\n"
+
+
+def test_storm_reads_no_negative_rewards(tmp_path):
+    mdp = MDP.from_successors([[0, 1], [0, 1]], [[0, 0], [-2, 1]], gamma=0.9)
+    message = r"the reward of state 1 and action 0 is -2, and Storm reads none below 0: .* replace\(reward=-reward\)"
+    with pytest.raises(FileError, match=message):
+        mdp.write(tmp_path / "model.tra", dialect="storm")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_dialects_that_do_not_exist(go_or_jump, tmp_path):
+    with pytest.raises(ParameterError, match="unknown dialect 'stom'; did you mean 'storm'"):
+        go_or_jump.write(tmp_path / "model.tra", dialect="stom")
+    with pytest.raises(ParameterError, match=r"dialect='storm' is about \.tra files, and .*model\.npz is a \.npz file"):
+        go_or_jump.write(tmp_path / "model.npz", dialect="storm")
 
 
 def test_a_long_word_is_refused_in_one_go(fault):

@@ -5,6 +5,6 @@ and back.
 """
 
 from rlsuite.models.explicit.reading import read_explicit
-from rlsuite.models.explicit.writing import write_explicit
+from rlsuite.models.explicit.writing import Dialect, write_explicit
 
-__all__ = ["read_explicit", "write_explicit"]
+__all__ = ["Dialect", "read_explicit", "write_explicit"]

@@ -1,11 +1,11 @@
-"""From a model to PRISM's explicit files."""
+"""From a model to the explicit files of PRISM or Storm."""
 
 from __future__ import annotations
 
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 LAYOUT = "the .tra format"
 
+Dialect: TypeAlias = Literal["prism", "storm"]
+"""Whose explicit files: those of PRISM count their lines first, those of Storm say ``mdp`` and declare their labels."""
 
-def write_explicit(mdp: MDP, path: str | os.PathLike[str]) -> None:
+
+def write_explicit(mdp: MDP, path: str | os.PathLike[str], dialect: Dialect) -> None:
     """Write the transitions to `path` (``.tra``), and labels and rewards beside it (``.lab``, ``.rew``).
 
     The model is written without terminations and with merged successors; see `rlsuite.models.rewriting`. States that
@@ -30,7 +33,8 @@ def write_explicit(mdp: MDP, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelError
-        If rewards are random, or the start is not uniform over some states: there is no form for either.
+        If rewards are random, or the start is not uniform over some states: there is no form for either. For Storm, if
+        a reward is negative.
     FileError
         If a file cannot be written.
     """
@@ -47,10 +51,19 @@ def write_explicit(mdp: MDP, path: str | os.PathLike[str]) -> None:
     number = (np.cumsum(plain.legal, axis=1) - 1).reshape(-1)
     pair = plain.pairs()
     first = Path(path)
+    begins = np.append(starts, np.zeros(plain.n_states - starts.size, dtype=np.bool_))
+    if dialect == "storm":
+        _refuse_negative(plain, pair)
+        heads, labels, least = ["mdp"], _storm_labels(begins, absorbing), 1
+    else:
+        choices = np.count_nonzero(plain.legal)
+        paid = np.count_nonzero(plain.rows.reward)
+        heads = [f"{plain.n_states} {choices} {plain.n_transitions}", f"{plain.n_states} {choices} {paid}"]
+        labels, least = _prism_labels(begins, absorbing), 0
     texts = {
-        ".tra": _transitions(plain, pair, number),
-        ".lab": _labels(np.append(starts, np.zeros(plain.n_states - starts.size, dtype=np.bool_)), absorbing),
-        ".rew": _rewards(plain, pair, number),
+        ".tra": "\n".join([heads[0], *_transitions(plain, pair, number)]) + "\n",
+        ".lab": labels,
+        ".rew": "\n".join([*heads[1:], *_rewards(plain, pair, number, least)]) + "\n",
     }
     with ExitStack() as files:
         # All are written before the first one moves into place.
@@ -58,11 +71,10 @@ def write_explicit(mdp: MDP, path: str | os.PathLike[str]) -> None:
             files.enter_context(replacing(first.with_suffix(suffix))).write_text(text, encoding="utf-8", newline="\n")
 
 
-def _transitions(mdp: MDP, pair: IndexArray, number: IndexArray) -> str:
+def _transitions(mdp: MDP, pair: IndexArray, number: IndexArray) -> list[str]:
     names = _action_names(mdp)
     of_action = [""] * mdp.n_actions if names is None else [f" {name}" for name in names]
-    lines = [f"{mdp.n_states} {np.count_nonzero(mdp.legal)} {mdp.n_transitions}"]
-    lines += [
+    return [
         f"{s} {choice} {ahead} {p!r}{of_action[a]}"
         for s, choice, ahead, p, a in zip(
             (pair // mdp.n_actions).tolist(),
@@ -73,7 +85,6 @@ def _transitions(mdp: MDP, pair: IndexArray, number: IndexArray) -> str:
             strict=True,
         )
     ]
-    return "\n".join(lines) + "\n"
 
 
 def _action_names(mdp: MDP) -> list[str] | None:
@@ -83,18 +94,38 @@ def _action_names(mdp: MDP) -> list[str] | None:
     return None if mdp.legal.all() else [str(a) for a in range(mdp.n_actions)]
 
 
-def _labels(starts: BoolArray, absorbing: BoolArray) -> str:
+def _prism_labels(starts: BoolArray, absorbing: BoolArray) -> str:
     lines = [f'0="init" 1="deadlock" 2="{END}"']
     for state in np.flatnonzero(starts | absorbing).tolist():
         lines.append(f"{state}:{' 0' if starts[state] else ''}{' 2' if absorbing[state] else ''}")
     return "\n".join(lines) + "\n"
 
 
-def _rewards(mdp: MDP, pair: IndexArray, number: IndexArray) -> str:
+def _storm_labels(starts: BoolArray, absorbing: BoolArray) -> str:
+    lines = ["#DECLARATION", f"init {END}", "#END"]
+    for state in np.flatnonzero(starts | absorbing).tolist():
+        lines.append(f"{state}{' init' if starts[state] else ''}{f' {END}' if absorbing[state] else ''}")
+    return "\n".join(lines) + "\n"
+
+
+def _refuse_negative(mdp: MDP, pair: IndexArray) -> None:
+    reward = mdp.rows.reward
+    if (reward < 0.0).any():
+        at = int(np.argmax(reward < 0.0))
+        state, action = divmod(int(pair[at]), mdp.n_actions)
+        raise ModelError(
+            f"the reward of state {state} and action {action} is {reward[at]:g}, and Storm reads none below 0: write "
+            "costs instead, replace(reward=-reward), and ask Storm for the least"
+        )
+
+
+def _rewards(mdp: MDP, pair: IndexArray, number: IndexArray, least: int) -> list[str]:
+    """Return a line for each reward that is not 0, but at least so many: Storm refuses a file without any."""
     reward = mdp.rows.reward
     paid = np.flatnonzero(reward)
-    lines = [f"{mdp.n_states} {np.count_nonzero(mdp.legal)} {paid.size}"]
-    lines += [
+    if paid.size < least:
+        paid = np.arange(least)
+    return [
         f"{s} {choice} {ahead} {r!r}"
         for s, choice, ahead, r in zip(
             (pair[paid] // mdp.n_actions).tolist(),
@@ -104,4 +135,3 @@ def _rewards(mdp: MDP, pair: IndexArray, number: IndexArray) -> str:
             strict=True,
         )
     ]
-    return "\n".join(lines) + "\n"
