@@ -1,7 +1,7 @@
-"""The command ``rlsuite``: a thin face over the library.
+"""The command ``rlsuite``, a thin layer over the library.
 
 A command is a module of this package with ``add(commands)``, which describes its arguments to argparse, and a function
-that does it. Whatever is heavy is imported inside that function: ``rlsuite --help`` loads none of it.
+that runs it. Heavy modules are imported inside that function, so ``rlsuite --help`` does not load them.
 """
 
 import argparse
@@ -21,11 +21,11 @@ COMMANDS = (demo, listing, training, experiments, checking, solving, filtering)
 """Modules of commands, in the order in which help lists them."""
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
-"""Exit codes besides 0: a check that failed or a reader that went away, an error of the user's, Ctrl-C."""
+"""Exit codes besides 0: a check that failed or a closed pipe, a user's error, Ctrl-C."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """A parser that prints errors in one line."""
 
     def error(self, message: str) -> NoReturn:
         complain(f"{message}; see '{self.prog} --help'")
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except errors.RlsuiteError as error:
             complain(str(error))
             return _leave(MISUSED)
-        except BrokenPipeError:  # whoever reads our output has seen enough, as in `rlsuite envs | head`
+        except BrokenPipeError:  # the reader of our output has ended, as in `rlsuite envs | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FAILED
         except OSError as error:

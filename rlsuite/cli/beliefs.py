@@ -1,4 +1,4 @@
-"""Beliefs as text: a column for each state where there are few, else the states that are most probable."""
+"""Beliefs as text: a column for each state if there are few, else the most probable states."""
 
 from collections.abc import Sequence
 

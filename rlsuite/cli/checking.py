@@ -1,4 +1,4 @@
-"""``rlsuite check ENV``: whether an environment keeps the rules, what it allows, and how to mend what is wrong."""
+"""``rlsuite check ENV``: whether an environment follows Gymnasium's rules, and what rlsuite can do with it."""
 
 import argparse
 import math
@@ -30,8 +30,8 @@ def add(commands: Any) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "check",
-        help="check an environment, of yours for instance",
-        description="Check an environment against Gymnasium's rules, and say what rlsuite can do with it. "
+        help="check an environment, for instance your own",
+        description="Check an environment against Gymnasium's rules, and print what rlsuite can do with it. "
         "The exit code is 1 if something is wrong.",
         allow_abbrev=False,
     )
@@ -102,12 +102,12 @@ def _spaces(make: Callable[..., Any]) -> Iterator[Finding]:
         return
     sentence = f"observations {env.observation_space}, actions {actions}"
     if not isinstance(env.observation_space, Discrete):
-        sentence += f"; agents that see vectors, of {width} numbers here, can learn it, tables cannot"
+        sentence += f"; agents with features can learn in it (vectors of {width} numbers), tabular agents cannot"
     yield Finding("ok", "spaces", sentence)
 
 
 def _answers(make: Callable[..., Any]) -> Iterator[Finding]:
-    """What two seeded copies answer to the same random actions."""
+    """Compare what two seeded copies return for the same random actions."""
     try:
         one, other = _walk(make()), _walk(make())
     except RlsuiteError as error:
@@ -116,7 +116,7 @@ def _answers(make: Callable[..., Any]) -> Iterator[Finding]:
     except Exception as error:  # whatever the environment raises
         yield Finding("FAIL", "answers", f"reset or step raised {type(error).__name__}: {one_line(str(error))}")
         return
-    yield Finding("ok", "answers", f"observations and rewards of {WALK} random steps are what they should be")
+    yield Finding("ok", "answers", f"observations and rewards of {WALK} random steps are valid")
     differing = [step for step, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
     if differing:
         sentence = f"two copies with the same seed differ from step {differing[0]} on; draw from self.np_random only"
@@ -126,7 +126,7 @@ def _answers(make: Callable[..., Any]) -> Iterator[Finding]:
 
 
 def _walk(env: "gymnasium.Env[Any, Any]") -> list[str]:
-    """What an environment answers, as text, which can always be compared."""
+    """What an environment returns, as text, which can always be compared."""
     import numpy as np
 
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""A word on the terminal when numba begins to compile: the first run of a command waits for it, later ones do not."""
+"""A message on the terminal when numba begins to compile: only the first run of a command waits for it."""
 
 import sys
 from collections.abc import Generator
@@ -12,7 +12,7 @@ _events: Any = numba.core.event  # carries no types
 
 
 class _Told(numba.core.event.Listener):
-    """Says it once."""
+    """Prints the message once."""
 
     def __init__(self) -> None:
         self.told = False
@@ -23,12 +23,12 @@ class _Told(numba.core.event.Listener):
             tqdm.write("compiling, once; later runs find it in numba's cache", file=sys.stderr)
 
     def on_end(self, event: Any) -> None:
-        """Nothing to say."""
+        """Print nothing."""
 
 
 @contextmanager
 def saying_so() -> Generator[None]:
-    """Say so on stderr, if it is a terminal, when something is compiled in the body."""
+    """Print a message on stderr, if it is a terminal, when something is compiled in the body."""
     if not sys.stderr.isatty():
         yield
         return

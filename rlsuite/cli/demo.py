@@ -1,4 +1,4 @@
-"""``rlsuite demo``: the experiments that packages of environments bring along, run and drawn."""
+"""``rlsuite demo``: run and draw the experiments of the installed packages of environments."""
 
 import argparse
 import os
@@ -23,11 +23,11 @@ def add(commands: Any) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "demo",
-        help="see agents learn: figures, and a table against the optimum",
-        description="Run the experiments that the installed packages of environments bring along, and draw them.",
+        help="watch agents learn: figures, and a table with the optimum",
+        description="Run the experiments of the installed packages of environments, and draw their results.",
         allow_abbrev=False,
     )
-    parser.add_argument("--output", default="runs/demo", metavar="FOLDER", help="where all goes (default runs/demo)")
+    parser.add_argument("--output", default="runs/demo", metavar="FOLDER", help="folder for all (default runs/demo)")
     parser.add_argument("--workers", type=whole_number, metavar="N", help="threads (default: all cores)")
     add_json_flag(parser)
     parser.set_defaults(run=run)

@@ -1,4 +1,4 @@
-"""``rlsuite run`` and ``rlsuite plot``: experiments in TOML files, and figures of what they left behind."""
+"""``rlsuite run`` and ``rlsuite plot``: experiments in TOML files, and figures of their results."""
 
 import argparse
 import os
@@ -20,29 +20,29 @@ def add(commands: Any) -> None:
     run = commands.add_parser(
         "run",
         help="run the experiment in a TOML file",
-        description="Run an experiment. What is finished is never computed again: the same command resumes a run that "
-        "was stopped, and more seeds, agents or environments are added to what is there.",
+        description="Run an experiment. Finished parts are never computed again: the same command resumes a run that "
+        "was stopped, and more seeds, agents or environments are added to the results.",
         allow_abbrev=False,
     )
     run.add_argument("file", metavar="FILE.toml", help="the experiment")
-    run.add_argument("--output", metavar="FOLDER", help="where results go (default: beside the file, without .toml)")
+    run.add_argument("--output", metavar="FOLDER", help="results folder (default: beside the file, without .toml)")
     run.add_argument("--seeds", type=whole_number, metavar="N", help="another number of seeds than in the file")
-    run.add_argument("--loop", metavar="LOOP", help="auto, compiled or stepwise; never changes a number")
+    run.add_argument("--loop", metavar="LOOP", help="auto, compiled or stepwise; does not change the results")
     run.add_argument("--workers", type=whole_number, metavar="N", help="threads (default: all cores)")
-    run.add_argument("--dry-run", action="store_true", help="say what would be done")
+    run.add_argument("--dry-run", action="store_true", help="print what would be done")
     add_json_flag(run)
     run.set_defaults(run=run_experiment)
     plot = commands.add_parser(
         "plot",
         help="draw the figures of an experiment",
-        description="Draw figures of the results in a folder; of a run that goes on, of what is finished.",
+        description="Draw figures of the results in a folder; of a run that is not finished, of the finished part.",
         allow_abbrev=False,
     )
-    plot.add_argument("folder", metavar="FOLDER", help="what 'rlsuite run' has written")
+    plot.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written")
     plot.add_argument(
-        "--figures", metavar="NAME,...", help="which (default: those that the experiment asks for, or all)"
+        "--figures", metavar="NAME,...", help="which figures (default: those of the experiment's file, or all)"
     )
-    plot.add_argument("--output", metavar="FOLDER", help="where figures go (default: the same folder)")
+    plot.add_argument("--output", metavar="FOLDER", help="folder for the figures (default: the same folder)")
     plot.add_argument("--format", default="png", metavar="SUFFIX", help="png, svg or pdf (default png)")
     add_json_flag(plot)
     plot.set_defaults(run=plot_results)
@@ -149,7 +149,7 @@ def draw(
 
 
 def _plan(experiment: "Experiment", folder: Path, as_json: bool) -> int:
-    """Say what would be done; everything is checked, nothing is written."""
+    """Print what would be done; everything is checked, nothing is written."""
     from rlsuite.experiments.making import Originals
     from rlsuite.experiments.writing import finished
 

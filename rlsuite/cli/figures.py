@@ -1,4 +1,4 @@
-"""What ``rlsuite solve --plot`` draws: found out before solving, so that nobody waits for what cannot be drawn."""
+"""What ``rlsuite solve --plot`` draws: checked before solving, so that errors come early."""
 
 import argparse
 import inspect
@@ -23,7 +23,7 @@ ON_GRID, ELSEWHERE = "value_map", "state_values"
 """Figures of an MDP that --plot draws unless --figure names another one."""
 
 ANY_PLAN = "gap"
-"""That of a POMDP for whatever a method finds; all others draw alpha vectors."""
+"""The figure of a POMDP that fits every kind of solution; all others draw alpha vectors."""
 
 
 def drawer(
@@ -33,7 +33,7 @@ def drawer(
     model: "MDP | POMDP",
     method: str,
 ) -> "Draw | None":
-    """Return how --plot draws what will be found, None if nothing is to be drawn.
+    """Return how --plot draws the solution, None if nothing is to be drawn.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _of_plan(chosen: argparse.Namespace, pomdp: "POMDP", method: str) -> "Draw":
 
 
 def _finds_vectors(method: Callable[..., Any]) -> bool:
-    """Whether a method may find alpha vectors, by what it says that it returns."""
+    """Whether a method may find alpha vectors, by its return type."""
     from rlsuite.planning import AlphaVectorSolution, BeliefPlan
 
     returned = inspect.signature(method).return_annotation

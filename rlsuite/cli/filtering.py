@@ -1,4 +1,4 @@
-"""``rlsuite filter MODEL Z...``: what observations say of hidden states, of a hidden Markov model or of a POMDP."""
+"""``rlsuite filter MODEL Z...``: inference of the hidden states of a hidden Markov model or a POMDP."""
 
 import argparse
 from collections.abc import Iterator
@@ -20,10 +20,10 @@ def add(commands: Any) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "filter",
-        help="compute what observations say of hidden states",
+        help="compute the probabilities of hidden states given observations",
         description="Compute the probabilities of the hidden states after each observation, and the likelihood of all "
         "of them. In a hidden Markov model the first observation is made in the first state; in a POMDP an action "
-        "goes before each observation, and actions and observations take turns.",
+        "goes before each observation, and they alternate.",
         epilog="Actions and observations are names of the model, or numbers from 0; ? is an observation that is "
         "missing. Where observations are vectors, commas stand between the numbers of one, and in lists semicolons "
         "between two of them.",
@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "model", metavar="MODEL", help="a .pomdp file, a .npz file, or an environment whose states are hidden"
     )
-    parser.add_argument("words", nargs="*", metavar="Z", help="the observations, or actions and observations in turns")
+    parser.add_argument("words", nargs="*", metavar="Z", help="observations, or actions and observations alternately")
     parser.add_argument("--observations", metavar="Z,...", help="the observations, as a list")
     parser.add_argument("--actions", metavar="A,...", help="the actions, as a list; then Z... are observations only")
     parser.add_argument("--file", metavar="FILE", help="a text file with a step in each line, or a table in CSV")
@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
         "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
     )
     parser.add_argument(
-        "--smooth", action="store_true", help="what all observations say of each time, not only those until then"
+        "--smooth", action="store_true", help="use all observations for each time, not only those until then"
     )
     parser.add_argument("--decode", action="store_true", help="also the most probable path of hidden states")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""``rlsuite envs`` and ``rlsuite agents``: what there is, found in the registry and in the code."""
+"""``rlsuite envs`` and ``rlsuite agents``: lists of environments and agents, from the registry and the code."""
 
 import argparse
 import inspect
@@ -129,7 +129,7 @@ def _with_features(env_id: str) -> str:
 
 
 def _facts(env: Any) -> dict[str, Any]:
-    """What a list says about an environment."""
+    """The facts about an environment that a list shows."""
     from rlsuite.models import POMDP
     from rlsuite.trust import NO_LIMIT, time_limit
 

@@ -1,4 +1,4 @@
-"""From what a user calls a model - a file, or an environment that has one - to the model."""
+"""From a file, or an environment that has a model, to the model."""
 
 import zipfile
 import zlib
@@ -23,7 +23,7 @@ SUFFIXES = frozenset(on_disk.SUFFIXES) | frozenset(pomdp_on_disk.SUFFIXES)
 
 
 class Opened(NamedTuple):
-    """A model, and where it comes from."""
+    """A model, and its source."""
 
     model: Model
     env: "gymnasium.Env[Any, Any] | None" = None
@@ -31,7 +31,7 @@ class Opened(NamedTuple):
 
 
 def open_model(name: str, given: dict[str, Any], gamma: float | None = None) -> Opened:
-    """Return the model that is meant.
+    """Return the model of a file or an environment.
 
     Parameters
     ----------

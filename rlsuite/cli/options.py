@@ -1,4 +1,4 @@
-"""Flags that several commands share, and how their text becomes values, agents and environments."""
+"""Flags that several commands share, and their conversion to values, agents and environments."""
 
 import argparse
 import ast
@@ -31,11 +31,11 @@ def add_agent_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--temperature", metavar="VALUE", help="explore by softmax of Q / temperature")
     group.add_argument("--base", metavar="VALUE", help="explore by softmax with base**Q")
     group.add_argument("--c", metavar="VALUE", help="explore by upper confidence bounds of this weight")
-    group.add_argument("--beta", metavar="VALUE", help="explore by a bonus for actions seldom taken")
+    group.add_argument("--beta", metavar="VALUE", help="explore by a bonus for actions rarely taken")
     group.add_argument(
         "--features",
         metavar="MAP[:KEY=VALUE...]",
-        help="what values are linear in: tile-coding:n_tilings=8:bins=8, ...",
+        help="feature map in which values are linear: tile-coding:n_tilings=8:bins=8, ...",
     )
     group.add_argument(
         "--agent", action="append", default=[], metavar="KEY=VALUE", help="any other keyword of the agent"
@@ -43,7 +43,7 @@ def add_agent_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def add_env_flags(parser: argparse.ArgumentParser, metavar: str = "ENV", also: str = "") -> None:
-    """The environment, and keywords of its constructor; `also` says what may stand in its place."""
+    """The environment, and keywords of its constructor; `also` says what may be given instead."""
     parser.add_argument("environment", metavar=metavar, help=f"an id, module:Id, or file.py:Class{also}")
     parser.add_argument(
         "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
@@ -53,7 +53,7 @@ def add_env_flags(parser: argparse.ArgumentParser, metavar: str = "ENV", also: s
 def add_time_limit_flag(parser: argparse.ArgumentParser) -> None:
     """The time limit of the environment."""
     parser.add_argument(
-        "--max-episode-steps", type=whole_number, metavar="N", help="cut every episode after so many steps"
+        "--max-episode-steps", type=whole_number, metavar="N", help="truncate every episode after so many steps"
     )
 
 
@@ -78,7 +78,7 @@ def add_json_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def spelling_of(word: str) -> Callable[[str], str]:
-    """How to spell names in answer to a word: with dashes if it has some.
+    """The spelling of names in a message about a word: with dashes if it has some.
 
     >>> spelling_of("value-iteraton")("value_iteration")
     'value-iteration'

@@ -1,4 +1,4 @@
-"""What commands print: results on stdout, everything else on stderr, plain text without colours."""
+"""The output of commands: results on stdout, everything else on stderr, plain text without colours."""
 
 import json
 import os

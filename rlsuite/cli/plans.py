@@ -1,4 +1,4 @@
-"""What a planner found for a POMDP, as text and as plain values for JSON: one view for each form of a plan."""
+"""A planner's solution of a POMDP, as text and as plain values for JSON: one view for each form of a plan."""
 
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -21,7 +21,7 @@ from rlsuite.planning.pomdp.vectors import worth
 
 
 class View(Protocol):
-    """What is said of a plan beyond its bounds."""
+    """The view of a plan, beyond its bounds."""
 
     def said(self) -> list[tuple[str, str]]:
         """Return lines of the summary: what, and how much."""
@@ -37,7 +37,7 @@ class View(Protocol):
 
 
 def view(pomdp: POMDP, plan: BeliefPlan) -> View:
-    """Return how a plan is looked at."""
+    """Return the view of a plan."""
     if isinstance(plan, AlphaVectorSolution):
         return _Vectors(pomdp, plan)
     if isinstance(plan, BeliefSolution):
@@ -121,7 +121,7 @@ class _Vectors:
             yield [number(value) for value in vector.tolist()]
 
     def _sizes(self) -> Iterator[list[str]]:
-        """What each vector promises at the start, in how many states it promises anything, and how much."""
+        """The value of each vector at the start, the number of its finite entries, and their range."""
         vectors = self.plan.alpha_vectors[:MOST_ROWS]
         for vector, start in zip(vectors, worth(vectors, self.pomdp.start[np.newaxis])[0].tolist(), strict=True):
             held = vector[vector > -np.inf]

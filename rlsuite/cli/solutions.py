@@ -1,4 +1,4 @@
-"""What a planner found, as text and as plain values for JSON."""
+"""A planner's solution, as text and as plain values for JSON."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -23,7 +23,7 @@ LARGEST_MAP = 100
 
 
 class FoundForMDP:
-    """An MDP and what a planner found.
+    """An MDP and its solution.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ class FoundForMDP:
 
     @property
     def good_enough(self) -> bool:
-        """Whether it is as good as was asked for."""
+        """Whether it is within the tolerance."""
         return self.solution.converged
 
     def summary(self) -> str:
-        """The value at the start, how wrong it can be, and what it took."""
+        """The value at the start, its error bound, iterations and time."""
         rows = [(key.replace("_", " "), number(value)) for key, value in self._at_start().items()]
         return columns([*rows, ("converged", _effort(self.solution))])
 
@@ -88,7 +88,7 @@ class FoundForMDP:
 
 
 class FoundForPOMDP:
-    """A POMDP and what a planner found.
+    """A POMDP and its solution.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class FoundForPOMDP:
 
     @property
     def good_enough(self) -> bool:
-        """Whether it is as good as was asked for; who searches online was asked for a decision only."""
+        """Whether it is within the tolerance; online planners have none."""
         return self.solution.converged or isinstance(self.solution, OnlinePlan)
 
     def summary(self) -> str:

@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
         description="Compute the optimal values and an optimal policy, with a bound on their error; where states are "
         "hidden, a plan, and two bounds on the value at the start. Ctrl-C prints the best answer so far.",
         epilog="Exit code 0: the error bound, or the distance of the two bounds, is within the tolerance, or the "
-        "method searches online and promises none. 1: it is not; the best answer found is printed with a warning. 2: "
+        "method searches online and has none. 1: it is not; the best answer found is printed with a warning. 2: "
         "there is no answer.",
         allow_abbrev=False,
     )
@@ -60,14 +60,14 @@ def add(commands: Any) -> None:
         "--tol", type=float, default=1e-6, metavar="NUMBER", help="largest error allowed (default 1e-6)"
     )
     parser.add_argument("--horizon", type=whole_number, metavar="N", help="number of steps, for methods that take one")
-    parser.add_argument("--gap", type=float, metavar="NUMBER", help="largest distance of two bounds; wins over --tol")
+    parser.add_argument("--gap", type=float, metavar="NUMBER", help="largest distance of two bounds; overrides --tol")
     parser.add_argument("--max-iterations", type=whole_number, metavar="N", help="limit of iterative methods")
-    parser.add_argument("--deadline", type=float, metavar="SECONDS", help="then stop with the best answer so far")
+    parser.add_argument("--deadline", type=float, metavar="SECONDS", help="stop then, with the best answer so far")
     parser.add_argument(
         "--unreachable",
         default="allow",
         metavar="WHAT",
-        help="allow or error: what to do about states in which no episode can be (default allow)",
+        help="allow or error: what to do about states that can occur in no episode (default allow)",
     )
     parser.add_argument(
         "--option", action="append", default=[], metavar="KEY=VALUE", help="any other keyword of the method"
@@ -77,8 +77,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--figure",
         metavar="NAME",
-        help=f"which figure (default: {ON_GRID} for a grid, {ELSEWHERE} for others, and where states are hidden what "
-        "suits their number)",
+        help=f"which figure (default: {ON_GRID} for a grid, {ELSEWHERE} for others, and where states are hidden one "
+        "that suits their number)",
     )
     parser.add_argument("--against", metavar="NAME", help="iterations or seconds, the x axis of convergence and gap")
     add_json_flag(parser)
@@ -128,14 +128,13 @@ def _opened(chosen: argparse.Namespace) -> "tuple[gymnasium.Env[Any, Any] | None
     model, env = open_model(chosen.environment, keywords("--env", chosen.env), chosen.gamma)
     if not isinstance(model, MDP | POMDP):
         raise UnsuitableEnvironment(
-            f"{chosen.environment} holds a hidden Markov model, in which there is nothing to decide; 'rlsuite filter' "
-            "is for it"
+            f"{chosen.environment} holds a hidden Markov model, which has no actions; use 'rlsuite filter'"
         )
     return env, model
 
 
 def _layout(env: "gymnasium.Env[Any, Any] | None", model: "MDP | POMDP") -> "GridLayout | None":
-    """Where the states lie, one on each square; None if they do not."""
+    """The layout of the states, one on each square; None if there is none."""
     from rlsuite.models import MDP
     from rlsuite.rendering import GridLayout
 

@@ -1,6 +1,6 @@
-"""What was seen, and done before it, from the command line or from a file: words become numbers.
+"""Observations, and the actions before them, from the command line or from a file, as numbers.
 
-A hidden Markov model sees one observation at a time; in a POMDP an action goes before each of them. Names are those of
+A hidden Markov model has one observation at a time; in a POMDP an action comes before each of them. Names are those of
 the model, and numbers count from 0. ``?`` is an observation that is missing.
 """
 
@@ -40,7 +40,7 @@ def split(text: str, at: str = ",") -> list[str]:
 
 
 def pairs(words: Sequence[str], where: str) -> Steps:
-    """Return the steps of words that are an action and an observation in turns.
+    """Return the steps of words that are actions and observations alternately.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def pairs(words: Sequence[str], where: str) -> Steps:
     """
     if len(words) % 2:
         raise ParameterError(
-            f"{where}actions and observations take turns, and after the last action {words[-1]!r} there is no "
+            f"{where}actions and observations alternate, and after the last action {words[-1]!r} there is no "
             f"observation; {MISSING} stands for one that is missing"
         )
     return Steps(list(words[::2]), [[word] for word in words[1::2]])
@@ -99,7 +99,7 @@ def read(path: str, width: int, *, with_actions: bool) -> Steps:
 
 
 def index(what: str, word: str, labels: Sequence[str] | None, how_many: int) -> int:
-    """Return the number of what a word names.
+    """Return the number of the action or observation that a word names.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is known of the hidden states along a sequence of observations."""
+"""The probabilities of the hidden states along a sequence of observations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 
 @dataclass(frozen=True)
 class Trail:
-    """What was seen at n times, and what is known of each of them."""
+    """The observations at n times, and the probabilities of the hidden states at each."""
 
     state_labels: Sequence[str] | None
     seen: dict[str, list[str]]
-    """What was done and seen, one text for each time; by "action" and "observation"."""
+    """The actions and observations, one text for each time; by "action" and "observation"."""
     given: dict[str, Any]
     """The same as numbers, for JSON."""
     beliefs: FloatArray
-    """(n, K) float64: by what was seen until then"""
+    """(n, K) float64: given the observations until then"""
     log_likelihood: float
     """nats"""
     smoothed: FloatArray | None
-    """(n, K) float64: by all that was seen"""
+    """(n, K) float64: given all observations"""
     path: IndexArray | None
     """(n,): the most probable states"""
     path_log_probability: float = np.nan
@@ -67,7 +67,7 @@ class Trail:
 
 
 def trail(model: HMM | POMDP, steps: Steps, *, smooth: bool, decode: bool) -> Trail:
-    """Return what is known of the hidden states.
+    """Return the probabilities of the hidden states.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``rlsuite train AGENT ENV``: learn, say what came of it, and keep it."""
+"""``rlsuite train AGENT ENV``: learn, print the result, and save it."""
 
 import argparse
 import contextlib
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 DEFAULT_STEPS = 10_000
 CUMULATIVE_REWARD, EVALUATION = "cumulative_reward", "evaluation"
 LONGEST_GIF = 200
-"""Steps after which an episode that is drawn is cut off: a greedy policy may walk in circles."""
+"""Steps after which an episode that is drawn is truncated: a greedy policy may go round in circles."""
 
 
 def add(commands: Any) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "train",
-        help="learn an environment with an agent",
-        description="Learn an environment with an agent, with one seed or with many.",
+        help="learn in an environment with an agent",
+        description="Learn in an environment with an agent, with one seed or with many.",
         allow_abbrev=False,
     )
     parser.add_argument("agent_name", metavar="AGENT", help="q-learning, sarsa, ..., file.py:Class, or module:Class")
@@ -54,8 +54,12 @@ def add(commands: Any) -> None:
     seeds.add_argument("--seeds", type=whole_number, metavar="N", help="this many runs, with the seeds 0, 1, ...")
     parser.add_argument("--workers", type=whole_number, metavar="N", help="threads for many seeds (default: all cores)")
     add_time_limit_flag(parser)
-    parser.add_argument("--evaluate-every", type=whole_number, metavar="N", help="evaluate the greedy policy so often")
-    parser.add_argument("--checkpoint-every", type=whole_number, metavar="N", help="note cumulative reward so often")
+    parser.add_argument(
+        "--evaluate-every", type=whole_number, metavar="N", help="steps or episodes between evaluations"
+    )
+    parser.add_argument(
+        "--checkpoint-every", type=whole_number, metavar="N", help="steps or episodes between checkpoints"
+    )
     parser.add_argument("--loop", default="auto", metavar="LOOP", help="auto, compiled or stepwise (default auto)")
     parser.add_argument(
         "--regret",
@@ -65,7 +69,7 @@ def add(commands: Any) -> None:
     )
     add_agent_flags(parser)
     output = parser.add_argument_group("output")
-    output.add_argument("--save", metavar="FILE.npz", help="keep the agent; rlsuite.load reads it")
+    output.add_argument("--save", metavar="FILE.npz", help="save the agent; rlsuite.load reads it")
     output.add_argument("--plot", metavar="FILE.png", help="draw its learning curve (.png, .svg, .pdf)")
     output.add_argument(
         "--figure", default=CUMULATIVE_REWARD, metavar="NAME", help=f"which curve (default {CUMULATIVE_REWARD})"
@@ -95,7 +99,7 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _check_outputs(chosen: argparse.Namespace) -> None:
-    """Find out before learning, not after it, that a file cannot be written."""
+    """Raise before learning, not after it, if a file cannot be written."""
     if chosen.seeds is not None:
         for flag in ("save", "gif"):
             if getattr(chosen, flag):
@@ -109,7 +113,7 @@ def _check_outputs(chosen: argparse.Namespace) -> None:
 
 
 def _drawn_env(chosen: argparse.Namespace, env_keywords: dict[str, Any]) -> "gymnasium.Env[Any, Any]":
-    """The environment again, made to be drawn."""
+    """The environment again, made with a render mode."""
     from rlsuite.finding import find_env
 
     plain = find_env(chosen.environment, **env_keywords)
@@ -129,7 +133,7 @@ def _drawn_env(chosen: argparse.Namespace, env_keywords: dict[str, Any]) -> "gym
 
 @contextlib.contextmanager
 def _drawing(name: str) -> "Generator[None]":
-    """Say in words what an environment raises when it is drawn."""
+    """Raise what goes wrong when an environment is drawn as an error that names it."""
     from rlsuite.experiments.run import in_words
 
     try:
@@ -174,7 +178,7 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[s
 
 
 def _length(chosen: argparse.Namespace, agent: "Agent", env: "gymnasium.Env[Any, Any]") -> dict[str, Any]:
-    """How long to learn and how often to look: at the end at least, if the greedy policy can be evaluated."""
+    """How long to learn and how often to evaluate: at the end at least, if the greedy policy can be evaluated."""
     from rlsuite.trust import NO_LIMIT, time_limit
 
     steps: int | None = DEFAULT_STEPS if chosen.steps is chosen.episodes is None else chosen.steps

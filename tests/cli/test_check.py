@@ -55,7 +55,7 @@ def test_observations_that_are_not_discrete(rlsuite):
     done = rlsuite("check", "CartPole-v1")
     assert done.code == 0
     assert verdicts(done)["ok", "spaces"].endswith(
-        "actions Discrete(2); agents that see vectors, of 4 numbers here, can learn it, tables cannot"
+        "actions Discrete(2); agents with features can learn in it (vectors of 4 numbers), tabular agents cannot"
     )
     assert verdicts(done)["no", "table"] == ("neither env.unwrapped.model nor .P: it can be learned, but not solved")
 

@@ -212,7 +212,7 @@ def test_a_belief_over_many_states():
         (["umbrella.npz", "0", "--file", "steps.txt"], "Z... and --file both say what was seen"),
         (["umbrella.npz", "0", "--env", "slip=0.2"], "umbrella.npz: HMM.read takes no keyword 'slip'"),
         (["tiger.pomdp", "--observations", "0"], "--observations needs --actions"),
-        (["tiger.pomdp", "listen"], "actions and observations take turns, and after the last action 'listen' there "),
+        (["tiger.pomdp", "listen"], "actions and observations alternate, and after the last action 'listen' there "),
         (["tiger.pomdp", "--actions", "0,0", "--observations", "0"], "there are 2 actions and 1 observations"),
         (
             ["tiger.pomdp", "lisen", "hear-left"],

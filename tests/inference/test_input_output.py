@@ -415,7 +415,7 @@ def test_bad_arguments(tiger, episodes, options, error, message):
 
 
 def test_without_a_model_its_size_is_needed():
-    with pytest.raises(ParameterError, match="give either a initial model, or n_states and gamma"):
+    with pytest.raises(ParameterError, match="give either an initial model, or n_states and gamma"):
         learn_pomdp([([0], [0])], n_states=2)
     with pytest.raises(ModelError, match=r"episode 0: states\[0\] is 4; the states are 0\.\.1"):
         learn_pomdp([([0], [0], None, False, [4, 0])], n_states=2, gamma=0.9)
