@@ -1,6 +1,6 @@
-"""Cumulative reward: what exploring costs in the grid of the lecture notes (Fig. 9.6), thirty seeds each.
+"""Cumulative reward: the cost of exploring in the grid of the lecture notes (Fig. 9.6), thirty seeds each.
 
-All three learners find the shortest way at once; whoever keeps trying other ways reaches the goal less often. Run as
+All three learners find the shortest way at once; those that keep exploring reach the goal less often. Run as
 ``python examples/01_cumulative_reward.py [figure.png]``.
 """
 

@@ -1,4 +1,4 @@
-"""Value map and policy arrows: what is optimal in four rooms, and what a learner makes of them.
+"""Value map and policy arrows: the optimal ones in four rooms, and those of a learner.
 
 Where several actions are equally good, all of them are drawn. Run as ``python examples/02_value_map.py [figure.png]``.
 """

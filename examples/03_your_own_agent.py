@@ -1,7 +1,7 @@
 """Your own agent: two compiled functions, here ten lines of optimism about what was rarely tried.
 
-RiverSwim pays little downstream and much upstream: whoever explores by chance hardly ever gets there. The functions
-run in both loops, to the same bytes. Run as ``python examples/03_your_own_agent.py [figure.png]``.
+RiverSwim pays little downstream and much upstream: an agent that explores at random hardly ever gets there. The
+functions run in both loops, to the same bytes. Run as ``python examples/03_your_own_agent.py [figure.png]``.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""The ten-armed bandit (S&B2 section 2.3): what not pulling the best arm has cost, a hundred bandits each.
+"""The ten-armed bandit (S&B2 section 2.3): the regret of not pulling the best arm, a hundred bandits each.
 
-Greed is a matter of luck, and exploring for ever costs for ever; exploring less and less pays off. Run as
+A greedy agent depends on luck, and constant exploration costs for ever; decaying exploration pays off. Run as
 ``python examples/05_bandit.py [figure.png]``.
 """
 

@@ -1,6 +1,6 @@
 """The tiger (KLC98): learners that remember one, two, three observations, and the exact optimum over beliefs.
 
-The optimum keeps listening until it believes in one side by 97 %; a memory of one observation cannot. Run as
+The optimal policy keeps listening until the belief in one side is 97 %; a memory of one observation cannot. Run as
 ``python examples/06_tiger.py [figure.png]``.
 """
 

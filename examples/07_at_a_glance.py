@@ -1,7 +1,7 @@
 """The figure of the README: a solved grid, and learners beside the exact optimum.
 
-Left, four rooms with a slippery floor. Right, the tiger: learners that remember what they did and heard in the
-last steps, and the optimum of whoever keeps a belief. Run as ``python examples/07_at_a_glance.py [figure.png]``.
+Left, four rooms with a slippery floor. Right, the tiger: learners that remember their actions and observations of
+the last steps, and the optimum over beliefs. Run as ``python examples/07_at_a_glance.py [figure.png]``.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Temporal differences against Monte Carlo on the walk of five states (S&B2 Example 6.2, right).
 
-Learning from the value of the next state gets further than waiting for the end, at all step sizes of the book.
+Learning from the value of the next state has a smaller error than waiting for the end, at all step sizes of the book.
 Twenty-five runs, the book has a hundred. Run as ``python examples/10_random_walk.py [figure.png]``.
 """
 

@@ -1,7 +1,7 @@
-"""Batch learning on the walk of five states (S&B2 Fig 6.2): all experience is presented until nothing changes.
+"""Batch learning on the walk of five states (S&B2 Fig 6.2): all experience is presented until the values converge.
 
-Monte Carlo fits the returns it has seen best, and TD(0) those that it will see: it ends in the value of the most
-likely model. Fifty runs, the book has a hundred. Run as ``python examples/11_batch.py [figure.png]``.
+Monte Carlo fits the returns of the data best, and TD(0) future returns: it converges to the values of the most likely
+model. Fifty runs, the book has a hundred. Run as ``python examples/11_batch.py [figure.png]``.
 """
 
 import sys

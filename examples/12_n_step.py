@@ -1,4 +1,4 @@
-"""n-step TD on the walk of nineteen states (S&B2 Fig 7.2): how far to look before a state learns.
+"""n-step TD on the walk of nineteen states (S&B2 Fig 7.2): the number of rewards before the bootstrap.
 
 Neither one step nor whole episodes are best. Ten runs, the same walks for all; the book has a hundred. Run as
 ``python examples/12_n_step.py [figure.png]``.

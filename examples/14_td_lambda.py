@@ -1,4 +1,4 @@
-"""TD(lambda) on the walk of nineteen states (S&B2 Fig 12.6): the lambda-return as one goes along.
+"""TD(lambda) on the walk of nineteen states (S&B2 Fig 12.6): an online approximation of the lambda-return.
 
 As good as the off-line lambda-return at small step sizes, less stable at large ones. Ten runs. Run as
 ``python examples/14_td_lambda.py [figure.png]``.

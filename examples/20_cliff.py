@@ -1,7 +1,7 @@
-"""Walking along a cliff (S&B2 Example 6.6, with Expected Sarsa): whoever explores should keep off the edge.
+"""Walking along a cliff (S&B2 Example 6.6, with Expected Sarsa): an exploring agent should stay away from the edge.
 
-Q-learning learns the shortest way, along the edge, and now and then explores over it; Sarsa and Expected Sarsa learn
-what their policy is worth, and stay away. Run as ``python examples/20_cliff.py [figure.png]``.
+Q-learning learns the shortest way, along the edge, and sometimes falls off by exploring; Sarsa and Expected Sarsa learn
+the value of their own policy, and stay away. Run as ``python examples/20_cliff.py [figure.png]``.
 """
 
 import sys

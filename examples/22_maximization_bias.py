@@ -1,7 +1,7 @@
-"""Maximization bias (S&B2 Figure 6.5): how often the first step goes left, where nothing is to be gained on average.
+"""Maximization bias (S&B2 Figure 6.5): how often the first step goes left, where the mean reward is negative.
 
-Five hundred seeds (the book: ten thousand). The best of ten noisy estimates is too good to be true, and Q-learning
-falls for it; two tables do not. Run as ``python examples/22_maximization_bias.py [figure.png]``.
+Five hundred seeds (the book: ten thousand). The maximum of ten noisy estimates is too large, which biases Q-learning,
+but not double Q-learning. Run as ``python examples/22_maximization_bias.py [figure.png]``.
 """
 
 import sys

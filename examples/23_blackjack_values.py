@@ -1,4 +1,4 @@
-"""Blackjack (S&B2 Figure 5.1): what the policy that sticks on 20 or 21 alone is worth, by Monte Carlo prediction.
+"""Blackjack (S&B2 Figure 5.1): the value of the policy that sticks on 20 or 21 only, by Monte Carlo prediction.
 
 Hands with a usable ace are rare, and their values still rough after 10,000 games. Run as
 ``python examples/23_blackjack_values.py [figure.png]``.

@@ -1,7 +1,7 @@
 """Blackjack (S&B2 Figure 5.2): the policy that Monte Carlo control with exploring starts finds in five million games.
 
-Lines: the planner's policy, which hits below them. Where the two differ, hitting and sticking are worth almost the
-same. Run as ``python examples/24_blackjack_optimal.py [figure.png]``.
+Lines: the planner's policy, which hits below them. Where the two differ, hitting and sticking have almost the same
+value. Run as ``python examples/24_blackjack_optimal.py [figure.png]``.
 """
 
 import sys

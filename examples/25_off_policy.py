@@ -1,7 +1,7 @@
 """Off-policy estimates of one blackjack hand (S&B2 Figure 5.3): ordinary and weighted importance sampling.
 
 The hand is 13 with a usable ace against a 2, the target policy sticks on 20 or 21, and the games are played at random.
-A hundred runs; the truth is the planner's. Run as ``python examples/25_off_policy.py [figure.png]``.
+A hundred runs; the true value is computed by the planner. Run as ``python examples/25_off_policy.py [figure.png]``.
 """
 
 import sys

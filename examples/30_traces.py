@@ -1,7 +1,7 @@
 """Eligibility traces: one-step Sarsa and four kinds of Sarsa(lambda) in the windy grid (S&B2 Example 6.5).
 
-The first goal is found by chance. With traces the whole way to it learns from it, not its last step alone (S&B2 Example
-12.1): the episodes after it are short. Thirty seeds each. Run as ``python examples/30_traces.py [figure.png]``.
+The first goal is found by chance. With traces all pairs on the way to it are updated, not only the last one (S&B2
+Example 12.1): the episodes after it are short. Thirty seeds each. Run as ``python examples/30_traces.py [figure.png]``.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """The variants of Q-learning, after the lecture notes' Fig. 9.11: their cumulative reward in four rooms with slips.
 
-The deterministic rule forgets all but its last sample. Traces find the second way to the goal quickly: Watkins cuts
+The deterministic rule keeps only its last sample. Traces find the second way to the goal quickly: Watkins cuts
 them at exploring actions, Peng (the notes' Q^lambda) and the naive rule do not. Thirty seeds each; `runs/fig_9_11.toml`
 is the same in the notes' own grid. Run as ``python examples/31_q_lambda.py [figure.png]``.
 """

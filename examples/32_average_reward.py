@@ -1,4 +1,4 @@
-"""Reward per step in the long run: what R-learning and differential Sarsa learn of it in the chain, ten seeds each.
+"""Reward per step in the long run: the estimates of R-learning and differential Sarsa in the chain, ten seeds each.
 
 The dashed line is exact (S&B2 section 10.3; the task is Dearden, Friedman & Russell's chain). Run as
 ``python examples/32_average_reward.py [figure.png]``.

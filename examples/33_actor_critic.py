@@ -1,7 +1,7 @@
 """Actor-critic in the windy grid: return per episode while it learns, with and without traces; thirty seeds each.
 
-The policy is a softmax of preferences and explores by its chances alone. Traces teach the whole way to the goal
-(S&B2 section 13.5); Sarsa, which explores for ever, is drawn for comparison. Run as
+The policy is a softmax of preferences and explores only by its own probabilities. Traces update all pairs on the way to
+the goal (S&B2 section 13.5); Sarsa, which explores for ever, is drawn for comparison. Run as
 ``python examples/33_actor_critic.py [figure.png]``.
 """
 

@@ -1,7 +1,7 @@
 """A maze that changes for the worse (S&B2 Fig. 8.4): after 1000 steps the way is blocked, and a longer one opens.
 
-Dyna-Q trusts its memory until every way of its plan has been walked in vain; Dyna-Q+ looks where it has not been for
-long. Thirty runs each. Run as ``python examples/41_blocking_maze.py [figure.png]``.
+Dyna-Q trusts its model until every way of its plan has failed; Dyna-Q+ tries pairs that it has not taken for long.
+Thirty runs each. Run as ``python examples/41_blocking_maze.py [figure.png]``.
 """
 
 import sys

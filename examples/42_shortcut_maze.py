@@ -1,6 +1,6 @@
 """A maze that changes for the better (S&B2 Fig. 8.5): after 3000 steps a shortcut opens beside the only way.
 
-Dyna-Q never learns of it, for its plan says that there is nothing; Dyna-Q+ looks where it has not been for long. Twenty
+Dyna-Q never finds it, because its model has no shortcut; Dyna-Q+ tries pairs that it has not taken for long. Twenty
 runs each. Run as ``python examples/42_shortcut_maze.py [figure.png]``.
 """
 

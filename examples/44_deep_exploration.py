@@ -1,6 +1,6 @@
 """Deep exploration: a river that is hard to swim up, and pays at its end (RiverSwim; current weaker than usual).
 
-Whoever explores by chance drifts back each time. R-max, UCRL2 and posterior sampling plan for what they do not know.
+An agent that explores at random drifts back each time. R-max, UCRL2 and posterior sampling plan their exploration.
 Ten rivers each. Run as ``python examples/44_deep_exploration.py [figure.png]``.
 """
 

@@ -1,4 +1,4 @@
-"""Optimistic initial values (S&B2 Fig. 2.3): greed that expects too much explores, at the beginning only.
+"""Optimistic initial values (S&B2 Fig. 2.3): a greedy agent that expects too much explores, at the beginning only.
 
 2,000 bandits are played side by side, each a state of its own. Run as
 ``python examples/51_optimistic.py [figure.png]``.

@@ -1,4 +1,4 @@
-"""Upper confidence bounds (S&B2 Fig. 2.4): uncertainty counts as value, c sqrt(ln t / N(a)) of it.
+"""Upper confidence bounds (S&B2 Fig. 2.4): a bonus for uncertainty, c sqrt(ln t / N(a)).
 
 2,000 bandits are played side by side, each a state of its own. Run as ``python examples/52_ucb.py [figure.png]``.
 """

@@ -1,7 +1,7 @@
 """Gradient bandits with and without a baseline (S&B2 Fig. 2.5): true rewards around +4 instead of 0.
 
-The average reward as baseline makes the shift vanish. 2,000 bandits are played side by side, each a state of its own.
-Run as ``python examples/53_gradient_bandit.py [figure.png]``.
+With the average reward as baseline the shift has no effect. 2,000 bandits are played side by side, each a state of its
+own. Run as ``python examples/53_gradient_bandit.py [figure.png]``.
 """
 
 import sys

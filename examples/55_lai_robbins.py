@@ -1,4 +1,4 @@
-"""Regret against the bound of Lai and Robbins (1985): nobody who learns every bandit loses less than C ln t for ever.
+"""Regret against the bound of Lai and Robbins (1985): in the long run no consistent agent loses less than C ln t.
 
 Nine Bernoulli arms, .1 to .9. KL-UCB and Thompson sampling grow as slowly as the bound allows, UCB1 does not (Garivier
 & Cappe 2011; Kaufmann, Korda & Munos 2012). 20 copies of the bandit, played side by side. Run as

@@ -1,4 +1,4 @@
-"""Arms that drift (S&B2 Exercise 2.5): who remembers everything falls behind whoever forgets.
+"""Arms that drift (S&B2 Exercise 2.5): means of all rewards fall behind means of recent ones.
 
 Ten equal arms walk at random by 0.05 a pull; 25 walks, the same ones for every agent (the book's steps are 0.01, its
 runs 10,000 pulls long). Run as ``python examples/56_drifting.py [figure.png]``.

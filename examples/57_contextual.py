@@ -1,4 +1,4 @@
-"""Contextual bandits (Li et al. 2010; Agrawal & Goyal 2013): what is learned in one state helps in all others.
+"""Contextual bandits (Li et al. 2010; Agrawal & Goyal 2013): what is learned in one state is used in all others.
 
 100 states with features of their own, and four arms whose mean rewards are linear in them. With the features, regret
 soon stops growing; without them, every state has to be learned on its own. Run as

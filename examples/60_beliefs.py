@@ -1,7 +1,7 @@
 """The tiger: the same learner with a memory of its last observations, and with a belief (KLC98 section 3).
 
 The last k observations leave out what came before them, and there are six times as many windows with each step of
-memory: a long one is learned slowly. The belief sums up the whole past in one number, and the learner soon finds the
+memory: a long one is learned slowly. The belief summarises the whole past in one number, and the learner soon finds the
 optimum, which no window of this length reaches. Run as ``python examples/60_beliefs.py [figure.png]``.
 """
 

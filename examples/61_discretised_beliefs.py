@@ -1,6 +1,6 @@
 """Q-learning and value iteration on the discretised belief MDP, and how fine the grid has to be (lecture notes, 9.4).
 
-The learner takes each belief for the nearest of M + 1 grid points; what its policy is worth is computed exactly, over
+The learner replaces each belief by the nearest of M + 1 grid points; the value of its policy is computed exactly, over
 all beliefs that can be reached. Interpolation between the grid points gives an upper bound on the optimum.
 Run as ``python examples/61_discretised_beliefs.py [figure.png]``.
 """

@@ -1,7 +1,7 @@
-"""The tiger solved exactly: alpha vectors with one, two and three steps to go, and without end (KLC98 section 5).
+"""The tiger solved exactly: alpha vectors with one to three steps to go, and for an infinite horizon (KLC98 section 5).
 
-Each line is a plan, worth that much if the tiger is behind the left door with that probability. With one step to go a
-door is opened if it is nine times as likely to be the right one; who can still listen wants to be surer. Run as
+Each line is the value of a plan if the tiger is behind the left door with that probability. With one step to go a
+door is opened if it is nine times as likely to be the right one; with more steps it pays to be surer. Run as
 ``python examples/62_alpha_vectors.py [figure.png]``.
 """
 

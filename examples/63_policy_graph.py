@@ -1,4 +1,4 @@
-"""The tiger's policy graph: the optimal plan as a machine of five states, which needs no belief (KLC98 section 4.4).
+"""The tiger's policy graph: the optimal plan as a controller of five nodes, which needs no belief (KLC98 section 4.4).
 
 Two more sounds from one side than from the other, and the other door is opened. Run as ``python
 examples/63_policy_graph.py [figure.png]``.

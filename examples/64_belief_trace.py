@@ -1,6 +1,6 @@
-"""What is believed while the tiger is listened to: one episode of the optimal plan, step by step.
+"""The belief while the agent listens to the tiger: one episode of the optimal plan, step by step.
 
-The plan never sees where the tiger is; the belief is all it goes by. Run as ``python examples/64_belief_trace.py
+The plan never observes where the tiger is; it acts on the belief alone. Run as ``python examples/64_belief_trace.py
 [figure.png]``.
 """
 

@@ -1,6 +1,6 @@
-"""The dishonest casino: when was the loaded die thrown? What the whole evening says, and what was known at the time.
+"""The dishonest casino: when was the loaded die thrown? Smoothing and filtering.
 
-The areas are the posteriors given all throws, the thin line is what a filter knew then (Durbin, Eddy, Krogh and
+The areas are the posteriors given all throws, the thin line is the filter at that time (Durbin, Eddy, Krogh and
 Mitchison 1998, section 3.2). Run as ``python examples/65_dishonest_casino.py [figure.png]``.
 """
 

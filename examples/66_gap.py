@@ -1,6 +1,6 @@
-"""How fast lower and upper bound draw together: point-based planners on RockSample, a second each.
+"""How fast the lower and upper bounds converge: point-based planners on RockSample, a second each.
 
-SARSOP goes where its bounds are far apart, PBVI where it has not been, and Perseus where chance leads it. Run as
+SARSOP explores where its bounds are far apart, PBVI far from its beliefs, and Perseus at random. Run as
 ``python examples/66_gap.py [figure.png]``.
 """
 

@@ -1,4 +1,4 @@
-"""A tiger behind one of three doors: what to do in every belief, and the beliefs of one episode.
+"""A tiger behind one of three doors: the optimal action in every belief, and the beliefs of one episode.
 
 Certainty of each place is a corner of the triangle. A door is opened where the tiger is not behind it, almost for
 certain: along the opposite edge. Run as ``python examples/67_belief_simplex.py [figure.png]``.

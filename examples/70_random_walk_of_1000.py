@@ -1,8 +1,8 @@
 """The random walk of 1000 states with values that are linear in few features (S&B2 Figures 9.1, 9.2 and 9.10).
 
-Left: ten groups of states, each with one weight. Monte Carlo comes as close as steps can; TD(0), which believes its own
-steps, is further away. Right: fifty tilings tell states apart that one cannot; the lines are means of five runs.
-Run as ``python examples/70_random_walk_of_1000.py [figure.png]``.
+Left: ten groups of states, each with one weight. Monte Carlo comes as close as a step function can; TD(0), which
+bootstraps from its own estimates, is further away. Right: fifty tilings distinguish states that one cannot; the lines
+are means of five runs. Run as ``python examples/70_random_walk_of_1000.py [figure.png]``.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""What is left to pay on the way up: the mountain car, learned by Sarsa with tiles (S&B2 Figures 10.1 and 10.2).
+"""The cost to go: the mountain car, learned by Sarsa with tiles (S&B2 Figures 10.1 and 10.2).
 
-Above, the number of steps that are left to the goal, by what has been learned in the middle of the first episode and
-after a thousand. Below, the first hundred episodes of twenty runs with each step size.
+Above, the number of steps that are left to the goal, by the values in the middle of the first episode and after a
+thousand. Below, the first hundred episodes of twenty runs with each step size.
 Run as ``python examples/71_mountain_car.py [figure.png]``.
 """
 

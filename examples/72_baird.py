@@ -1,7 +1,7 @@
-"""Baird's star: off-policy, semi-gradient TD grows for ever, and gradient-TD does not (S&B2 Figures 11.2 and 11.5).
+"""Baird's star: off-policy semi-gradient TD diverges, and gradient-TD does not (S&B2 Figures 11.2 and 11.5).
 
-All rewards are 0. Left: the weights of semi-gradient TD(0). Middle: those of TDC, from the same beginning. Right: TDC
-has no projected Bellman error any more, which is what it minimises; that its values are not yet 0 is another matter.
+All rewards are 0. Left: the weights of semi-gradient TD(0). Middle: those of TDC, from the same beginning. Right: the
+projected Bellman error of TDC, which it minimises, goes to 0, although its values are not 0 yet.
 Run as ``python examples/72_baird.py [figure.png]``.
 """
 

@@ -1,7 +1,7 @@
 """Fitted Q iteration with extremely randomised trees on the car on the hill (Ernst, Geurts & Wehenkel 2005).
 
 The car is too weak for the hill: it has to go back first. A hundred random episodes, of which one reaches the top, are
-all that the trees see. Run as ``python examples/74_fitted_q.py [figure.png]``.
+all the data. Run as ``python examples/74_fitted_q.py [figure.png]``.
 """
 
 import sys

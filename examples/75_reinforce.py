@@ -1,7 +1,7 @@
-"""REINFORCE in the short corridor, where the best policy is a random one (S&B2 Figures 13.1 and 13.2).
+"""REINFORCE in the short corridor, where the best policy is stochastic (S&B2 Figures 13.1 and 13.2).
 
 Return per episode while it learns, for three step sizes and with a baseline; a hundred seeds each. Learning begins
-where right has the probability 0.05, and an episode takes 82 steps. The dashed line is the best that can be had,
+where right has the probability 0.05, and an episode takes 82 steps. The dashed line is the optimum,
 -6 - 4 sqrt 2 = -11.66, with probability 2 - sqrt 2. Run as ``python examples/75_reinforce.py [figure.png]``.
 """
 

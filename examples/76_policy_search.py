@@ -1,7 +1,7 @@
 """Policy search on CartPole: perturbations, their averages, and the cross-entropy method; four seeds each.
 
 A policy is four weights for each of the two actions; no value is learned. Mean return of the policy found after each
-iteration, in ten episodes that the search has not seen; 500 is the most there is. Run as
+iteration, in ten episodes that the search did not use; 500 is the maximum. Run as
 ``python examples/76_policy_search.py [figure.png]``.
 """
 

@@ -1,7 +1,7 @@
-"""DQN on CartPole: what the greedy policy is worth while a network learns (Mnih et al. 2015); three seeds.
+"""DQN on CartPole: the value of the greedy policy while a network learns (Mnih et al. 2015); three seeds.
 
-A pole that stands for all 500 steps of an episode is worth (1 - 0.99**500) / (1 - 0.99) = 99.3. Who learns on
-may lose such a policy again: look now and then, and go back to the best (`restore_best`). Needs PyTorch
+A pole that stands for all 500 steps of an episode has the value (1 - 0.99**500) / (1 - 0.99) = 99.3. Further learning
+may lose such a policy again: evaluate from time to time, and restore the best (`restore_best`). Needs PyTorch
 (``pip install 'rlsuite[torch]'``). Run as ``python examples/77_dqn.py [figure.png]``.
 """
 

@@ -1,7 +1,7 @@
-"""Choose the regressor of fitted Q iteration by cross-validation; report its return on seeds that chose nothing.
+"""Choose the regressor of fitted Q iteration by cross-validation; report its return on other seeds.
 
-Left: how wrong each is on episodes that it has not learned from. Right: what the winner does with the pole, learned
-from 60 episodes of random pushes. Run as ``python examples/78_choose_an_approximator.py [figure.png]``.
+Left: the error of each on held-out episodes. Right: the return of the best one on the pole, learned from 60 episodes of
+random pushes. Run as ``python examples/78_choose_an_approximator.py [figure.png]``.
 """
 
 import sys

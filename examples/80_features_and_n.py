@@ -1,7 +1,7 @@
 """Which features, and how many steps: two choices of linear agents (S&B2 Figures 9.5 and 10.4).
 
 Left: the random walk of 1000 states by Monte Carlo, with a Fourier basis and with a polynomial; means of two runs.
-Powers are so much alike that it takes long to tell them apart. Right: the mountain car by n-step Sarsa, steps an
+Powers are strongly correlated, so learning is slow. Right: the mountain car by n-step Sarsa, steps an
 episode in the first fifty; means of 24 runs, with standard errors from 1 with n = 1 to 4 with n = 8.
 Run as ``python examples/80_features_and_n.py [figure.png]``.
 """
