@@ -232,6 +232,8 @@ def test_episodes_that_are_too_long_stop_learning(kind):
     ("make", "message"),
     [
         (lambda: rl.NStepSarsa(n=0), "n=0 is less than 1"),
+        (lambda: rl.NStepSarsa(n=10**13), "n=10000000000000 needs 320,000 GB"),
+        (lambda: rl.NStepTreeBackup(n=10**13), "n=10000000000000 needs 320,000 GB"),
         (lambda: rl.NStepTreeBackup(n=2.0), "n=2.0 is not a whole number"),
         (lambda: rl.NStepTreeBackup(target_policy="gredy"), "target_policy: "),
         (lambda: rl.NStepQSigma(sigma=1.5), "sigma=1.5 lies outside [0, 1]"),

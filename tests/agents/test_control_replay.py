@@ -171,7 +171,10 @@ def test_off_policy_monte_carlo():
 
 
 class Episode(NamedTuple):
-    """The book's S_0 .. S_T, A_0 .. A_T, R_1 .. R_T (R[0] is not used), and whether S_T is an end."""
+    """The book's S_0 .. S_T, A_0 .. A_T, R_1 .. R_T (R[0] is not used), whether S_T is an end, and Q before an update.
+
+    Where an episode is cut, all remaining pairs learn from the value that S_T has before any of them learns.
+    """
 
     S: list[int]
     A: list[int]
@@ -179,6 +182,7 @@ class Episode(NamedTuple):
     ended: bool
     sigma: list[float]
     rho: list[float]
+    before: np.ndarray
 
 
 def n_step(lived, first, n, target, *, sigma=lambda done: 0.0, pi=followed):
@@ -196,7 +200,7 @@ def n_step(lived, first, n, target, *, sigma=lambda done: 0.0, pi=followed):
         S.append(each.next_state)
         A.append(each.next_action)
         R.append(each.reward)
-        episode = Episode(S, A, R, each.terminated, sigmas, rhos)
+        episode = Episode(S, A, R, each.terminated, sigmas, rhos, q.copy())
         for tau in range(max(t - n + 1, 0), t + 1 if each.over else t - n + 2):
             q[S[tau], A[tau]] += alphas[tau] * (target(q, episode, tau, t + 1) - q[S[tau], A[tau]])
         visits[each.state, each.action] += 1
@@ -214,7 +218,7 @@ def test_n_step_sarsa(n):
 
     def target(q, e, tau, h):
         total = sum(GAMMA ** (i - tau - 1) * e.R[i] for i in range(tau + 1, h + 1))
-        return total if e.ended else total + GAMMA ** (h - tau) * q[e.S[h], e.A[h]]
+        return total if e.ended else total + GAMMA ** (h - tau) * e.before[e.S[h], e.A[h]]
 
     agent = rl.NStepSarsa(n=n, gamma=GAMMA, learning_rate=FADING, exploration=EXPLORATION)
     first, lived = live(agent)
@@ -225,7 +229,7 @@ def test_n_step_sarsa(n):
 def test_n_step_expected_sarsa(n):
     def target(q, e, tau, h):
         total = sum(GAMMA ** (i - tau - 1) * e.R[i] for i in range(tau + 1, h + 1))
-        return total if e.ended else total + GAMMA ** (h - tau) * followed(q, e.S[h]) @ q[e.S[h]]
+        return total if e.ended else total + GAMMA ** (h - tau) * followed(e.before, e.S[h]) @ e.before[e.S[h]]
 
     agent = rl.NStepExpectedSarsa(n=n, gamma=GAMMA, learning_rate=FADING, exploration=EXPLORATION)
     first, lived = live(agent)
@@ -247,7 +251,7 @@ def test_tree_backup(n, target_policy):
 
     def target(q, e, t, h):
         if t + 1 == h:
-            return e.R[h] if e.ended else e.R[h] + GAMMA * pi(q, e.S[h]) @ q[e.S[h]]
+            return e.R[h] if e.ended else e.R[h] + GAMMA * pi(e.before, e.S[h]) @ e.before[e.S[h]]
         chances = pi(q, e.S[t + 1])
         others = sum(chances[a] * q[e.S[t + 1], a] for a in range(3) if a != e.A[t + 1])
         return e.R[t + 1] + GAMMA * (others + chances[e.A[t + 1]] * target(q, e, t + 1, h))
@@ -267,7 +271,7 @@ def test_q_sigma(n, target_policy):
 
     def target(q, e, t, h):
         if t + 1 == h:
-            return e.R[h] if e.ended else e.R[h] + GAMMA * pi(q, e.S[h]) @ q[e.S[h]]
+            return e.R[h] if e.ended else e.R[h] + GAMMA * pi(e.before, e.S[h]) @ e.before[e.S[h]]
         s, a, chances = e.S[t + 1], e.A[t + 1], pi(q, e.S[t + 1])
         sampled = e.sigma[t + 1] * e.rho[t + 1] + (1 - e.sigma[t + 1]) * chances[a]
         return e.R[t + 1] + GAMMA * sampled * (target(q, e, t + 1, h) - q[s, a]) + GAMMA * chances @ q[s]

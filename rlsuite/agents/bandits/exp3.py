@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.bandits.bandit import Bandit, choice_probabilities, n_arms, pulls
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.compilation import compiled
+from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, ExplorationRule, choose, is_legal
 from rlsuite.schedules import UNUSED, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Step
@@ -85,7 +86,8 @@ class EXP3(Bandit):
     gamma : float
         Not used by the rule, which looks no further than one reward; the discount of evaluations.
     epsilon : float or Schedule
-        Probability of a uniformly random arm, in [0, 1], and the step size of the weights: the paper's gamma.
+        Probability of a uniformly random arm, above 0 and at most 1, and the step size of the weights: the paper's
+        gamma.
 
     Attributes
     ----------
@@ -113,6 +115,8 @@ class EXP3(Bandit):
     def __post_init__(self) -> None:
         super().__post_init__()
         as_schedule("epsilon", self.epsilon, 0.0, 1.0)
+        if self.epsilon == 0:
+            raise ParameterError("epsilon=0 is the step size, too: the weights would never change; give more than 0")
 
     def rule(self) -> ExplorationRule:
         """A draw by the weights, mixed with a uniform one."""

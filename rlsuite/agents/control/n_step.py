@@ -38,8 +38,8 @@ def _sarsa_step(
     next_action = NO_ACTION if terminated else choose(memory, next_state, rng)
     t = note_step(memory, state, action, reward)
     window = memory.scratch.window
+    future = 0.0 if terminated else memory.q[next_state, next_action]
     for tau in range(first_to_learn(window, t), last_to_learn(window, t, terminated or truncated) + 1):
-        future = 0.0 if terminated else memory.q[next_state, next_action]
         learn(memory, tau, _return(memory, tau, t, future))
     count(memory, state, action, terminated or truncated)
     return next_action
@@ -60,8 +60,9 @@ def _expected_sarsa_step(
     over = terminated or truncated
     t = note_step(memory, state, action, reward)
     window = memory.scratch.window
-    for tau in range(first_to_learn(window, t), last_to_learn(window, t, over) + 1):
-        future = 0.0 if terminated else expected_value(memory, next_state, window.chances)
+    first, last = first_to_learn(window, t), last_to_learn(window, t, over)
+    future = 0.0 if terminated or last < first else expected_value(memory, next_state, window.chances)
+    for tau in range(first, last + 1):
         learn(memory, tau, _return(memory, tau, t, future))
     count(memory, state, action, over)
     return NO_ACTION if over else choose(memory, next_state, rng)
@@ -72,7 +73,8 @@ class NStepSarsa(NStepAgent):
     """n-step Sarsa: n rewards, and then the value of the pair that is reached (S&B2 eq. 7.4 and 7.5).
 
     With n = 1 it is `Sarsa`; with an n that no episode reaches, every-visit Monte Carlo control with a constant step
-    size. In between, a reward changes the values of n pairs at once. Each step costs time in proportion to n.
+    size. In between, a reward changes the values of n pairs at once. Each step costs time in proportion to n. Where an
+    episode is truncated, the last n pairs learn from the value that the pair reached has at that moment.
 
     Parameters
     ----------
@@ -106,7 +108,8 @@ class NStepSarsa(NStepAgent):
 class NStepExpectedSarsa(NStepAgent):
     """n-step Expected Sarsa: n rewards, and then the expected value of the state that is reached (S&B2 eq. 7.7).
 
-    With n = 1 it is `ExpectedSarsa`.
+    With n = 1 it is `ExpectedSarsa`. Where an episode is truncated, the last n pairs learn from the expected value that
+    the state reached has at that moment.
 
     Parameters
     ----------

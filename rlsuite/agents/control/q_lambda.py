@@ -92,6 +92,9 @@ class WatkinsQLambda(EligibilityAgent):
     et al. 2016). The disadvantage: while the agent explores much, traces are short. With ``lambda_=0`` it is
     `QLearning`, to the last bit. The cost of a step does not grow with the size of the table.
 
+    The next action is chosen, and compared with the greedy one, after the update, as in the box of Q-learning (S&B2 p.
+    131); the box of Sutton & Barto 1998 (Figure 7.14) chooses before it.
+
     Parameters
     ----------
     gamma : float

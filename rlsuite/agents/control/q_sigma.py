@@ -102,8 +102,9 @@ def _step(
     t = note_step(memory, state, action, reward)
     scratch.sampled[t % window.n] = scratch.latest[0]
     scratch.ratio[t % window.n] = scratch.latest[1]
-    for tau in range(first_to_learn(window, t), last_to_learn(window, t, over) + 1):
-        future = 0.0 if terminated else _expected(memory, next_state)
+    first, last = first_to_learn(window, t), last_to_learn(window, t, over)
+    future = 0.0 if terminated or last < first else _expected(memory, next_state)
+    for tau in range(first, last + 1):
         learn(memory, tau, _sigma_return(memory, tau, t, future))
     count(memory, state, action, over)
     return NO_ACTION if over else _choose_and_note(memory, next_state, rng)

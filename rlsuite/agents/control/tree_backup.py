@@ -66,8 +66,9 @@ def _step(
     over = terminated or truncated
     t = note_step(memory, state, action, reward)
     window = memory.scratch.window
-    for tau in range(first_to_learn(window, t), last_to_learn(window, t, over) + 1):
-        future = 0.0 if terminated else _branches(memory, next_state, NO_ACTION, 0.0)
+    first, last = first_to_learn(window, t), last_to_learn(window, t, over)
+    future = 0.0 if terminated or last < first else _branches(memory, next_state, NO_ACTION, 0.0)
+    for tau in range(first, last + 1):
         learn(memory, tau, _tree_return(memory, tau, t, future))
     count(memory, state, action, over)
     return NO_ACTION if over else choose(memory, next_state, rng)

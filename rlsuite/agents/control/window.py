@@ -1,7 +1,9 @@
 """The last n steps of an episode, for the n-step methods of S&B2 chapter 7.
 
 The pair of time tau learns at time tau + n, from the n rewards that followed it and from the value of the state in the
-table then; when an episode is over, all remaining pairs learn from the rewards that are left. A step size belongs to
+table then; when an episode is over, all remaining pairs learn from the rewards that are left. If it was truncated, they learn
+from the value of the state in which it was cut, too: the value at that moment, before any of them learns, as in
+`NStepTD` and in Monte Carlo control. A step size belongs to
 the visit of the pair, so it is noted then: a schedule per visits gives the k-th visit of a pair the k-th value.
 """
 
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.memory import ActionValues, step_size
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.checks import whole_number
+from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import choose
 from rlsuite.training.kernels import Begin
@@ -108,6 +110,7 @@ class NStepAgent(TabularAgent):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.n = whole_number("n", self.n)
+        fits_in_memory(f"n={self.n}", 32 * self.n)
 
     def scratch(self, n_states: int, n_actions: int) -> Any:
         """Make an empty window."""

@@ -72,7 +72,8 @@ class NStepTD(Predictor):
     """n-step TD prediction (S&B2 eq. 7.2).
 
     The n-step return is closer to the value of the policy than the values it is made from, by gamma^n at worst (eq.
-    7.3); so the values converge for all n under the conditions of `TD`. A step costs n additions.
+    7.3); so the values converge for all n under the conditions of `TD`. A step costs n additions. Where an episode is
+    truncated, the last n states learn from the value that the state reached has at that moment.
 
     Parameters
     ----------

@@ -54,8 +54,8 @@ def _step(
 ) -> int:
     """Update the pair of n steps ago, or all remaining pairs if the episode is over.
 
-    On truncation the target still bootstraps, so the next action is chosen then, too. What is
-    thought of it changes while the waiting pairs learn, so each asks anew.
+    On truncation the target still bootstraps, so the next action is chosen then, too; its value is that of this moment,
+    before any of the waiting pairs learns.
     """
     window, row = memory.scratch.window, memory.scene.now[0]
     over = terminated or truncated
@@ -65,8 +65,10 @@ def _step(
         evaluate(memory, 1 - row)
         next_action = choose(memory, 1 - row, rng)
     t = note_features(memory, row, action, reward, linear_step_size(memory))
-    for tau in range(first_to_learn(window, t), last_to_learn(window, t, over) + 1):
-        _learn(memory, tau, t, 0.0 if terminated else value_of(memory, 1 - row, next_action))
+    first, last = first_to_learn(window, t), last_to_learn(window, t, over)
+    future = 0.0 if terminated or last < first else value_of(memory, 1 - row, next_action)
+    for tau in range(first, last + 1):
+        _learn(memory, tau, t, future)
     move_on(memory, over)
     return next_action
 
