@@ -1,4 +1,4 @@
-"""Loops that anybody would write: Q-learning in plain Python, and an environment stepped with random actions."""
+"""The obvious loops: Q-learning in plain Python, and an environment stepped with random actions."""
 
 import random
 from collections.abc import Callable

@@ -114,8 +114,8 @@ def two_threads(env_id: str) -> Iterator[Line]:
 def stepwise(env_id: str) -> Iterator[Line]:
     """(d) The stepwise loop, which learns, and bare steps with random actions, which do not.
 
-    Whoever steps at random draws from the action space, and the target is for that; the second line is against actions
-    that cost nothing, because they were drawn before the clock started.
+    Random steps draw their actions from the action space, and the target is for that; the second line is against
+    actions that were drawn before the clock started.
     """
     env = gymnasium.make(env_id)
     n_actions = int(env.action_space.n)

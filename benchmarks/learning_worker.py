@@ -73,7 +73,7 @@ def hand(env_id: str, steps: str, traces: str) -> None:
 
 
 def python(env_id: str, steps: str, loop: str) -> None:
-    """Serve a loop that anybody would write."""
+    """Serve the obvious loop."""
     learn = {"tables": in_python.sarsa_lambda_on_tables, "dict": in_python.sarsa_lambda_on_dict}[loop]
     env = gymnasium.make(env_id)
 
@@ -85,7 +85,7 @@ def python(env_id: str, steps: str, loop: str) -> None:
 
 
 def seeds(env_id: str, steps: str, seeds: str, workers: str) -> None:
-    """Serve `rlsuite.train` as anybody calls it, but without regret, which the peer does not compute."""
+    """Serve `rlsuite.train` with its defaults, but without regret, which the peer does not compute."""
     import rlsuite as rl
 
     agent = rl.QLearning(gamma=GAMMA, learning_rate=RATE_OF_SEEDS, exploration=rl.EpsilonGreedy(EPSILON))

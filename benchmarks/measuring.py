@@ -45,7 +45,7 @@ class Line(NamedTuple):
 def seconds(work: Callable[[], object], clock: Clock = time.thread_time) -> float:
     """Seconds that a piece of work takes on ``clock``.
 
-    ``thread_time`` counts the processor time of this thread and is right for work on one thread, whoever else uses the
+    ``thread_time`` counts the processor time of this thread and is right for work on one thread, whatever else uses the
     machine; work on several threads needs ``perf_counter``, and an idle machine.
     """
     start = clock()

@@ -1,7 +1,7 @@
 """One side of `approximation.py`, in a process of its own: Sarsa(lambda) on tiles learns the mountain car.
 
 ``rlsuite LOOP STEPS``  rlsuite, in the compiled or in the stepwise loop
-``python STEPS``        the loop that anybody would write, with a dictionary of traces
+``python STEPS``        the obvious loop, with a dictionary of traces
 
 Every run begins with weights of 0. Nothing is imported that a side does not need: it would be counted as its memory.
 """

@@ -30,7 +30,7 @@ def python_of(peer: str) -> Path:
     Raises
     ------
     SystemExit
-        If it cannot be installed, for want of a network for example.
+        If it cannot be installed, for lack of a network for example.
     """
     folder = Path(os.environ.get("RLSUITE_PEERS") or Path(__file__).with_name(".peers")) / peer
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

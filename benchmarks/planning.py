@@ -7,15 +7,14 @@ one sweep beside the bandwidth of the memory, and which targets are met; ends wi
 
 Rules. Every (solver, case) has a process of its own, so that peak memory means that case; all read the same arrays.
 Each is told gamma and the tolerance 1e-6 and timed by itself, with nothing else running here, as the median of up to 7
-solutions where one takes little time. Compiling is not timed for anybody: everybody has first solved a small problem of
-the same kind. Nor is the building of a solver's own model; its memory counts. An answer counts only if it is right:
-ours is checked by its residual, computed here, and theirs against ours. A peer is ended when it has taken 6 times as
-long to solve as we did, and a minute; building has a limit of its own, and a peer that reaches that one gives no ratio.
-A configuration that gives a wrong answer, is ended, is out of memory, or 5 times slower than the best of the same
-package is not tried on larger problems of the same kind; nor, where there are 100,000 states or more, is one that was 3
-times slower than the fastest peer. If none is left, the last that was the fastest is tried all the same. Peaks of
-memory are those of whole processes, and, as "beyond start", less what the process took after its imports and its first
-solution.
+solutions where one takes little time. Compiling is not timed: every solver has first solved a small problem of the same
+kind. Nor is the building of a solver's own model; its memory counts. An answer counts only if it is right: ours is
+checked by its residual, computed here, and theirs against ours. A peer is ended when it has taken 6 times as long to
+solve as we did, and a minute; building has a limit of its own, and a peer that reaches that one gives no ratio. A
+configuration that gives a wrong answer, is ended, is out of memory, or 5 times slower than the best of the same package
+is not tried on larger problems of the same kind; nor, where there are 100,000 states or more, is one that was 3 times
+slower than the fastest peer. If none is left, the last that was the fastest is tried all the same. Peaks of memory are
+those of whole processes, and, as "beyond start", less what the process took after its imports and its first solution.
 
 ``--quick`` takes small problems and one configuration of each package: about a minute. All of it takes an hour or two,
 spent waiting for peers, and wants an idle machine with 24 GB; ``--family`` and ``--up-to`` choose problems.

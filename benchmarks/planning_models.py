@@ -68,7 +68,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def read(cls, folder: Path) -> "Rows":
-        """Read what `write` wrote; read-only and owning their memory, so that nobody needs to copy the arrays."""
+        """Read what `write` wrote; read-only and owning their memory, so that no solver needs to copy the arrays."""
         rows = cls(*(np.load(folder / f"{name}.npy").copy() for name in cls._fields))
         for values in rows:
             values.setflags(write=False)

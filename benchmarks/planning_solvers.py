@@ -80,8 +80,8 @@ def quantecon(rows: Rows, gamma: float, tol: float, *, method: str, k: int = 20)
 def mdpsolver(rows: Rows, gamma: float, tol: float, *, patient: bool = False, **how: Any) -> Callable[[], Answer]:
     """`mdpsolver`, whose loops are in C++ with OpenMP; it takes nested lists.
 
-    Threads of OpenMP that wait keep their core busy, which costs a lot if somebody else wants it; ``patient`` ones give
-    it away. Left out: value iteration with Gauss-Seidel updates, which does not come to an end on Garnet problems.
+    Threads of OpenMP that wait keep their core busy, which costs a lot if another process needs it; ``patient`` ones
+    give it away. Left out: value iteration with Gauss-Seidel updates, which does not come to an end on Garnet problems.
     """
     if patient:
         os.environ["OMP_WAIT_POLICY"] = "passive"  # read when the package is loaded

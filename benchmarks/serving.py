@@ -1,7 +1,7 @@
 """One side of a comparison, in a process of its own: does a piece of work when it is told to, and says what it cost.
 
-`sides.py` starts it and speaks with it in lines. Only the standard library is imported, and nothing but old Python is
-spoken, because it runs under the Python of whoever is compared.
+`sides.py` starts it and exchanges lines with it. Only the standard library is imported, and only old Python is used,
+because it runs under the Python of the library that is compared.
 """
 
 import json

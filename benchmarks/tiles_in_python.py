@@ -1,4 +1,4 @@
-"""A tile coder that anybody would write in plain Python: no arrays, what can be computed once is."""
+"""The obvious tile coder in plain Python: no arrays; what can be computed once is."""
 
 from collections.abc import Sequence
 

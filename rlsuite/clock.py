@@ -12,7 +12,7 @@ from rlsuite.checks import positive_number
 
 
 class OutOfTime(Exception):
-    """Raised where unfinished work is of no use, and caught by whoever has the best answer so far."""
+    """Raised where unfinished work is of no use, and caught by the caller that has the best result so far."""
 
 
 class Clock:
@@ -101,7 +101,7 @@ class Clock:
 
     @property
     def shows(self) -> bool:
-        """Whether there is a bar, so that a text for it is worth its time."""
+        """Whether there is a bar, so that its text has to be made."""
         return self._bar is not None
 
     def tick(self, text: str, done: int | None = None) -> None:

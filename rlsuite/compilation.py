@@ -6,7 +6,7 @@ dispatcher is typed by its address, so the loop would be compiled again in every
 the calls (measured: five times slower than one hand-written loop, against 1.2 times with what follows).
 
 So a function marked `compiled` has a type of its own, which consists of its *name and content*; its module
-is no part of it, since a file may be imported under one name and run under another. A loop that takes it is compiled
+is not part of it, since a file may be imported under one name and run under another. A loop that takes it is compiled
 for that type: it calls the function directly, inlines it, and is found again in numba's cache by the next process. The
 content of the functions that it calls in turn is part of the key, because numba's own key stops at file borders and
 would serve stale machine code after an edit.

@@ -54,7 +54,7 @@ TIME_LIMITS = {
     "CheeseMaze-v0": 100,
     "Shuttle-v0": 100,
     "Hallway-v0": 251,  # the limit of the paper
-    # ... or over as soon as somebody decides.
+    # ... or over as soon as the agent decides.
     "RockSample-v0": 100,
     "Tag-v0": 100,
     "LightDark-v0": 100,

@@ -60,9 +60,9 @@ class ShortCorridorEnv(TabularEnv):
 
     Notes
     -----
-    Actions: 0 Left, which in the first state leads nowhere, and 1 Right; in the second state they are switched. Whoever
-    sees the state needs three steps. Whoever does not, and goes right with probability p, needs
-    2 (2 - p) / (p (1 - p)): with the best p, 2 - sqrt(2) = 0.586, this is 11.66. A greedy policy that explores with
+    Actions: 0 Left, which in the first state leads nowhere, and 1 Right; in the second state they are switched. An
+    agent that observes the state needs three steps. One that does not, and goes right with probability p, needs 2 (2 -
+    p) / (p (1 - p)): with the best p, 2 - sqrt(2) = 0.586, this is 11.66. A greedy policy that explores with
     probability 0.1 needs 82 steps going left, or 44 going right.
 
     Examples

@@ -200,7 +200,7 @@ def choices(memory: Any, state: int, rng: np.random.Generator) -> Iterator[int]:
     """Yield a choice, as `choose` makes it, whenever one is asked for.
 
     A generator takes its arguments once. What takes them at each call takes some hundred bytes for a random generator,
-    too, and without reference counting nobody gives them back: a million of them, spread over the heap, leave no room
+    too, and without reference counting they are never freed: a million of them, spread over the heap, leave no room
     between them that could be used for anything larger.
     """
     while True:

@@ -69,7 +69,7 @@ class ParticleFilter:
         seed: Seed | None = None,
         resample_below: float = 0.5,
     ) -> None:
-        if not isinstance(pomdp, POMDP):  # pyright: ignore[reportUnnecessaryIsInstance] - the door
+        if not isinstance(pomdp, POMDP):  # pyright: ignore[reportUnnecessaryIsInstance] - unchecked at run time
             raise ParameterError(f"pomdp is a {type(pomdp).__name__}; a POMDP is needed")
         self.pomdp = pomdp
         self.resample_below = fraction("resample_below", resample_below)

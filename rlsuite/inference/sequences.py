@@ -82,7 +82,7 @@ def sequences(emission: Emission, z: Observations | Sequences, lengths: ArrayLik
     Raises
     ------
     ModelError
-        If there are no observations, a sequence is empty, an observation is none for this emission, or the lengths do
+        If there are no observations, a sequence is empty, an observation does not fit the emission, or the lengths do
         not add up.
     """
     if isinstance(z, Sequences):

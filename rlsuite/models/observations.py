@@ -170,7 +170,7 @@ def _checked_rows(given: ObservationRows, actions: int, states: int) -> Observat
 
 
 def _frozen(rows: ObservationRows, given: ObservationRows | None) -> ObservationRows:
-    before = given or ObservationRows(*[None] * 4)  # pyright: ignore[reportArgumentType] - nobody else has them yet
+    before = given or ObservationRows(*[None] * 4)  # pyright: ignore[reportArgumentType] - filled below
     return ObservationRows(
         validation.frozen(rows.indptr, before.indptr),
         validation.frozen(rows.observation, before.observation),

@@ -84,7 +84,7 @@ class AverageRewardSolution(Solution):
     def q(self) -> FloatArray:
         """(S, A) float64: r(s, a) - gain(s) + sum_s' c(s' | s, a) h(s'), minus infinity for illegal actions.
 
-        What the action is worth relative to the value of the state, **if it keeps the gain**. An action that leads
+        The value of the action relative to that of the state, **if it keeps the gain**. An action that leads
         to less gain may well show a greater number here: see `optimal_actions`.
         """
         q = self.lookahead.q(self.value) - self.gain[:, np.newaxis]

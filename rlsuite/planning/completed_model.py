@@ -13,8 +13,8 @@ from rlsuite.planning.operators import EPS
 class CompletedModel:
     """S states, the end if there is one as state number S, and transitions whose rows sum to 1.
 
-    Whoever has come to the end stays there and earns nothing. States without legal actions lead there too. The rows of
-    a model may sum to 1 only roughly, which no long run would forgive: they are divided by their sums.
+    The end is never left and earns nothing. States without legal actions lead there too. The rows of a model may sum to
+    1 only roughly, and in the long run the error would grow: they are divided by their sums.
 
     Parameters
     ----------

@@ -40,9 +40,9 @@ def solve_fixed_point(matrix: CsrMatrix, constant: FloatArray) -> FloatArray:
 
 
 def seconds_to_eliminate(matrix: CsrMatrix) -> float:
-    """Return about how long `fixed_point_solver` takes for a matrix (n, n), and rather too much than too little.
+    """Return about how long `fixed_point_solver` takes for a matrix (n, n), rather too long than too short.
 
-    An elimination cannot look at the clock, so that whoever has a deadline asks before. What fills in lies between the
+    An elimination cannot check the clock, so callers with a deadline call this before. The fill-in lies between the
     diagonal and the first entry of each row, if the unknowns are ordered by the method of Cuthill and McKee; the order
     that is used is as a rule a better one.
     """

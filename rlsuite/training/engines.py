@@ -41,8 +41,8 @@ class Learner(NamedTuple):
 class CompiledEngine:
     """Learn in the compiled form of the environment without calling the environment.
 
-    The environment's own generator is drawn from, and the environment is put where the last step left the world, so
-    that afterwards nobody can tell which loop was used.
+    The environment's own generator is drawn from, and the environment is set to the state after the last step, as if it
+    had been stepped.
     """
 
     loop: Final = "compiled"

@@ -1,9 +1,9 @@
-"""Whether an environment still is what its compiled form was made of.
+"""Whether an environment has changed since its compiled form was made.
 
-The compiled loop runs on a table that was read, and proven, when the run began. Between two calls of `learn` anybody
-may edit ``env.unwrapped.P``, assign another model, or set an attribute that `step` looks at. So what could have been
-changed is noted at the end of every call and compared at the start of the next: a fraction of a millisecond for a small
-table.
+The compiled loop runs on a table that was read, and checked, when the run began. Between two calls of `learn` a user
+may edit ``env.unwrapped.P``, assign another model, or set an attribute that `step` reads. So everything that could have
+been changed is recorded at the end of every call and compared at the start of the next: a fraction of a millisecond for
+a small table.
 """
 
 from typing import Any, NamedTuple

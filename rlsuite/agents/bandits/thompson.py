@@ -95,7 +95,7 @@ class ThompsonBernoulli(ThompsonSampling):
     gamma : float
         Not used by the rule, which looks no further than one reward; the discount of evaluations.
     alpha, beta : float
-        Successes and failures that the prior is worth, greater than 0; 1 and 1 is the uniform prior.
+        Numbers of successes and failures that the prior counts as, greater than 0; 1 and 1 is the uniform prior.
 
     Attributes
     ----------

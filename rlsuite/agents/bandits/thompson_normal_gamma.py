@@ -72,7 +72,7 @@ class ThompsonNormalGamma(ThompsonSampling):
     initial_value : float
         Prior mean of the mean of every arm.
     kappa : float
-        Number of rewards that the prior mean is worth, greater than 0.
+        Number of rewards that the prior mean counts as, greater than 0.
     alpha, beta : float
         Shape and rate of the prior of the precision, greater than 0: 2 alpha rewards with the variance beta / alpha.
 

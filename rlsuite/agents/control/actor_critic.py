@@ -139,7 +139,7 @@ class ActorCriticAgent(Agent):
     critic_rate : float or Schedule
         Step size of the values, in [0, 1].
     initial_value : float
-        What every state is worth before it is visited.
+        Value of every state before it is visited.
     """
 
     actor_rate: float | Schedule = 0.1
@@ -227,7 +227,7 @@ class ActorCritic(ActorCriticAgent):
     critic_rate : float or Schedule
         Step size of the values (the book's alpha w), in [0, 1]; larger than that of the actor as a rule.
     initial_value : float
-        What every state is worth before it is visited.
+        Value of every state before it is visited.
 
     Attributes
     ----------

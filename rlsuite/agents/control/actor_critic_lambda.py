@@ -96,7 +96,7 @@ class ActorCriticLambda(ActorCriticAgent):
     actor_lambda, critic_lambda : float
         How slowly the traces of preferences and values fade beside the discount, in [0, 1].
     initial_value : float
-        What every state is worth before it is visited.
+        Value of every state before it is visited.
 
     Attributes
     ----------

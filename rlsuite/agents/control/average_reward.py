@@ -196,7 +196,7 @@ class DifferentialSarsa(AverageRewardAgent):
     beta : float or Schedule
         Step size of the gain, in [0, 1]; smaller than that of the values as a rule.
     initial_value : float
-        What every action is worth before it is tried, beyond the gain.
+        Differential value of every action before it is tried.
 
     Attributes
     ----------
@@ -241,7 +241,7 @@ class RLearning(AverageRewardAgent):
     beta : float or Schedule
         Step size of the gain, in [0, 1]; smaller than that of the values as a rule.
     initial_value : float
-        What every action is worth before it is tried, beyond the gain.
+        Differential value of every action before it is tried.
 
     Attributes
     ----------

@@ -97,7 +97,7 @@ class DelayedQLearning(TabularAgent):
     epsilon1 : float
         Half of what an attempt must lower a value by, in units of Q, greater than 0.
     largest_reward : float
-        No reward is larger. If it is negative, values begin at 0, which is what an end is worth.
+        No reward is larger. If it is negative, values begin at 0, the value of an end.
 
     Attributes
     ----------

@@ -109,8 +109,8 @@ class OffPolicyMonteCarlo(TabularAgent):
     """Off-policy Monte Carlo control with weighted importance sampling (S&B2 p. 111).
 
     Converges to Q* if the behaviour never ceases to try every action, but slowly: it learns from the end of an episode
-    alone, back to the last action that is not greedy. An episode that is merely cut off ends with the best value of
-    the state where it was cut.
+    alone, back to the last action that is not greedy. On truncation the return bootstraps from the best value of the
+    last state.
 
     Parameters
     ----------

@@ -198,7 +198,7 @@ class PrioritizedSweeping(TabularAgent):
     """Prioritized sweeping for a deterministic environment (S&B2 section 8.4).
 
     A pair whose value is off by more than theta waits in a queue, the largest error first. Learning from it changes
-    what the pairs that lead to its state should be worth, and these wait in turn: changes propagate backwards from
+    the targets of the pairs that lead to its state, and these wait in turn: changes propagate backwards from
     where they occur, and pairs without an error are not replayed. A real step does not change a value itself, it only
     puts a pair into the queue.
 

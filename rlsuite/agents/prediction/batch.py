@@ -62,7 +62,7 @@ def note(evidence: Evidence, state: int, reward: float, fraction: float, success
 def _set_up(evidence: Evidence, value: NDArray[np.float64], visits: NDArray[np.int64], system: System) -> int:
     """Write down the equations of the states that have samples, and return their number.
 
-    The other states are worth what they were at the beginning; for the equations they are ends with a reward.
+    The other states keep their initial values; in the equations they are ends with a reward.
     """
     n = 0
     for state in range(value.size):
@@ -184,7 +184,7 @@ class BatchTD(Predictor):
     policy_to_follow : array_like (n_states,) of int or (n_states, n_actions), optional
         An action for each state, or probabilities; by default all legal actions are equally likely.
     initial_value : float
-        What every state is worth before it is visited.
+        Value of every state before it is visited.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class BatchMonteCarlo(Predictor):
     policy_to_follow : array_like (n_states,) of int or (n_states, n_actions), optional
         An action for each state, or probabilities; by default all legal actions are equally likely.
     initial_value : float
-        What every state is worth before it is visited.
+        Value of every state before it is visited.
     longest_episode : int
         Steps of an episode that can be remembered; a longer one is an error.
 

@@ -78,7 +78,7 @@ class OfflineLambdaReturn(Predictor):
     learning_rate : float or Schedule
         Step size, in [0, 1]; a schedule per visits counts the returns that the state has learned from.
     initial_value : float
-        What every state is worth before it is visited.
+        Value of every state before it is visited.
     longest_episode : int
         Steps of an episode that can be remembered; a longer one is an error.
 

@@ -81,7 +81,7 @@ class EveryVisitMonteCarlo(Predictor):
 
     By default the value is the mean of the returns of all visits to a state. Returns of one episode depend on each
     other, so the mean of few episodes is biased; it converges to the value of the policy all the same (Singh & Sutton
-    1996). An episode that is cut off counts what the state it stopped in is thought to be worth.
+    1996). On truncation the return bootstraps from the value of the last state.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class EveryVisitMonteCarlo(Predictor):
     learning_rate : float or Schedule
         Step size, in [0, 1]; a schedule per visits counts the returns that the state has learned from.
     initial_value : float
-        What every state is worth before it is visited.
+        Value of every state before it is visited.
     longest_episode : int
         Steps of an episode that can be remembered; a longer one is an error.
 
@@ -146,7 +146,7 @@ class FirstVisitMonteCarlo(Predictor):
     learning_rate : float or Schedule
         Step size, in [0, 1]; a schedule per visits counts the returns that the state has learned from.
     initial_value : float
-        What every state is worth before it is visited.
+        Value of every state before it is visited.
     longest_episode : int
         Steps of an episode that can be remembered; a longer one is an error.
 

@@ -86,7 +86,7 @@ class NStepTD(Predictor):
     learning_rate : float or Schedule
         Step size, in [0, 1]; a schedule per visits counts the returns that the state has learned from.
     initial_value : float
-        What every state is worth before it is visited.
+        Value of every state before it is visited.
 
     Attributes
     ----------

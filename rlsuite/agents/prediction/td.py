@@ -45,7 +45,7 @@ class TD(Predictor):
     learning_rate : float or Schedule
         Step size, in [0, 1].
     initial_value : float
-        What every state is worth before it is visited.
+        Value of every state before it is visited.
 
     Attributes
     ----------

@@ -118,7 +118,7 @@ class TDLambda(Predictor):
     learning_rate : float or Schedule
         Step size, in [0, 1]; an error reaches each earlier visit with the step size of that visit.
     initial_value : float
-        What every state is worth before it is visited.
+        Value of every state before it is visited.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class TrueOnlineTDLambda(Predictor):
     learning_rate : float or Schedule
         Step size, in [0, 1]; an error reaches each earlier visit with the step size of that visit.
     initial_value : float
-        What every state is worth before it is visited.
+        Value of every state before it is visited.
 
     Attributes
     ----------

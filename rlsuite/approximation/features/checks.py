@@ -98,7 +98,7 @@ def deviations(observations: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @contextmanager
 def naming(what: str, kind: type[errors.RlsuiteError] = errors.LearningError) -> Generator[None]:
-    """Say of an exception of somebody else's estimator whose it is, whatever its class, and keep it as the cause.
+    """Raise any exception of a third-party estimator as one of ours that names it, with the original as the cause.
 
     >>> with naming("FittedQ, round 1: Ridge cannot learn from these 3 samples"):
     ...     raise KeyError("alpha")

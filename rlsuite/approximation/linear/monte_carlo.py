@@ -65,7 +65,7 @@ class GradientMonteCarlo(LinearPredictor):
 
     It climbs down the mean squared error of the values, weighted by how often each state is visited: with vanishing
     step sizes it converges to the least there is, for any features. With one-hot features it is `EveryVisitMonteCarlo`,
-    to the last bit. An episode that is cut off counts what the observation it stopped in is thought to be worth.
+    to the last bit. On truncation the return bootstraps from the value of the last observation.
 
     Parameters
     ----------

@@ -62,8 +62,8 @@ class SemiGradientNStepTD(LinearPredictor):
     """Semi-gradient n-step TD prediction (S&B2 section 9.4, the box on p. 209), with values linear in features.
 
     With n = 1 it is `SemiGradientTD`; with an n that no episode reaches, `GradientMonteCarlo`. With one-hot features it
-    is `NStepTD`, to the last bit. Each step costs time in proportion to n. An episode that is cut off counts what the
-    observation it stopped in is thought to be worth.
+    is `NStepTD`, to the last bit. Each step costs time in proportion to n. On truncation the return bootstraps from the
+    value of the last observation.
 
     Parameters
     ----------

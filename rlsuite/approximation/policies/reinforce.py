@@ -127,8 +127,8 @@ def _step_with_baseline(
 ) -> int:
     """Remember; after an episode let w and theta learn from its steps t = 0, 1, ... and from delta = G_t - v(S_t).
 
-    w <- w + alpha_w delta x(S_t), and theta <- theta + alpha_theta gamma^t delta grad ln pi(A_t | S_t). An episode
-    that is merely cut off has a future, which is worth v of where it was cut.
+    w <- w + alpha_w delta x(S_t), and theta <- theta + alpha_theta gamma^t delta grad ln pi(A_t | S_t). On truncation
+    the returns bootstrap from v of the last observation.
     """
     row, episode, scene = memory.scene.now[0], memory.scratch, memory.scene
     values = memory.learned.value_weights
@@ -216,8 +216,8 @@ class Reinforce(SoftmaxPolicyAgent):
 class ReinforceWithBaseline(CriticAgent):
     """REINFORCE with a learned value as its baseline (S&B2 section 13.4, the box).
 
-    Learns to what `Reinforce` learns, with less variance, and so sooner. An episode that is cut off counts what its
-    last observation is worth.
+    Converges to the same policies as `Reinforce`, with less variance, and so faster. On truncation the returns
+    bootstrap from the value of the last observation.
 
     Parameters
     ----------

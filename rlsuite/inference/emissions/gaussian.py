@@ -151,7 +151,7 @@ class Gaussian(Emission):
         return type(self)(mean, variance, self.least_variance)
 
     def resolve_prior(self, prior: object, z: AnyArray) -> Pseudo | None:
-        """Return `PseudoObservations` for each state; one number is worth so many, like all observations together."""
+        """Return `PseudoObservations` for each state; a number is how many, with the moments of all observations."""
         return resolved(prior, z, self.n_states, needs_variance=True)
 
     def log_prior(self, prior: Any) -> float:

@@ -127,7 +127,7 @@ class Poisson(Emission):
         return type(self)(np.where(told, events / np.where(told, total, 1.0), self.rate))
 
     def resolve_prior(self, prior: object, z: AnyArray) -> Pseudo | None:
-        """Return `PseudoObservations` for each state; one number is worth so many, like all observations together."""
+        """Return `PseudoObservations` for each state; a number is how many, with the moments of all observations."""
         pseudo = resolved(prior, np.where(z < 0, np.nan, z), self.n_states, needs_variance=False)
         if pseudo is not None and (pseudo.mean < 0.0).any():
             raise ParameterError(f"prior.mean is {pseudo.mean.min():g} somewhere; counts are at least 0")

@@ -46,7 +46,7 @@ class Pseudo(NamedTuple):
 
 
 def resolved(prior: object, z: FloatArray, n_states: int, needs_variance: bool) -> Pseudo | None:
-    """Return a prior for each state; one number is worth so many observations like all of `z` together.
+    """Return a prior for each state; a number is how many observations, with the moments of all of `z`.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Names:
     labels : tuple of str, optional
         Their names, if they have any. Their numbers may be used just as well.
     quoted : bool
-        Whether some of them were declared in quotes, which are no part of a name.
+        Whether some of them were declared in quotes, which are not part of a name.
     """
 
     def __init__(self, kind: str, size: int, labels: tuple[str, ...] | None, quoted: bool = False) -> None:

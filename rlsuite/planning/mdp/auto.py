@@ -131,5 +131,5 @@ def _probe(lookahead: Lookahead, series: ValueSeries) -> tuple[FloatArray, float
     series.settle(value)
     if widths[-1] > series.floor:
         return value, widths[-1] / widths[PROBE // 2 - 1]
-    # Down to rounding, the bounds have come together; but where they were so from the first, no news was seen at all.
+    # Down to rounding, the bounds have come together; but where they were so from the first, no change was seen at all.
     return value, 0.0 if differs else 1.0

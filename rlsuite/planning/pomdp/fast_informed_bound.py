@@ -59,8 +59,8 @@ def fast_informed_bound(
 
     Examples
     --------
-    The tiger of KLC98 is worth 19.371 at the start; if one saw it one step late, it would be 87.179, and 189 if at
-    once:
+    The value of the tiger problem of KLC98 is 19.371 at the start; if the state were observed one step late, it would
+    be 87.179, and 189 if at once:
 
     >>> import numpy as np
     >>> from rlsuite.models import POMDP

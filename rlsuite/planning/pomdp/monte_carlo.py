@@ -38,9 +38,9 @@ class MonteCarloPlanner:
     leaf : callable
         From bounds to values of the states at a leaf, (S,) float64, or empty for random actions.
     bounds : Bounds
-        What is known of the values.
+        Bounds on the values.
     preparation : Preparation, optional
-        Whoever improves them, if they are not finished.
+        The computation that improves them, if they are not finished.
     optimistic : bool
         Whether these values are upper bounds.
     """

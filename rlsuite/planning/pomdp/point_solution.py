@@ -40,11 +40,11 @@ class UpperBoundSolution(AlphaVectorSolution):
 def kept_vectors(search: Search, blind: Blind, n_bytes: int) -> tuple[FloatArray, IndexArray]:
     """Return the vectors that matter, with their actions.
 
-    Those are the blind plans, which cover every belief, and the best ones in the beliefs that the search has seen. The
-    ones where it was never itself are no less important: a plan keeps its promise only if, wherever its first step may
-    lead, there is a vector as good as the one that it counts on. Outside its region a vector is minus infinity. Of a
-    set larger than `n_bytes` the vectors of the beliefs found first are returned; the best one at the start is always
-    among them.
+    Those are the blind plans, which cover every belief, and the best ones in the beliefs that the search has reached.
+    Those of beliefs that it only saw as successors are as important: the value of a plan is reached only if, wherever
+    its first step may lead, there is a vector as good as the one that was used. Outside its region a vector is minus
+    infinity. Of a set larger than `n_bytes` the vectors of the beliefs found first are returned; the best one at the
+    start is always among them.
 
     Returns
     -------

@@ -157,7 +157,7 @@ def policy_graph(solution: AlphaVectorSolution, belief: ArrayLike | None = None)
     """
     if isinstance(solution, UpperBoundSolution):
         raise ParameterError(
-            f"the vectors of {solution.method} are upper bounds and no plans, so that there is no graph of them; solve "
+            f"the vectors of {solution.method} are upper bounds, not plans, so there is no graph of them; solve "
             "by method='sarsop' or 'incremental_pruning'"
         )
     pomdp = solution.pomdp

@@ -66,8 +66,8 @@ def pomcp(
         c of the upper confidence bound, in the unit of the reward; by default the range of the mean rewards, and a
         quarter of it with informed leaves. Large values try all actions for long, 0 is greedy.
     leaf : {"informed", "blind", "random"} or array_like (S,), optional
-        What a new leaf of the tree is worth: the fast informed bound, which promises too much; the value of the one
-        action that, taken for ever, is worth most at the start; the return of uniformly random actions, as in the
+        The value of a new leaf of the tree: the fast informed bound, which is too large; the value of the one action
+        that is the best at the start if it is taken for ever; the return of uniformly random actions, as in the
         paper, which is slower and as a rule worse; or values of the states of your own. By default "informed", and
         with a horizon, when only that will do, "random".
     max_nodes : int

@@ -33,7 +33,7 @@ class Projection:
         The hidden MDP, prepared.
     reward : ndarray (A, S) float64
         r(s, a); minus infinity where a is illegal and another action is not. In a state without any legal action, where
-        the episode has ended, everything is worth 0.
+        the episode has ended, all values are 0.
     step : list of A csr_array (S, S) float64
         gamma c(s' | s, a).
     moves : list of A dicts of int to csr_array (S, S) float64

@@ -19,8 +19,9 @@ def qmdp(
 ) -> UpperBoundSolution:
     """Bound the value of a POMDP from above by that of its hidden MDP, and act by it.
 
-    The vector of action a is Q*(., a) of the hidden process, so that max_a sum_s b(s) Q*(s, a) is what a belief would
-    be worth if the state were seen after the next step. Whoever acts by it never does anything only to learn more.
+    The vector of action a is Q*(., a) of the hidden process, so that max_a sum_s b(s) Q*(s, a) is the value that a
+    belief would have if the state were observed after the next step. A policy that acts by it never takes an action
+    only for information.
 
     Parameters
     ----------
@@ -52,8 +53,8 @@ def qmdp(
 
     Examples
     --------
-    A coin lies under one of two cups; a guess earns 10 or costs 20. As if it came to be seen for nothing, it is worth
-    9 to wait:
+    A coin lies under one of two cups; a guess earns 10 or costs 20. If it were seen after the next step, waiting would
+    have the value 9:
 
     >>> from rlsuite.models import POMDP
     >>> from rlsuite.planning import solve

@@ -32,7 +32,7 @@ class Endings(NamedTuple):
     action: StateArray
     """(S,) int32, an action that may bring the end nearer, the likeliest one; -1 where there is nothing to do"""
     checked: bool
-    """whether there was time to see that nobody can avoid the end for nothing"""
+    """whether there was time to check that avoiding the end costs something"""
 
 
 def endings(lookahead: Lookahead, clock: Clock) -> Endings:

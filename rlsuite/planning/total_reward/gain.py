@@ -177,7 +177,7 @@ def _stop_or_stay(
     worth: FloatArray,
     action: StateArray,
 ) -> float:
-    """Back up, in place, what it is worth to stay with r + eta or to stop for 0; return the largest change.
+    """Back up, in place, the value of staying with r + eta or stopping for 0; return the largest change.
 
     The best action is noted in `action`, -1 for stopping.
     """
