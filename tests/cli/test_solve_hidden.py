@@ -134,7 +134,7 @@ def test_files_of_all_kinds(rlsuite, rlsuite_json, umbrella_file, tiger_file, tm
     assert rlsuite_json("solve", "tiger.npz", "--horizon", 2)["lower_bound"] == pytest.approx(-1.95)
     assert rlsuite_json("solve", tiger_file, "--horizon", 2, "--gamma", 1)["lower_bound"] == pytest.approx(-2.0)
     done = rlsuite("solve", umbrella_file)
-    assert done.err.startswith("rlsuite: error: umbrella.npz holds a hidden Markov model, in which there is nothing ")
+    assert done.err.startswith("rlsuite: error: umbrella.npz holds a hidden Markov model, which has no actions; use ")
     np.save(tmp_path / "alone.npz", np.zeros(3))
     (tmp_path / "alone.npz.npy").rename(tmp_path / "alone.npz")
     done = rlsuite("solve", "alone.npz")

@@ -1,10 +1,10 @@
 """The last n steps of an episode, for the n-step methods of S&B2 chapter 7.
 
 The pair of time tau learns at time tau + n, from the n rewards that followed it and from the value of the state in the
-table then; when an episode is over, all remaining pairs learn from the rewards that are left. If it was truncated, they learn
-from the value of the state in which it was cut, too: the value at that moment, before any of them learns, as in
-`NStepTD` and in Monte Carlo control. A step size belongs to
-the visit of the pair, so it is noted then: a schedule per visits gives the k-th visit of a pair the k-th value.
+table then; when an episode is over, all remaining pairs learn from the rewards that are left. If it was truncated, they
+learn from the value of the state in which it was cut, too: the value at that moment, before any of them learns, as in
+`NStepTD` and in Monte Carlo control. A step size belongs to the visit of the pair, so it is noted then: a schedule per
+visits gives the k-th visit of a pair the k-th value.
 """
 
 from dataclasses import dataclass
