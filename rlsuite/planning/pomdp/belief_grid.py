@@ -29,6 +29,7 @@ from rlsuite.planning.pomdp.point_tables import PreparedModel
 from rlsuite.planning.pomdp.projection import Projection
 from rlsuite.planning.pomdp.simplex_grid import Interpolation
 from rlsuite.planning.pomdp.solution import BeliefPlan
+from rlsuite.planning.pomdp.vectors import SAME, first_of_best
 from rlsuite.planning.watch import Watch
 
 SHORTEST = 1e-3
@@ -107,7 +108,8 @@ class GridSolution(BeliefPlan):
             follows = joint[seen] / total[seen, np.newaxis]
             ahead = float(total[seen] @ self._interpolated(self.values[after], follows))
             q[a] = reward[a] + self.pomdp.gamma * ahead
-        return int(np.argmax(q))
+        tie = SAME * float(np.abs(reward[legal]).max() + self.pomdp.gamma * np.abs(self.values[after]).max())
+        return int(first_of_best(q[np.newaxis], tie)[0])  # on every processor the same of equal ones
 
     def _interpolated(self, values: FloatArray, beliefs: FloatArray) -> FloatArray:
         numbers, weights = self.cells.grid.made_of(beliefs, self.cells.interpolation)

@@ -8,7 +8,7 @@ from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.discretisation import GridMDP
 from rlsuite.planning.pomdp.linear_bounds import Bounds
 from rlsuite.planning.pomdp.projection import Projection
-from rlsuite.planning.pomdp.vectors import worth
+from rlsuite.planning.pomdp.vectors import first_of_best, worth
 from rlsuite.planning.watch import Watch
 
 MOST_POINTS = 256
@@ -44,7 +44,7 @@ def lower_bound(
     for _ in range(MOST_SWEEPS):
         vectors = np.concatenate([vectors, projection.at_points(vectors, points)[0]])
         promised = worth(vectors, points)
-        vectors = vectors[np.unique(np.argmax(promised, axis=1))]
+        vectors = vectors[np.unique(first_of_best(promised, projection.rounding(vectors)))]
         before, values = values, promised.max(axis=1)
         enough = min(1e-3 * watch.tol, SETTLED * float(np.abs(values).max())) * (1.0 - modulus)
         if np.max(values - before) <= enough or watch.hurries:

@@ -8,7 +8,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.belief_sets import dense
 from rlsuite.planning.pomdp.search import Search
 from rlsuite.planning.pomdp.start_bounds import Blind
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, worth
+from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, best_at, worth
 from rlsuite.planning.vectors import vector
 
 SMALL = 1 << 16
@@ -88,8 +88,9 @@ def _best_at_beliefs(search: Search) -> tuple[IndexArray, IndexArray]:
     for k in np.flatnonzero(counts):
         inside = np.flatnonzero(regions == k)
         held = v.exact[v.begin[k] : v.begin[k] + v.used[k] * sizes[k]].reshape(-1, sizes[k])
-        values = worth(held, dense(search, inside))
-        best = values.argmax(axis=1)
+        at = dense(search, inside)
+        values = worth(held, at)
+        best = best_at(values, held, at)
         rows = np.arange(inside.size)
         most = values[rows, best]  # minus infinity where no plan is known to be legal
         better = most > values[rows, chosen[inside]] + 1e-12 * np.abs(np.where(most > -np.inf, most, 0.0))

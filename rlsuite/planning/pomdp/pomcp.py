@@ -20,7 +20,7 @@ from rlsuite.planning.pomdp.linear_bounds import Bounds, bounds_with_horizon
 from rlsuite.planning.pomdp.monte_carlo import MonteCarloPlanner
 from rlsuite.planning.pomdp.online import OnlinePlan, legal_actions
 from rlsuite.planning.pomdp.preparation import Preparation
-from rlsuite.planning.pomdp.vectors import worth
+from rlsuite.planning.pomdp.vectors import best_at, worth
 from rlsuite.planning.watch import Watch
 
 NEGLIGIBLE = 0.01
@@ -184,7 +184,8 @@ def _leaf(pomdp: POMDP, leaf: str | ArrayLike | None, horizon: int | None, bound
         values = bounds.upper.max(axis=0)
         return np.where(np.isfinite(values), values, 0.0)
     if name == "blind":
-        best: FloatArray = bounds.lower[int(np.argmax(worth(bounds.lower, pomdp.start[np.newaxis])[0]))]
+        start = pomdp.start[np.newaxis]
+        best: FloatArray = bounds.lower[best_at(worth(bounds.lower, start), bounds.lower, start)[0]]
         # Where that comes to an illegal action, another plan has to do.
         return np.where(np.isfinite(best), best, bounds.lower.max(axis=0))
     try:

@@ -10,10 +10,22 @@ import numpy as np
 import pytest
 
 from rlsuite.models import POMDP
-from rlsuite.planning import enumeration, incremental_pruning, policy_graph, simulate_beliefs, witness
-from rlsuite.planning.pomdp import endless
+from rlsuite.planning import (
+    belief_grid,
+    enumeration,
+    incremental_pruning,
+    pbvi,
+    perseus,
+    policy_graph,
+    sarsop,
+    simulate_beliefs,
+    witness,
+)
+from rlsuite.planning.pomdp import endless, point_solution, vectors
+from rlsuite.planning.pomdp.belief_sets import largest_worth
 from rlsuite.planning.pomdp.projection import Projection
 from rlsuite.planning.pomdp.pruning import sums_that_matter, that_matter
+from rlsuite.planning.pomdp.vectors import worth
 from rlsuite.planning.watch import Watch
 
 METHODS = [incremental_pruning, witness, enumeration]
@@ -142,3 +154,38 @@ def test_a_plan_takes_the_first_of_equal_actions_whatever_their_last_bits():
         assert other.act([0.2, 0.5, 0.3]) == 1
         episodes, others = (simulate_beliefs(cups, each, episodes=3, steps=2, seed=0) for each in (plan, other))
         assert (episodes.returns == others.returns).all()
+
+
+def test_values_of_many_beliefs_are_those_of_each():
+    rng = np.random.default_rng(3)
+    alpha, beliefs = rng.normal(size=(5, 7)), rng.dirichlet(np.full(7, 0.2), 40)
+    beliefs[beliefs < 0.05] = 0.0
+    alpha[1, 2] = alpha[3, 5] = -np.inf
+    most = np.full(40, -np.inf)
+    largest_worth(alpha, np.ascontiguousarray(beliefs.T), np.empty(40), most)
+    np.testing.assert_allclose(most, worth(alpha, beliefs).max(axis=1), rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("planner", [perseus, pbvi, sarsop])
+def test_point_based_plans_of_the_tiger(tiger, monkeypatch, planner):
+    own = vectors.worth
+    rng = np.random.default_rng(4)
+    plans = [planner(tiger(0.9), tol=1e-3)]
+    for module in (vectors, point_solution):
+        monkeypatch.setattr(
+            module, "worth", lambda *args: (found := own(*args)) * (1.0 + EPS * rng.integers(-2, 3, size=found.shape))
+        )
+    plans += [planner(tiger(0.9), tol=1e-3) for _ in range(RUNS)]
+    for plan in plans:
+        assert np.array_equal(plan.actions, plans[0].actions)
+        np.testing.assert_allclose(plan.alpha_vectors, plans[0].alpha_vectors, rtol=1e-12)
+
+
+def test_a_grid_takes_the_first_of_equal_actions_whatever_their_last_bits():
+    rng, third = np.random.default_rng(5), np.ones(3) / 3.0
+    for _ in range(10):
+        found = 7.0 * np.eye(3) * (1.0 + EPS * rng.integers(-2, 3, size=(3, 3)))
+        cups = POMDP.from_arrays([np.eye(3)] * 3, found, np.ones((3, 1)), order="ass", gamma=0.5, start=third)
+        plan = belief_grid(cups, tol=1.0)
+        assert plan.act(third) == 0
+        assert plan.act([0.2, 0.5, 0.3]) == 1
