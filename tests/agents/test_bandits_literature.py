@@ -198,7 +198,7 @@ def test_exp3_keeps_within_its_bound_against_rewards_that_follow_no_law():
 
 
 def test_who_forgets_follows_arms_that_drift():
-    """S&B2 Exercise 2.5, with faster arms: who remembers everything gets less than whoever forgets.
+    """S&B2 Exercise 2.5, with faster arms: means of all rewards get less than means of recent ones.
 
     The same seed means the same walk of the arms, so that the difference between two agents is taken seed by seed.
     """

@@ -1,4 +1,4 @@
-"""Bandits against plain Python, written from the equations and run on what the bandits lived through."""
+"""Bandits against plain Python, written from the equations and run on the bandits' own pulls and rewards."""
 
 import math
 

@@ -77,7 +77,7 @@ def counted_world(agent, model, gamma, m):
     known = agent.visits_ >= m
     chance = np.zeros((n_states + 1, n_actions, n_states + 2))
     reward = np.full((n_states + 1, n_actions), agent.largest_reward_[0])
-    chance[:, :, n_states] = 1.0  # paradise is the state after the last
+    chance[:, :, n_states] = 1.0  # the optimistic state is the one after the last
     counted = agent.outcomes_.reshape(n_states, n_actions, -1) / m
     chance[:-1][known] = np.insert(counted[known], n_states, 0.0, axis=1)
     reward[:-1][known] = agent.mean_reward_[known]
@@ -120,7 +120,7 @@ def test_a_reward_above_r_max_raises_all_hopes():
     np.testing.assert_allclose(memory.q, [[0.5 * 16, 16], [8 + 0.5 * 16, 16], [16, 16]], atol=1e-4)
 
 
-def test_costs_alone_do_not_make_an_end_look_better_than_paradise():
+def test_costs_alone_do_not_make_an_end_look_better_than_the_optimistic_value():
     """With r_max = -1 for ever, all that is unknown would be worth less than 0, which is what an end is worth."""
     agent = rl.RMax(m=1, r_max=-1.0, gamma=0.9).learn("CliffWalking-v1", steps=3_000, seed=0)
     assert agent.episodes_["return"].max() == -13.0

@@ -1,4 +1,4 @@
-"""Every parameter of every agent is checked at the door, and named."""
+"""Every parameter of every agent is checked by the constructor, and named."""
 
 import dataclasses
 import math

@@ -98,7 +98,7 @@ def test_the_published_values_of_the_corridor(evaluate):
     assert values[-1] == pytest.approx(-44, abs=0.5)
 
 
-def test_the_corridor_is_easy_for_whoever_sees_where_it_is(optimum):
+def test_the_corridor_is_easy_if_the_state_is_observed(optimum):
     value, q = optimum(short_corridor())
     assert value.tolist() == [-3, -2, -1, 0]
     assert q[:3].argmax(axis=1).tolist() == [1, 0, 1]

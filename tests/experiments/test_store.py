@@ -137,7 +137,7 @@ def test_folder_that_cannot_be_written_to(tmp_path):
 
 
 def rewrite(cell, tables=None, **changes):
-    """Change a cell, and make all its checksums right again, as whoever means harm can do."""
+    """Change a cell, and make all its checksums right again, as an attacker can do."""
     content = json.loads((cell / "cell.json").read_text())
     for name, text in (tables or {}).items():
         (cell / name).write_text(text)

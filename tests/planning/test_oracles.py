@@ -47,7 +47,7 @@ LEAST = {
     "linear program": MODELS - TINY,
 }
 LIMIT = 300
-"""Iterations that a method may take: too few where news go round in circles and gamma is close to 1."""
+"""Iterations that a method may take: too few where values propagate in circles and gamma is close to 1."""
 GAMMAS = (0.0, 0.3, 0.9, 0.95, 0.99, 0.999, 0.9999)
 
 Row = list[tuple[float, int, float, bool]]

@@ -1,4 +1,4 @@
-"""A table that does not tell the whole truth is found out, named, and not used."""
+"""A table that disagrees with `step` is detected, named, and not used."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Compiled dynamics are believed if they do what `step` does, and not otherwise."""
+"""Compiled dynamics are used if they agree with `step`, and not otherwise."""
 
 import copy
 

@@ -103,7 +103,7 @@ def test_maps_without_a_seed_fail_what_they_say_only(kind):
     ],
 )
 def test_agents_check_the_parameters_of_their_map_at_once(wrong, message):
-    """A constructor only keeps parameters; whoever is given the map asks for them before anything is learned."""
+    """A constructor only keeps parameters; `fit`, and agents with the map, check them before anything is learned."""
     for owner in (SemiGradientSarsa, SemiGradientTD, LinearPolicy):
         with pytest.raises(ParameterError, match=message):
             owner(features=wrong)
