@@ -213,7 +213,8 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         """
         self.check_fitted()
         observations = self.check(X)
-        self._columns(X, reset=False)
+        if type(X) is not np.ndarray or "feature_names_in_" in vars(self):  # an array has no names to compare
+            self._columns(X, reset=False)
         rule, n = self.rule, len(observations)
         if not self.sparse:
             dense = np.zeros((n, self.n_features_out_))

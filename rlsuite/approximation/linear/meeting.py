@@ -61,7 +61,10 @@ def check_features(features: Any) -> None:
         If they are a class, or have no `transform`, or a parameter is outside its allowed values.
     """
     if isinstance(features, FeatureMap):
-        features.check_parameters()
+        try:
+            features.check_parameters()
+        except errors.ParameterError as error:
+            raise errors.ParameterError(f"features, {type(features).__name__}: {error}") from error
     if isinstance(features, type):
         name = features.__name__
         raise errors.ParameterError(f"features= is the class {name}; give an instance, {name}()")

@@ -105,7 +105,7 @@ def test_maps_without_a_seed_fail_what_they_say_only(kind):
 def test_agents_check_the_parameters_of_their_map_at_once(wrong, message):
     """A constructor only keeps parameters; `fit`, and agents with the map, check them before anything is learned."""
     for owner in (SemiGradientSarsa, SemiGradientTD, LinearPolicy):
-        with pytest.raises(ParameterError, match=message):
+        with pytest.raises(ParameterError, match=f"features, {type(wrong).__name__}: {message}"):
             owner(features=wrong)
     with pytest.raises(ParameterError, match=message):
         wrong.fit([[0.0]])
