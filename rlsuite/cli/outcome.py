@@ -9,7 +9,12 @@ from rlsuite.cli.output import note, number, print_json
 
 if TYPE_CHECKING:
     from rlsuite.agents import Agent
-    from rlsuite.training.results import Results
+    from rlsuite.training.results import Record, Results
+
+UNDISCOUNTED = "undiscounted return of the greedy policy"
+
+SURE = 1.0 - 1e-9
+"""Probability from which on something is taken for certain."""
 
 ONE_AGENTS = ("--seed", "--save", "--gif")
 """Flags about one agent, which do not go with many."""
@@ -31,6 +36,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     """
     from rlsuite.agents.description import describe
     from rlsuite.experiments import compare
+    from rlsuite.experiments.comparison import VALUE
 
     (row,) = compare({chosen.environment: [results]})
     records = results.records
@@ -43,21 +49,54 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
         facts = {"agent": describe(agent), "seeds": seeds, "loop": loops, "unit": results.unit}
         facts |= {"seconds": learning, "compiling_seconds": compiling}
         facts["optimum_unknown"] = records[0].optimum_unknown
+        facts["end_probability"] = [record.end_probability for record in records]
         print_json({**row._asdict(), **facts, "episodes": sum(r.episode_return.size for r in records), **written})
         return
     seeds = f"seed {records[0].seed}" if len(records) == 1 else f"{len(records)} seeds"
     print(f"{agent!r} on {chosen.environment}")
     compiled = f"compiled {compiling:.1f} s, " if compiling else ""
     print(f"  {seeds}, {loops} loop: {compiled}learned {steps:,} steps in {learning:.3f} s")
+    what = row.measure
+    if what == VALUE:
+        what = UNDISCOUNTED if agent.gamma == 1.0 else f"discounted {what} (gamma {number(agent.gamma)})"
     interval = "" if row.low is None or row.high is None else f" [{number(row.low)}, {number(row.high)}]"
     optimum = "" if row.optimum is None else f", optimum {number(row.optimum)}"
     share = "" if row.share is None else f" ({row.share:.1%} of it)"
-    print(f"  {row.measure}: {number(row.mean)}{interval}{optimum}{share}")
+    print(f"  {what}: {number(row.mean)}{interval}{optimum}{share}")
+    if row.undiscounted is not None and what != UNDISCOUNTED:
+        print(f"  {UNDISCOUNTED}: {number(row.undiscounted)}")
     if row.optimum is None and chosen.regret and records[0].optimum_unknown:
         print(f"  optimum unknown: {records[0].optimum_unknown}")
+    stuck = _stuck(results)
+    if stuck:
+        print(f"  {stuck}")
     for path in written.values():
         print(f"  written: {path}")
     note(f"next: {_next(chosen, written, solvable=row.optimum is not None)}")
+
+
+def _stuck(results: "Results") -> str:
+    """Sentence about greedy policies that need not reach an end, and do not do as well as possible; empty if none."""
+    lost = [
+        record
+        for record in results.records
+        if record.end_probability is not None
+        and record.end_probability < SURE
+        and (record.optimal_value is None or record.evaluation[-1] < record.optimal_value - _slack(record))
+    ]
+    if not lost:
+        return ""
+    least = min(record.end_probability or 0.0 for record in lost)
+    how = "does not reach an end from the start"
+    if least > 0.0:
+        how = f"reaches an end from the start with probability {least:.2g} only"
+    who = "the greedy policy" if len(results.records) == 1 else f"the greedy policy of {len(lost)} seeds"
+    return f"{who} {how}; try more --steps, a larger --learning-rate, or more exploration (--epsilon, --temperature)"
+
+
+def _slack(record: "Record") -> float:
+    """Difference to the optimum that is taken for rounding."""
+    return 1e-6 * max(1.0, abs(record.optimal_value or 0.0))
 
 
 def _steps(record: Any) -> int:

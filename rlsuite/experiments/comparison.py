@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from rlsuite.training.results import Results
 from rlsuite.training.statistics import mean_interval
 
+VALUE = "value of the greedy policy"
+
 
 class Row(NamedTuple):
     """One agent in one environment."""
@@ -29,6 +31,8 @@ class Row(NamedTuple):
     """Value of the optimal policy, mean over the seeds; None if it is unknown or not comparable."""
     share: float | None
     """``mean / optimum``; None unless the optimum is known and positive, and the mean is not negative."""
+    undiscounted: float | None = None
+    """Undiscounted return of the greedy policy at the last evaluation, mean over the seeds; None if it is not known."""
 
 
 def compare(results: Mapping[str, Iterable[Results]]) -> list[Row]:
@@ -85,21 +89,28 @@ def _row(environment: str, results: Results) -> Row:
         interval = mean_interval(samples)
         low, high = float(interval.low), float(interval.high)
     mean = float(samples.mean())
-    optimum = _optimum(results) if measure == "value of the greedy policy" else None
+    optimum = _optimum(results) if measure == VALUE else None
     share = mean / optimum if optimum is not None and optimum > 0.0 <= mean else None
-    return Row(environment, results.agent, measure, n_seeds, mean, low, high, optimum, share)
+    undiscounted = _undiscounted(results) if measure == VALUE else None
+    return Row(environment, results.agent, measure, n_seeds, mean, low, high, optimum, share, undiscounted)
 
 
 def _samples(results: Results) -> tuple[str, NDArray[np.float64]]:
     """What is measured, and one number per seed."""
     records = results.records
     if all(record.evaluation.size for record in records):
-        return "value of the greedy policy", np.array([record.evaluation[-1] for record in records])
+        return VALUE, np.array([record.evaluation[-1] for record in records])
     if all(record.episode_return.size for record in records):
         tails = [record.episode_return[-math.ceil(record.episode_return.size / 10) :] for record in records]
         return "return per episode", np.array([tail.mean() for tail in tails])
     steps = [record.time[-1] for record in records]
     return "reward per step", np.array([record.cumulative_reward[-1] for record in records]) / np.array(steps)
+
+
+def _undiscounted(results: Results) -> float | None:
+    known = [record.evaluation_return[-1] for record in results.records if record.evaluation_return.size]
+    mean = float(np.mean(known)) if len(known) == len(results.records) else math.nan
+    return None if math.isnan(mean) else mean
 
 
 def _optimum(results: Results) -> float | None:
@@ -119,11 +130,13 @@ def _block(environment: str, measure: str, rows: Sequence[Row]) -> str:
         for index, (column, width) in enumerate(zip(shown, widths, strict=True))
     ]
     lines = ["  ".join(parts).rstrip() for parts in zip(*aligned, strict=True)]
-    return "\n".join([f"{environment}: {measure}, {over}", *(f"  {line}" for line in lines)])
+    what = f"discounted {measure}" if measure == VALUE else measure
+    return "\n".join([f"{environment}: {what}, {over}", *(f"  {line}" for line in lines)])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     interval = "" if row.low is None or row.high is None else f"[{row.low:.4g}, {row.high:.4g}]"
     optimum = "" if row.optimum is None else f"optimum {row.optimum:.4g}"
     share = "" if row.share is None else f"{row.share:.1%} of it"
-    return row.agent, f"{row.mean:.4g}", interval, optimum, share
+    undiscounted = "" if row.undiscounted is None else f"undiscounted return {row.undiscounted:.4g}"
+    return row.agent, f"{row.mean:.4g}", interval, optimum, share, undiscounted

@@ -10,7 +10,7 @@ A cell is a folder of
 ``curve.csv``
     ``time,cumulative_reward`` and, where the optimum is known, ``regret``: the checkpoints.
 ``evaluation.csv``
-    ``time,value``: the evaluations of the greedy policy; only if there were some.
+    ``time,value,return``: the evaluations of the greedy policy, discounted and undiscounted; only if there were some.
 ``cell.json``
     The spec of the cell, what its numbers were made with, and the SHA-256 of its files, itself included.
 
@@ -64,6 +64,7 @@ def write_cell(folder: Path, spec: Mapping[str, Any], versions: Mapping[str, str
             "seed": record.seed,
             "unit": record.unit,
             "loop": record.loop,
+            "end_probability": record.end_probability,
             "optimal_value": record.optimal_value,
             "optimum_unknown": record.optimum_unknown,
             "spec": spec,
@@ -159,6 +160,8 @@ def _record(cell: Mapping[str, Any], monitor: Columns, curve: Columns, evaluatio
         regret=curve.get("regret", nothing),
         evaluation_time=_whole(evaluation.get("time", nothing)),
         evaluation=evaluation.get("value", nothing),
+        evaluation_return=evaluation.get("return", nothing),
+        end_probability=cell.get("end_probability"),
         optimal_value=cell["optimal_value"],
         optimum_unknown=cell.get("optimum_unknown", ""),
     )
@@ -175,7 +178,10 @@ def _contents(spec: Mapping[str, Any], record: Record) -> dict[str, str]:
         checkpoints["regret"] = record.regret
     contents = {MONITOR: f"#{json.dumps(header)}\n" + _table(episodes), CURVE: _table(checkpoints)}
     if record.evaluation.size:
-        contents[EVALUATION] = _table({"time": record.evaluation_time, "value": record.evaluation})
+        evaluations = {"time": record.evaluation_time, "value": record.evaluation}
+        if record.evaluation_return.size:
+            evaluations["return"] = record.evaluation_return
+        contents[EVALUATION] = _table(evaluations)
     return contents
 
 

@@ -9,6 +9,7 @@ observation) and on nothing else, so these pairs, as far as they can be reached 
 Markov chain. As in the environment, an illegal action changes nothing and earns nothing.
 """
 
+import math
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike
 from rlsuite.checks import fraction, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP, validation
-from rlsuite.models.aliases import FloatArray
+from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.planning.certificate import contracting, representable
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.matrices import averaging
@@ -29,6 +30,10 @@ DENSE_LIMIT = 160
 """Up to this many nodes the chain is kept as a dense tensor: fewer calls into Python outweigh the zeros."""
 DOUBLING_LIMIT = 40
 """Up to this many nodes a few products of matrices are faster than many products with a vector."""
+
+
+LEAST_END = 1e-7
+"""Smaller probabilities of ending are what rounding leaves of a row that sums to 1."""
 
 
 class PolicyEvaluator:
@@ -98,6 +103,7 @@ class PolicyEvaluator:
         self._observation = chain.observation
         self._start = chain.start
         self._reward: FloatArray = lookahead.reward.reshape(-1, mdp.n_actions)[chain.state]
+        self._undiscounted = chain.matrix
         self._matrix = self.gamma * chain.matrix
         self._tensor: FloatArray | None = None
         if n <= DENSE_LIMIT:
@@ -132,6 +138,50 @@ class PolicyEvaluator:
         cut_value = _cut_value_by_doubling if self.n_nodes <= DOUBLING_LIMIT else _cut_value
         return float(self._start @ cut_value(chain, reward, self.horizon))
 
+    def ends(self, policy: ArrayLike) -> float:
+        """Return the probability that an episode of `policy` reaches an end, if no time limit cuts it.
+
+        Parameters
+        ----------
+        policy : array_like (n_observations, A)
+            As for a call.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> from rlsuite.planning import PolicyEvaluator
+        >>> evaluate = PolicyEvaluator(MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5))
+        >>> evaluate.ends([[1, 0], [0, 0]]), evaluate.ends([[0.9, 0.1], [0, 0]])
+        (0.0, 1.0)
+        """
+        chain, start, _ = self._visited(self._weights(policy))
+        leaving, ending = _ways_to_the_end(chain)
+        if not ending.any():
+            return 0.0
+        if ending.all():
+            return 1.0
+        among = chain[ending][:, ending]
+        return float(start[ending] @ solve_fixed_point(among, leaving[ending]))
+
+    def total_reward(self, policy: ArrayLike) -> float:
+        """Return the expected sum of rewards until the end, undiscounted; NaN if episodes may go on for ever.
+
+        Parameters
+        ----------
+        policy : array_like (n_observations, A)
+            As for a call.
+        """
+        chain, start, reward = self._visited(self._weights(policy))
+        _, ending = _ways_to_the_end(chain)
+        return float(start @ solve_fixed_point(chain, reward)) if ending.all() else math.nan
+
+    def _visited(self, weights: FloatArray) -> tuple[Any, FloatArray, FloatArray]:
+        """Return the undiscounted chain of the nodes that are visited, their start, and their mean rewards."""
+        chain = averaging(weights) @ self._undiscounted
+        visited = np.flatnonzero(reachable(chain, self._start > 0.0))
+        reward: FloatArray = (weights * self._reward).sum(axis=1)
+        return chain[visited][:, visited], self._start[visited], reward[visited]
+
     def _weights(self, policy: ArrayLike) -> FloatArray:
         """Return the probability of each action in each node: (n_nodes, A)."""
         table = np.asarray(policy, dtype=np.float64)
@@ -162,11 +212,20 @@ class PolicyEvaluator:
         return float(start @ _cut_value(chain, reward, self.horizon))
 
 
+def _ways_to_the_end(chain: Any) -> tuple[FloatArray, BoolArray]:
+    """Return the probability that each node ends the episode at once, and whether it can ever be ended from there."""
+    leaving: FloatArray = 1.0 - np.asarray(chain.sum(axis=1), dtype=np.float64).ravel()
+    leaving[leaving < LEAST_END] = 0.0
+    return leaving, reachable(chain.T, leaving > 0.0)
+
+
 def _cut_value(chain: Any, reward: FloatArray, horizon: int) -> FloatArray:
     """Return the value of `horizon` steps: v_k = reward + chain @ v_(k-1) from v_0 = 0."""
     value = np.zeros_like(reward)
     for _ in range(horizon):
-        value = reward + chain @ value
+        before, value = value, reward + chain @ value
+        if np.array_equal(before, value):  # and so it stays
+            break
     return value
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from rlsuite.plotting.belief_values import alpha_vectors
 from rlsuite.plotting.bounds import gap
-from rlsuite.plotting.curves import cumulative_reward, episode_return, evaluation, regret
+from rlsuite.plotting.curves import cumulative_reward, episode_return, evaluation, evaluation_return, regret
 from rlsuite.plotting.discovery import figures, plan_figures, solution_figures
 from rlsuite.plotting.episodes import belief_trace
 from rlsuite.plotting.error_bounds import convergence
@@ -28,6 +28,7 @@ __all__ = [
     "cumulative_reward",
     "episode_return",
     "evaluation",
+    "evaluation_return",
     "figures",
     "gap",
     "plan_figures",

@@ -128,7 +128,47 @@ def evaluation(
     optima = {run.agent: np.array(known) for run in runs if (known := _known_optima(run))}
     note = "Value: expected return of the greedy policy from the start, discounted as the agent does."
     unit = UNITS[runs[0].unit]
-    return _draw(runs, curves, "value of the greedy policy", unit, [note], optima, ax=ax, palette=palette)
+    return _draw(runs, curves, "discounted value of the greedy policy", unit, [note], optima, ax=ax, palette=palette)
+
+
+@figure_of_results
+def evaluation_return(
+    results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None
+) -> "Axes":
+    """Undiscounted return of the greedy policy, each time learning was suspended: the number that is usually published.
+
+    Parameters
+    ----------
+    results, ax, palette
+        As for `cumulative_reward`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        As for `cumulative_reward`; also if a run was not evaluated, or a policy may go on for ever.
+
+    Warns
+    -----
+    RlsuiteWarning
+        If an agent has one seed only.
+    """
+    runs = _checked(results)
+    _require(runs, lambda record: record.evaluation_return.size > 0, "no evaluations: train with evaluate_every=")
+    _require(
+        runs,
+        lambda record: bool(np.isfinite(record.evaluation_return).all()),
+        "a greedy policy that may never reach an end; give the environment a time limit (max_episode_steps=)",
+    )
+    curves = [
+        Curve(run.agent, run.evaluation_time.astype(np.float64), run.stacked("evaluation_return")) for run in runs
+    ]
+    note = "Return: expected sum of rewards of an episode of the greedy policy, not discounted."
+    unit = UNITS[runs[0].unit]
+    return _draw(runs, curves, "undiscounted return of the greedy policy", unit, [note], ax=ax, palette=palette)
 
 
 @figure_of_results

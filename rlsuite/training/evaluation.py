@@ -1,12 +1,13 @@
 """The lecture notes' protocol: k steps of learning, then an evaluation of the greedy policy without learning.
 
-The figure is the discounted value of the policy at the start. It is exact - one linear system - where the model is
-known, and a mean over episodes on a copy of the environment where it is not.
+The figures are the discounted value of the policy at the start and its undiscounted return. They are exact where the
+model is known, and means over episodes on a copy of the environment where it is not.
 """
 
 import copy
+import math
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import gymnasium
 import numpy as np
@@ -24,7 +25,28 @@ Policy = NDArray[np.float64] | Callable[[NDArray[np.float64], Any], NDArray[np.f
 """Probabilities (n_observations, n_actions), or a function from a vector (d,) and a mask of the legal actions, None for
 all, to probabilities (n_actions,)."""
 
-Evaluate = Callable[[Any], float]
+
+class Evaluation(NamedTuple):
+    """What a policy is worth from the start."""
+
+    value: float
+    """Expected return, discounted by the agent's gamma."""
+    total: float
+    """Expected sum of rewards, undiscounted, of an episode with the environment's time limit; NaN where there is no
+    limit and the policy may never reach an end."""
+
+
+class Evaluate(Protocol):
+    """What `evaluator` makes."""
+
+    def __call__(self, policy: Any) -> Evaluation:
+        """Evaluate a `Policy`."""
+        ...
+
+    def ends(self, policy: Any) -> float | None:
+        """Return the probability that the policy reaches an end; None if the model is not known, or has no end."""
+        ...
+
 
 EPISODES = 20
 MAX_STEPS = 10_000  # of an episode of evaluation: a greedy policy may walk in circles for ever
@@ -33,7 +55,7 @@ MAX_STEPS = 10_000  # of an episode of evaluation: a greedy policy may walk in c
 def evaluator(
     env: gymnasium.Env[Any, Any], model: MDP | POMDP | None, gamma: float, seed: int, encode: Encoding | None
 ) -> Evaluate:
-    """Make a function from a `Policy` to its value at the start.
+    """Make a function from a `Policy` to its `Evaluation`.
 
     Parameters
     ----------
@@ -63,7 +85,7 @@ def evaluator(
                 "greedy policy may never reach an end. Pass gymnasium.make(..., max_episode_steps=...), or "
                 "--max-episode-steps on the command line"
             )
-        return PolicyEvaluator(model, gamma, horizon=limit if gamma == 1.0 else None)
+        return _OnModel(model, gamma, limit)
     try:
         own = copy.deepcopy(env)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -73,8 +95,30 @@ def evaluator(
     return _Episodes(own, gamma, seed, encode)
 
 
+class _OnModel:
+    """Evaluation on a model: exact."""
+
+    def __init__(self, model: MDP | POMDP, gamma: float, limit: int):
+        self.limit = limit
+        self.value = PolicyEvaluator(model, gamma, horizon=limit if gamma == 1.0 else None)
+        self.total = self.value
+        if gamma < 1.0 and limit != NO_LIMIT:
+            self.total = PolicyEvaluator(model, 1.0, horizon=limit)
+        mdp = model.mdp if isinstance(model, POMDP) else model
+        self.has_ends = bool(mdp.terminated.any())
+
+    def __call__(self, policy: NDArray[np.float64]) -> Evaluation:
+        value = self.value(policy)
+        if self.limit == NO_LIMIT:
+            return Evaluation(value, self.value.total_reward(policy) if self.has_ends else math.nan)
+        return Evaluation(value, value if self.total is self.value else self.total(policy))
+
+    def ends(self, policy: NDArray[np.float64]) -> float | None:
+        return self.value.ends(policy) if self.has_ends else None
+
+
 class _Episodes:
-    """Evaluation by episodes: the mean discounted return of `EPISODES` of them, at most `MAX_STEPS` long."""
+    """Evaluation by episodes: the means of `EPISODES` of them, at most `MAX_STEPS` long."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], gamma: float, seed: int, encode: Encoding | None):
         self.env = env
@@ -87,23 +131,28 @@ class _Episodes:
         _, info = first_answer(env, int(env_seed.generate_state(1)[0]))
         self.told = actions_are_told(env, info)
 
-    def __call__(self, policy: Policy) -> float:
-        return float(np.mean([self._episode(policy) for _ in range(EPISODES)]))
+    def __call__(self, policy: Policy) -> Evaluation:
+        found = [self._episode(policy) for _ in range(EPISODES)]
+        return Evaluation(float(np.mean([one.value for one in found])), float(np.mean([one.total for one in found])))
 
-    def _episode(self, policy: Policy) -> float:
+    def ends(self, policy: Policy) -> float | None:
+        return None
+
+    def _episode(self, policy: Policy) -> Evaluation:
         observation, info = first_answer(self.env)
-        total, discount = 0.0, 1.0
+        value, total, discount = 0.0, 0.0, 1.0
         for _ in range(MAX_STEPS):
             probabilities = np.cumsum(self._probabilities(policy, observation, info))
             u = self.rng.random() * float(probabilities[-1])
             action = int(np.searchsorted(probabilities, u, side="right"))
             answer = cast("tuple[Any, float, bool, bool, dict[str, Any]]", self.env.step(action + self.first_action))
             observation, reward, terminated, truncated, info = answer
-            total += discount * reward
+            value += discount * reward
+            total += reward
             discount *= self.gamma
             if terminated or truncated:
                 break
-        return total
+        return Evaluation(value, total)
 
     def _probabilities(self, policy: Policy, observation: Any, info: dict[str, Any]) -> NDArray[np.float64]:
         if self.encode is not None:

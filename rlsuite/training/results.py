@@ -48,6 +48,12 @@ class Record:
         When learning was suspended and the greedy policy evaluated.
     evaluation : ndarray of float64, shape (n_evaluations,)
         Value of that policy at the start, discounted by the agent's gamma.
+    evaluation_return : ndarray of float64, shape (n_evaluations,)
+        Undiscounted return of that policy, as it is usually published, of an episode with the environment's time limit;
+        NaN where there is no limit and the policy may never reach an end.
+    end_probability : float or None
+        Probability that the last policy evaluated reaches an end from the start; None if none was evaluated, the model
+        is not known, or has no end.
     optimal_value : float or None
         Value of the optimal policy at the start, same discount; None if unknown. With gamma = 1 the total reward until
         the end, without a time limit.
@@ -71,6 +77,8 @@ class Record:
     regret: NDArray[np.float64] = field(default_factory=_floats)
     evaluation_time: NDArray[np.int64] = field(default_factory=_integers)
     evaluation: NDArray[np.float64] = field(default_factory=_floats)
+    evaluation_return: NDArray[np.float64] = field(default_factory=_floats)
+    end_probability: float | None = None
     optimal_value: float | None = None
     optimum_unknown: str = ""
     seconds: float = 0.0
@@ -105,5 +113,5 @@ class Results:
         return self.records[0].evaluation_time
 
     def stacked(self, name: str) -> NDArray[np.float64]:
-        """One curve of all seeds: ``cumulative_reward``, ``regret`` or ``evaluation``, shape (n_seeds, n_times)."""
+        """One curve of all seeds: ``cumulative_reward``, ``regret``, ``evaluation`` ..., shape (n_seeds, n_times)."""
         return np.stack([getattr(record, name) for record in self.records])

@@ -79,7 +79,8 @@ class _Notes:
     unit: TimeUnit
     finished: list[NDArray[np.float64]] = field(default_factory=lambda: [])  # (n, 3): return, regret, length
     checkpoints: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, reward, regret
-    evaluations: list[tuple[int, float]] = field(default_factory=lambda: [])  # time, value
+    evaluations: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, value, total
+    ends: float | None = None
     seconds: float = 0.0  # of learning alone
 
     def summary(self) -> dict[str, str]:
@@ -232,14 +233,17 @@ class Run:
                 if mark in checkpoints:
                     notes.checkpoints.append((int(place[clock]), float(sums[ALL_REWARD]), float(sums[ALL_REGRET])))
                 if evaluate is not None and mark in evaluations:
-                    notes.evaluations.append((int(place[clock]), evaluate(policy())))
+                    found = evaluate(policy())
+                    notes.evaluations.append((int(place[clock]), found.value, found.total))
+            if evaluate is not None:
+                notes.ends = evaluate.ends(policy())
 
     @property
     def record(self) -> Record:
         """The record of the last call of `learn`."""
         finished = np.concatenate([np.empty((0, 3)), *self.notes.finished])
         checkpoints = np.array(self.notes.checkpoints).reshape(-1, 3)
-        evaluations = np.array(self.notes.evaluations).reshape(-1, 2)
+        evaluations = np.array(self.notes.evaluations).reshape(-1, 3)
         with_regret = slice(None) if self.learner.gap.size else slice(0)
         return Record(
             seed=self.seed,
@@ -253,6 +257,8 @@ class Run:
             regret=checkpoints[with_regret, 2],
             evaluation_time=evaluations[:, 0].astype(np.int64),
             evaluation=evaluations[:, 1],
+            evaluation_return=evaluations[:, 2],
+            end_probability=self.notes.ends,
             optimal_value=self.optimum.value,
             optimum_unknown=self.optimum.unknown,
             seconds=self.notes.seconds,

@@ -1,4 +1,5 @@
 import re
+import secrets
 
 import numpy as np
 import pytest
@@ -55,7 +56,8 @@ def test_the_result_is_told_in_words(rlsuite):
     assert lines[0].startswith("QLearning(gamma=0.9, ")
     assert lines[0].endswith(" on rlsuite/GridGoal-v0")
     assert re.fullmatch(r"  seed 7, compiled loop: (compiled \d+\.\d s, )?learned 2,000 steps in 0\.\d{3} s", lines[1])
-    assert lines[2] == "  value of the greedy policy: 81, optimum 81 (100.0% of it)"
+    assert lines[2] == "  discounted value of the greedy policy (gamma 0.9): 81, optimum 81 (100.0% of it)"
+    assert lines[3] == "  undiscounted return of the greedy policy: 100"
     assert done.err == (
         "next: rlsuite train q-learning rlsuite/GridGoal-v0 --gamma 0.9 --steps 2_000 --seeds 30 --plot curve.png\n"
     )
@@ -80,6 +82,8 @@ import rlsuite as rl
 
 @rl.compiled
 def learn_nothing(memory, state, action, reward, next_state, terminated, truncated, rng):
+    if state == -NUMBER:  # machine code is kept by content
+        return -1
     rl.count(memory, state, action, terminated or truncated)
     return rl.choose(memory, next_state, rng)
 
@@ -90,13 +94,41 @@ class Idle(rl.TabularAgent):
 
 
 def test_compiling_is_told_apart_from_learning(rlsuite, tmp_path):
-    (tmp_path / "fresh.py").write_text(FRESH)
+    (tmp_path / "fresh.py").write_text(FRESH.replace("NUMBER", str(secrets.randbelow(2**40))))
     command = ("train", "fresh.py:Idle", "rlsuite/GridGoal-v0", "--steps", "1000", "--seed", "1")
     first, again = (rlsuite(*command).out.splitlines()[1] for _ in range(2))
     told = re.fullmatch(r"  seed 1, compiled loop: compiled (.*) s, learned 1,000 steps in (.*) s", first)
     assert told is not None, first
     assert float(told[1]) > 10 * float(told[2])
     assert re.fullmatch(r"  seed 1, compiled loop: learned 1,000 steps in .* s", again)
+
+
+def test_a_policy_that_walks_in_circles_is_told(rlsuite, rlsuite_json):
+    """The README's own pair, with its default numbers."""
+    cliff = ("train", "q-learning", "CliffWalking-v1", "--seed", "1")
+    done = rlsuite(*cliff)
+    assert done.out.splitlines()[2:] == [
+        "  discounted value of the greedy policy (gamma 0.99): -100, optimum -12.2479",
+        "  the greedy policy does not reach an end from the start; try more --steps, a larger --learning-rate, or more "
+        "exploration (--epsilon, --temperature)",
+    ]
+    more = (*cliff, "--steps", "100_000", "--learning-rate", "0.5")
+    assert rlsuite(*more).out.splitlines()[2:] == [
+        "  discounted value of the greedy policy (gamma 0.99): -12.2479, optimum -12.2479",
+        "  undiscounted return of the greedy policy: -13",
+    ]
+    printed = rlsuite_json(*more)
+    assert (printed["undiscounted"], printed["end_probability"]) == (pytest.approx(-13.0), [1.0])
+    printed = rlsuite_json(*cliff)
+    assert (printed["undiscounted"], printed["end_probability"]) == (None, [0.0])
+    done = rlsuite("train", "q-learning", "CliffWalking-v1", "--seeds", "3")
+    assert "  the greedy policy of 3 seeds does not reach an end from the start; try more --steps" in done.out
+
+
+def test_an_optimal_policy_need_not_end(rlsuite):
+    """In the two states of RiverSwim nothing ends, and on frozen ice the best policy always does."""
+    for env in ("rlsuite/RiverSwim-v0", "FrozenLake-v1"):
+        assert " an end " not in rlsuite("train", "q-learning", env, "--seed", "1", "--steps", "20_000").out
 
 
 def test_an_agent_with_features_learns_where_there_is_no_table(rlsuite, tmp_path):
@@ -140,7 +172,7 @@ def test_undiscounted_without_a_time_limit(rlsuite_json):
 def test_a_time_limit_makes_the_undiscounted_policy_comparable_with_the_optimum(rlsuite, corridor):
     cliff = ("train", "q-learning", "CliffWalking-v1", "--gamma", "1", "--seed", "1", "--steps", "40_000")
     done = rlsuite(*cliff, "--max-episode-steps", "100", "--learning-rate", "0.5")
-    assert done.out.splitlines()[2] == "  value of the greedy policy: -13, optimum -13"
+    assert done.out.splitlines()[2] == "  undiscounted return of the greedy policy: -13, optimum -13"
     undiscounted = ("train", "q-learning", corridor, "--gamma", "1", "--seed", "1", "--evaluate-every", "100")
     done = rlsuite(*undiscounted, "--max-episode-steps", "20")
     assert done.code == 0, done.err
@@ -153,7 +185,7 @@ def test_everything_that_can_be_kept(rlsuite, tmp_path):
         *("--save", "agent.npz", "--gif", "episode.gif"),
     )
     assert done.code == 0
-    assert done.out.splitlines()[3:] == ["  written: agent.npz", "  written: episode.gif"]
+    assert done.out.splitlines()[4:] == ["  written: agent.npz", "  written: episode.gif"]
     again = rl.QLearning(gamma=0.9).learn("rlsuite/GridGoal-v0", steps=2000, seed=7)
     assert rl.load(tmp_path / "agent.npz").q_.tobytes() == again.q_.tobytes()
     with Image.open(tmp_path / "episode.gif") as gif:

@@ -53,7 +53,7 @@ def test_one_seed_has_no_interval():
     (row,) = compare({"lake": [Results("Sarsa", "lake", [record(0, evaluation=[3.0], optimum=4.0)])]})
     assert row.low is row.high is None
     assert table([row]) == (
-        "lake: value of the greedy policy, one seed, no interval\n  Sarsa  3  optimum 4  75.0% of it"
+        "lake: discounted value of the greedy policy, one seed, no interval\n  Sarsa  3  optimum 4  75.0% of it"
     )
 
 
@@ -74,9 +74,9 @@ def test_the_table_is_aligned_and_has_a_block_per_environment():
     poor = [record(s, evaluation=[5.0], optimum=81.0) for s in range(2)]
     rows = compare({"a": [Results("Q", "a", good), Results("a long name", "a", poor)], "b": [Results("Q", "b", good)]})
     assert table(rows).splitlines() == [
-        "a: value of the greedy policy, mean over 2 seeds [95 % interval]",
+        "a: discounted value of the greedy policy, mean over 2 seeds [95 % interval]",
         "  Q            80.5  [74.15, 86.85]  optimum 81  99.4% of it",
         "  a long name     5          [5, 5]  optimum 81   6.2% of it",
-        "b: value of the greedy policy, mean over 2 seeds [95 % interval]",
+        "b: discounted value of the greedy policy, mean over 2 seeds [95 % interval]",
         "  Q  80.5  [74.15, 86.85]  optimum 81  99.4% of it",
     ]

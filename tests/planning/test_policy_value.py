@@ -206,5 +206,24 @@ def test_arguments_are_checked(grid_goal, tiger):
     with pytest.raises(ParameterError, match=r"shape \(2, 3\), not \(3, 3\)"):
         evaluate(np.ones((2, 3)) / 3)
     for wrong in ([0.5, 0.4, 0.0], [1.5, -0.5, 0.0], [np.nan, 1.0, 0.0]):
-        with pytest.raises(ParameterError, match=r"policy\[1\] is .*no probability distribution"):
+        with pytest.raises(ParameterError, match=r"policy\[1\] is .*not a probability distribution"):
             evaluate([[1.0, 0, 0], wrong, [1.0, 0, 0]])
+
+
+def test_probability_of_an_end_and_total_reward():
+    """From 0: right ends with probability 1/4 and else leads to 1, a trap; left stays; 2 is where right comes back."""
+    outcomes = {
+        0: {0: [(1.0, 0, -1.0, False)], 1: [(0.25, 2, 8.0, True), (0.75, 1, 0.0, False)]},
+        1: {0: [(1.0, 1, -1.0, False)], 1: [(0.5, 0, -2.0, False), (0.5, 1, 0.0, False)]},
+        2: {0: [(1.0, 2, 0.0, True)], 1: [(1.0, 2, 0.0, True)]},
+    }
+    mdp = MDP.from_table(outcomes, gamma=0.9, start=0)
+    evaluate = PolicyEvaluator(mdp)
+    stay, trapped, back = [[1, 0], [1, 0], [1, 0]], [[0, 1], [1, 0], [1, 0]], [[0, 1], [0, 1], [1, 0]]
+    assert evaluate.ends(stay) == 0.0
+    assert np.isnan(evaluate.total_reward(stay))
+    assert evaluate.ends(trapped) == pytest.approx(0.25)
+    assert np.isnan(evaluate.total_reward(trapped))
+    assert evaluate.ends(back) == 1.0
+    # v0 = 2 + 3/4 v1, v1 = -1 + v0/2 + v1/2
+    assert evaluate.total_reward(back) == pytest.approx(2.0)

@@ -25,6 +25,7 @@ def results_of():
                 "regret": np.cumsum(generator.exponential(1.0, 50)),
                 "evaluation_time": np.array([100, 200, 300]),
                 "evaluation": generator.normal(70.0, 2.0, 3),
+                "evaluation_return": generator.normal(90.0, 2.0, 3),
                 "optimal_value": 81.0,
             }
             records.append(Record(seed=seed, **(values | fields)))

@@ -30,12 +30,12 @@ def by_hand(samples):
     return mean, *stats.t.interval(0.95, len(samples) - 1, loc=mean, scale=stats.sem(samples, axis=0))
 
 
-@pytest.mark.parametrize("name", ["cumulative_reward", "regret", "evaluation"])
+@pytest.mark.parametrize("name", ["cumulative_reward", "regret", "evaluation", "evaluation_return"])
 def test_line_and_band_are_mean_and_interval_over_seeds(results_of, name):
     results = results_of()
     ax = plotting.figures()[name](results)
     mean, low, high = by_hand(np.stack([getattr(record, name) for record in results.records]))
-    time = results.evaluation_time if name == "evaluation" else results.time
+    time = results.evaluation_time if name.startswith("evaluation") else results.time
     line = line_of(ax, "QLearning")
     np.testing.assert_array_equal(line.get_xdata(), time)
     np.testing.assert_allclose(line.get_ydata(), mean)
@@ -250,6 +250,8 @@ def test_what_cannot_be_drawn_is_named(results_of):
         plotting.regret(results_of(regret=empty, optimum_unknown="the end can be avoided"))
     with pytest.raises(ParameterError, match=r"QLearning hold no evaluations: train with evaluate_every="):
         plotting.evaluation(results_of(evaluation=empty))
+    with pytest.raises(ParameterError, match=r"QLearning hold a greedy policy that may never reach an end; give "):
+        plotting.evaluation_return(results_of(evaluation_return=np.array([1.0, np.nan, 2.0])))
     with pytest.raises(ParameterError, match=r"hold no finished episode in seed 1: train longer"):
         plotting.episode_return(results_of(seeds=2, episodes=[5, 0]))
     with pytest.raises(ParameterError, match=r"smooth=0"):

@@ -1,11 +1,16 @@
 """Many seeds at once."""
 
+import gymnasium
+import numpy as np
 import pytest
 
 import rlsuite as rl
+import rlsuite_envs
 from rlsuite.approximation import LSPI
 from rlsuite.errors import ParameterError
 from rlsuite.training.train import seed_list
+
+gymnasium.register_envs(rlsuite_envs)
 
 
 def test_seeds_are_numbers_or_a_number_of_them():
@@ -57,3 +62,37 @@ def test_the_agent_itself_does_not_learn():
 def test_what_does_not_learn_step_by_step_is_refused(nobody):
     with pytest.raises(ParameterError, match=r"is not an agent that learns step by step from an environment; give one"):
         rl.train(nobody, "FrozenLake-v1", steps=10)
+
+
+@pytest.mark.parametrize("loop", ["compiled", "stepwise"])
+def test_evaluations_are_discounted_and_undiscounted(loop):
+    agent = rl.QLearning(gamma=0.9, learning_rate=0.5, exploration=rl.EpsilonGreedy(0.5))
+    record = agent.learn("rlsuite/GridGoal-v0", steps=2_000, seed=7, evaluate_every=1_000, loop=loop).record_
+    assert record.evaluation == pytest.approx([81.0, 81.0])
+    assert record.evaluation_return == pytest.approx([100.0, 100.0])
+    assert record.end_probability == 1.0
+
+
+def test_undiscounted_return_without_a_time_limit_and_without_an_end():
+    record = rl.QLearning().learn("CliffWalking-v1", steps=1_000, seed=1, evaluate_every=500).record_
+    assert np.isnan(record.evaluation_return).all()
+    assert record.end_probability == 0.0
+    record = rl.QLearning().learn("rlsuite/RiverSwim-v0", steps=500, seed=1, evaluate_every=500).record_
+    assert record.end_probability is None  # it has no end
+
+
+def test_the_time_limit_counts_for_the_undiscounted_return():
+    env = gymnasium.make("CliffWalking-v1", max_episode_steps=30)
+    record = rl.QLearning().learn(env, steps=1_000, seed=1, evaluate_every=1_000).record_
+    assert record.evaluation_return.tolist() == pytest.approx([-30.0])
+    assert record.evaluation[0] == pytest.approx(-100.0)
+
+
+def test_evaluation_by_episodes_has_both_returns():
+    features = rl.approximation.TileCoding(n_tilings=2, bins=3, low=[-2.4, -2, -0.2, -2], high=[2.4, 2, 0.2, 2])
+    agent = rl.approximation.SemiGradientSarsa(features=features, gamma=0.9)
+    record = agent.learn("CartPole-v1", steps=300, seed=1, evaluate_every=300).record_
+    assert record.evaluation_return[0] >= 8.0
+    assert record.evaluation[0] < 10.0  # what 1 a step can be worth with gamma 0.9
+    assert record.evaluation_return[0] == round(record.evaluation_return[0] * 20) / 20  # 20 episodes of whole steps
+    assert record.end_probability is None

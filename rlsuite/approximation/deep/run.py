@@ -18,6 +18,7 @@ from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.replay import Replay
 from rlsuite.exploration import choices
 from rlsuite.schedules import EPISODES, STEPS, Rate
+from rlsuite.training.evaluation import Evaluation
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run import Budget
 
@@ -101,7 +102,7 @@ class DeepRun:
                     if mark in checkpoints:
                         books.checkpoints.append((int(clock[which]), self.all_reward))
                     if evaluate is not None and mark in evaluations:
-                        self._note_evaluation(int(clock[which]), evaluate())
+                        self._note_evaluation(int(clock[which]), *evaluate())
         except BaseException:
             # the environment may be a step ahead of the books: a new episode begins next time
             self.present = None
@@ -112,7 +113,7 @@ class DeepRun:
         """The record of the last call of `learn`."""
         books = self.books
         checkpoints = np.array(books.checkpoints, dtype=np.float64).reshape(-1, 2)
-        evaluations = np.array(books.evaluations, dtype=np.float64).reshape(-1, 2)
+        evaluations = np.array(books.evaluations, dtype=np.float64).reshape(-1, 3)
         return Record(
             seed=self.seed,
             loop="stepwise",
@@ -123,6 +124,7 @@ class DeepRun:
             cumulative_reward=checkpoints[:, 1],
             evaluation_time=evaluations[:, 0].astype(np.int64),
             evaluation=evaluations[:, 1],
+            evaluation_return=evaluations[:, 2],
             seconds=books.seconds,
         )
 
@@ -174,8 +176,8 @@ class DeepRun:
         self.learner.improve(batch, pace.gamma, learning_rate)
         self.learner.follow(pace.target_rate)
 
-    def _note_evaluation(self, time: int, value: float) -> None:
-        self.books.evaluations.append((time, value))
+    def _note_evaluation(self, time: int, value: float, total: float) -> None:
+        self.books.evaluations.append((time, value, total))
         if value >= self.best_value:  # of equals the later has seen more
             self.best, self.best_value = self.learner.copy(), value
 
@@ -185,7 +187,7 @@ class DeepRun:
         except errors.ParameterError as error:
             raise errors.LearningError(f"{self._where} {error}") from error
 
-    def _evaluator(self) -> Callable[[], float]:
+    def _evaluator(self) -> Callable[[], Evaluation]:
         """Make a function that plays a few episodes of the greedy policy on a copy of the environment."""
         try:
             own = _Masks(copy.deepcopy(self.env), f"{self.name}, evaluation:")
@@ -199,9 +201,13 @@ class DeepRun:
             return learner.best(learner.inputs.stored([observation]), own.legal) + self.first_action
 
         seed = int(np.random.SeedSequence(self.seed, spawn_key=(1_000,)).generate_state(1)[0])
-        return lambda: float(
-            returns_of(own, act, EVALUATION_EPISODES, seed, self.pace.gamma, LONGEST_EVALUATION).mean()
-        )
+
+        def evaluate() -> Evaluation:
+            own.earned = 0.0
+            value = returns_of(own, act, EVALUATION_EPISODES, seed, self.pace.gamma, LONGEST_EVALUATION).mean()
+            return Evaluation(float(value), own.earned / EVALUATION_EPISODES)
+
+        return evaluate
 
     @property
     def _where(self) -> str:
@@ -216,7 +222,7 @@ class _Books:
         self.returns: list[float] = []
         self.lengths: list[int] = []
         self.checkpoints: list[tuple[int, float]] = []  # time, reward
-        self.evaluations: list[tuple[int, float]] = []  # time, value
+        self.evaluations: list[tuple[int, float, float]] = []  # time, value, undiscounted return
         self.seconds = 0.0  # of learning alone
 
     def summary(self) -> dict[str, str]:
@@ -226,11 +232,12 @@ class _Books:
 
 
 class _Masks(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Stores which actions are legal now."""
+    """Stores which actions are legal now, and adds up the rewards."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], where: str):
         super().__init__(env)
         self.where = where
+        self.earned = 0.0
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(**kwargs)
@@ -240,6 +247,7 @@ class _Masks(gymnasium.Wrapper[Any, Any, Any, Any]):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.legal = legal_actions(self.where, info, int(cast(Any, self.action_space).n))
+        self.earned += float(reward)
         return observation, reward, terminated, truncated, info
 
 

@@ -120,7 +120,7 @@ def test_the_best_is_restored():
     assert weights(agent.restore_best()) != now
     online, target = (list(network.state_dict().values()) for network in agent.learner_.networks.values())
     assert all(torch.equal(one, other) for one, other in zip(online, target, strict=True))
-    assert agent._run._evaluator()() == known.max()
+    assert agent._run._evaluator()().value == known.max()
 
 
 def test_foreign_files_are_refused(learned, tmp_path):
