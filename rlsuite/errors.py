@@ -18,6 +18,7 @@
     RlsuiteWarning            (a UserWarning)
     |-- ConvergenceWarning    a result whose error bound exceeds the tolerance asked for
     |-- DivergenceWarning     learned numbers that grow beyond what any return can be
+    |-- CollapseWarning       a learned distribution that is as narrow as it may be
     |-- RoundingWarning       probabilities in a file that had to be changed to sum to one
     `-- StepwiseWarning       `loop="auto"` had to leave the compiled loop
 """
@@ -85,6 +86,10 @@ class ConvergenceWarning(RlsuiteWarning):
 
 class DivergenceWarning(RlsuiteWarning):
     """Learned values grow without bound."""
+
+
+class CollapseWarning(RlsuiteWarning):
+    """A learned distribution is as narrow as it may be: its state has collapsed onto a few equal observations."""
 
 
 class RoundingWarning(RlsuiteWarning):

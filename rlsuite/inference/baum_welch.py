@@ -7,6 +7,7 @@ has the relative frequencies: start gamma_0, transition sum xi / sum gamma, and 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -16,11 +17,11 @@ from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
 from rlsuite.compiling_clock import CompilingClock
-from rlsuite.errors import ParameterError, unknown
+from rlsuite.errors import CollapseWarning, ParameterError, unknown
 from rlsuite.inference import dirichlet
 from rlsuite.inference.ascent import Limits, best_ascent
 from rlsuite.inference.counts import Counts, expected_counts
-from rlsuite.inference.emissions.base import Likelihoods
+from rlsuite.inference.emissions.base import Emission, Likelihoods
 from rlsuite.inference.fitted import FittedHMM
 from rlsuite.inference.forward_backward import log_likelihoods
 from rlsuite.inference.hmm import HMM
@@ -151,7 +152,21 @@ def fit(
         n_parameters=_n_parameters(model, parts),
         seconds=clock.seconds,
     )
+    warn_of_collapse(best.model.emission)
     return FittedHMM(best.model, Learning(**record))
+
+
+def warn_of_collapse(emission: Emission) -> None:
+    """Issue a `CollapseWarning` if the narrowest allowed distribution was learned for some state."""
+    if emission.collapsed:
+        listed = ", ".join(map(str, emission.collapsed))
+        warnings.warn(
+            f"state {listed} has collapsed: in some direction its observations are as good as equal, and its variance "
+            "is least_variance times that of all observations. The likelihood says little then: learn fewer states, "
+            "begin elsewhere (restarts=), or pass a prior; if so small a variance is meant, a smaller least_variance",
+            CollapseWarning,
+            stacklevel=4,
+        )
 
 
 class HiddenStates:

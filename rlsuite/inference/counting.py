@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from rlsuite.checks import whole_number
 from rlsuite.errors import ModelError
 from rlsuite.inference import dirichlet
-from rlsuite.inference.baum_welch import Prior
+from rlsuite.inference.baum_welch import Prior, warn_of_collapse
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.categorical import Categorical
 from rlsuite.inference.emissions.observed import whole_numbers
@@ -101,10 +101,12 @@ def from_states(
     if len(values) < len(state):
         gathered = np.zeros((len(values), number))
         np.add.at(gathered, row, weights)
+    learned = family.fit_weighted(values, gathered, family.resolve_prior(parts.emission, data.z))
+    warn_of_collapse(learned)
     return HMM(
         dirichlet.most_probable(start, _pseudo("prior.start", parts.start, even[0]), even[0]),
         dirichlet.most_probable(rows, np.zeros(rows.shape), even),
-        family.fit_weighted(values, gathered, family.resolve_prior(parts.emission, data.z)),
+        learned,
         validation.labels("state_labels", state_labels, number),
     )
 

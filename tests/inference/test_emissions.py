@@ -222,10 +222,14 @@ def test_weighted_moments():
     weights = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 2.0]])
     fitted = EMISSIONS["gaussian"].fit_weighted(z, weights)
     assert fitted.mean.tolist() == [[2.5, 1.5], [8.0, 1.0]]
-    np.testing.assert_allclose(fitted.variance, [[0.75, 0.75], [1e-6, 1e-6]])
+    share = weights.sum(axis=1)
+    whole = np.average(z**2, axis=0, weights=share) - np.average(z, axis=0, weights=share) ** 2
+    np.testing.assert_allclose(fitted.variance, [[0.75, 0.75], 1e-9 * whole])
     full = EMISSIONS["multivariate"].fit_weighted(z, weights)
     np.testing.assert_allclose(full.covariance[0], [[0.75, 0.75], [0.75, 0.75]], atol=2e-6)
-    assert np.linalg.eigvalsh(full.covariance).min() >= 1e-6 * (1 - 1e-6)
+    in_units = full.covariance / np.sqrt(np.outer(whole, whole))
+    assert np.linalg.eigvalsh(in_units).min() == pytest.approx(1e-9, rel=1e-6)
+    assert (fitted.collapsed, full.collapsed) == ((1,), (0, 1))
     pseudo = EMISSIONS["gaussian"].resolve_prior(PseudoObservations(4.0, mean=0.0, variance=1.0), z)
     pulled = EMISSIONS["gaussian"].fit_weighted(z, weights, pseudo)
     assert pulled.mean[0].tolist() == [1.25, 0.75]
@@ -369,12 +373,12 @@ def test_malformed_observations(name, z, message):
         (lambda: Categorical([[1.5, -0.5]]), r"emission\[k=0\]\[1\] is -0\.5"),
         (lambda: Categorical([0.5, 0.5]), r"emission has shape \(2,\), not \(K, M\)"),
         (lambda: Categorical([[NAN, 1.0]]), r"emission\[0, 0\] is nan"),
-        (lambda: Gaussian([0.0], [0.0]), r"variance\[k=0, d=0\] is 0, less than least_variance=1e-06"),
+        (lambda: Gaussian([0.0], [0.0]), r"variance\[k=0, d=0\] is 0; variances are positive"),
         (lambda: Gaussian([0.0], [-1.0], -2.0), r"variance\[k=0, d=0\] is -1"),
         (lambda: Gaussian([0.0, 1.0], [1.0]), r"variance has shape \(1, 1\), not \(2, 1\)"),
         (
             lambda: MultivariateGaussian([[0.0, 0.0]], [[[1.0, 2.0], [2.0, 1.0]]]),
-            r"covariance\[k=0\] has the eigenvalue -1",
+            r"covariance\[k=0\] is not positive definite: its correlations have the eigenvalue -1",
         ),
         (lambda: MultivariateGaussian([[0.0, 0.0]], [[[1.0, 0.5], [0.0, 1.0]]]), r"covariance\[k=0\] is not symmetric"),
         (lambda: Poisson([-1.0]), r"rate\[k=0, d=0\] is -1; rates are at least 0"),

@@ -124,6 +124,11 @@ class Emission(ABC):
         A state of weight 0 keeps its distribution.
         """
 
+    @property
+    def collapsed(self) -> tuple[int, ...]:
+        """The states whose distribution `fit_weighted` could not make as narrow as the observations asked for."""
+        return vars(self).get("_collapsed", ())
+
     def freezable(self) -> frozenset[str]:
         """Return the names that `frozen=` accepts: `parameter_names`, and those of inner emissions."""
         return frozenset(self.parameter_names)

@@ -1,16 +1,53 @@
 """Initial centres: observations that are far from each other (k-means++ of Arthur & Vassilvitskii 2007)."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rlsuite.errors import ModelError
-from rlsuite.models.aliases import FloatArray
+from rlsuite.models.aliases import BoolArray, FloatArray
 
+ROUNDING = 1e-13
+"""Standard deviations below this part of the mean are those of rounded sums."""
 ENOUGH = 5_000
 """Observations among which centres are sought."""
 
 
+def constant(variance: FloatArray, mean: FloatArray) -> BoolArray:
+    """Return where a variance is 0 but for the rounding of the numbers that it is of."""
+    return variance <= (ROUNDING * mean) ** 2
+
+
+def scale(variance: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return a variance that is positive, in the square of the unit of the numbers.
+
+    What is constant has none: there it is the square of the number itself, or 1 for zeros.
+    """
+    return np.where(constant(variance, mean), np.where(mean == 0.0, 1.0, mean * mean), variance)
+
+
+class Overall(NamedTuple):
+    """How all observations together are distributed."""
+
+    scale: FloatArray
+    """(D,) the variance of each coordinate, see `scale`"""
+    constant: BoolArray
+    """(D,) where a coordinate does not vary"""
+
+
+def overall(count: FloatArray, first: FloatArray, second: FloatArray, mean: FloatArray) -> Overall:
+    """Return the variance of all observations, from the weighted moments of each state about its mean: (K, D) each."""
+    total = np.maximum(count.sum(axis=0), np.finfo(np.float64).tiny)
+    away = first / np.where(count > 0.0, count, 1.0)
+    centre = (count * (mean + away)).sum(axis=0) / total
+    within = np.maximum(second - first * away, 0.0)
+    between = count * (mean + away - centre) ** 2
+    variance = (within + between).sum(axis=0) / total
+    return Overall(scale(variance, centre), constant(variance, centre))
+
+
 def distant_centres(z: FloatArray, n_centres: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Return centres (n, D) and the variance of all observations (D,).
+    """Return centres (n, D) and the variance of all observations (D,), or their `scale` where they are constant.
 
     Each centre is an observation, drawn with a probability in proportion to the square of its distance to the nearest
     centre so far, in units of the standard deviation of each coordinate. A missing coordinate is taken to be the mean.
@@ -35,7 +72,8 @@ def distant_centres(z: FloatArray, n_centres: int, rng: np.random.Generator) -> 
     variance = np.nansum((observed - mean) ** 2, axis=0) / told
     if len(observed) > ENOUGH:
         observed = observed[rng.choice(len(observed), ENOUGH, replace=False)]
-    unit = np.sqrt(np.where(variance > 0.0, variance, 1.0))
+    variance = scale(variance, mean)
+    unit = np.sqrt(variance)
     points = np.where(np.isnan(observed), 0.0, (observed - mean) / unit)
     chosen = [int(rng.integers(0, len(points)))]
     distance = np.full(len(points), np.inf)

@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike
 from rlsuite.checks import finite_number
 from rlsuite.errors import ModelError
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.centres import distant_centres
+from rlsuite.inference.emissions.centres import distant_centres, overall
 from rlsuite.inference.emissions.kernels import moments, squared_distances
 from rlsuite.inference.emissions.observed import unseen, vectors
 from rlsuite.inference.emissions.pseudo import Pseudo, resolved
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
+LEAST_VARIANCE = 1e-9
+"""Of a state, in units of the variance of all observations: levels may be thirty thousand times their width apart."""
 NO_WEIGHT = 1e-300
 """A sum of weights below this is a rounding error: the state counts as not visited."""
 
@@ -35,13 +37,13 @@ class Gaussian(Emission):
     variance : array_like (K,) or (K, D)
         Variances, in the square of that unit.
     least_variance : float
-        Learning keeps every variance at least this. Without it a state can collapse onto one observation, which makes
-        the likelihood infinite.
+        Learning keeps every variance at least so many times the variance of all observations, of each coordinate in its
+        own unit. Without it a state can collapse onto one observation, which makes the likelihood infinite.
 
     Raises
     ------
     ModelError
-        If shapes differ, or a variance is less than `least_variance`.
+        If shapes differ, or a variance is not positive.
 
     Examples
     --------
@@ -55,12 +57,12 @@ class Gaussian(Emission):
 
     mean: FloatArray
     variance: FloatArray
-    least_variance: float = 1e-6
+    least_variance: float = LEAST_VARIANCE
 
     parameter_names: ClassVar[tuple[str, ...]] = ("mean", "variance")
 
     def __post_init__(self) -> None:
-        least = finite_number("least_variance", self.least_variance)
+        finite_number("least_variance", self.least_variance)
         mean, variance = validation.floats("mean", self.mean), validation.floats("variance", self.variance)
         if mean.ndim == 1:
             mean = mean[:, np.newaxis]
@@ -69,23 +71,21 @@ class Gaussian(Emission):
         if mean.ndim != 2 or 0 in mean.shape:
             raise ModelError(f"mean has shape {mean.shape}, not (K,) or (K, D)")
         validation.shape("variance", variance, mean.shape, meaning="that of mean")
-        wrong = (variance < least) | (variance <= 0.0)
-        if wrong.any():
-            k, d = (int(i) for i in np.argwhere(wrong)[0])
-            raise ModelError(
-                f"variance[k={k}, d={d}] is {variance[k, d]:g}, less than least_variance={least:g}, which is to be "
-                "positive; observations in a larger unit have smaller variances: pass a smaller least_variance"
-            )
+        if (variance <= 0.0).any():
+            k, d = (int(i) for i in np.argwhere(variance <= 0.0)[0])
+            raise ModelError(f"variance[k={k}, d={d}] is {variance[k, d]:g}; variances are positive")
         object.__setattr__(self, "mean", validation.frozen(mean, self.mean))
         object.__setattr__(self, "variance", validation.frozen(variance, self.variance))
 
     @classmethod
-    def from_data(cls, z: ArrayLike, n_states: int, rng: np.random.Generator, *, least_variance: float = 1e-6) -> Self:
+    def from_data(
+        cls, z: ArrayLike, n_states: int, rng: np.random.Generator, *, least_variance: float = LEAST_VARIANCE
+    ) -> Self:
         """Return means that are observations far from each other, and the variance of all observations."""
         given = validation.array("z", z)
         numbers = vectors(given, 1 if given.ndim == 1 else given.shape[1])
         mean, variance = distant_centres(numbers, n_states, rng)
-        return cls(mean, np.tile(np.maximum(variance, least_variance), (n_states, 1)), least_variance)
+        return cls(mean, np.tile(variance, (n_states, 1)), least_variance)
 
     @property
     def n_states(self) -> int:
@@ -138,17 +138,24 @@ class Gaussian(Emission):
             first += prior.number * (prior.mean - self.mean)
         told = total > NO_WEIGHT
         mean, variance = self.mean, self.variance
+        collapsed = np.zeros(self.n_states, dtype=np.bool_)
         if "mean" not in frozen:
             mean = np.where(told, self.mean + first / np.where(told, total, 1.0), self.mean)
         if "variance" not in frozen:
             # about the new mean: the difference of two large sums would have no digits left
-            _, _, second = _moments(z, weights, mean)
+            count, first, second = _moments(z, weights, mean)
+            whole = overall(count, first, second, mean)
             if prior is not None:
                 own = np.diagonal(prior.covariance, axis1=1, axis2=2)
                 second += prior.number * (own + (prior.mean - mean) ** 2)
             variance = np.where(told, second / np.where(told, total, 1.0), self.variance)
-            variance = np.maximum(variance, self.least_variance)
-        return type(self)(mean, variance, self.least_variance)
+            # What is narrower already stays so: no step may make the observations less likely.
+            least = np.minimum(self.least_variance * whole.scale, self.variance)
+            collapsed = ((variance < least) & ~whole.constant).any(axis=1)
+            variance = np.maximum(variance, least)
+        found = type(self)(mean, variance, self.least_variance)
+        object.__setattr__(found, "_collapsed", tuple(np.flatnonzero(collapsed).tolist()))
+        return found
 
     def resolve_prior(self, prior: object, z: AnyArray) -> Pseudo | None:
         """Return `PseudoObservations` for each state; a number is how many, with the moments of all observations."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.inference import dirichlet
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.gaussian import Gaussian
+from rlsuite.inference.emissions.gaussian import LEAST_VARIANCE, Gaussian
 from rlsuite.inference.emissions.multivariate_gaussian import MultivariateGaussian
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
@@ -85,6 +85,11 @@ class Mixture(Emission):
     def n_parameters(self) -> int:
         """Those of the components, and of each row of weights the number of positive ones less one."""
         return self.components.n_parameters + int(np.count_nonzero(self.weights)) - self.n_states
+
+    @property
+    def collapsed(self) -> tuple[int, ...]:
+        """The states with a component that `fit_weighted` could not make as narrow as the observations asked for."""
+        return tuple(sorted({component // self.weights.shape[1] for component in self.components.collapsed}))
 
     def freezable(self) -> frozenset[str]:
         """Return "weights", "components", and the names of the components' parameters."""
@@ -192,7 +197,7 @@ def gaussian_mixture(
     variance: ArrayLike | None = None,
     *,
     covariance: ArrayLike | None = None,
-    least_variance: float = 1e-6,
+    least_variance: float = LEAST_VARIANCE,
 ) -> Mixture:
     """Return mixtures of C normal distributions, one for each of K states.
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from rlsuite.checks import finite_number
 from rlsuite.errors import ModelError
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.centres import distant_centres
-from rlsuite.inference.emissions.gaussian import NO_WEIGHT
+from rlsuite.inference.emissions.centres import Overall, distant_centres, overall
+from rlsuite.inference.emissions.gaussian import LEAST_VARIANCE, NO_WEIGHT
 from rlsuite.inference.emissions.kernels import moments, scatter, standardised_squares
 from rlsuite.inference.emissions.observed import unseen, vectors
 from rlsuite.inference.emissions.pseudo import Pseudo, resolved
@@ -43,12 +43,14 @@ class MultivariateGaussian(Emission):
     covariance : array_like (K, D, D)
         Symmetric and positive definite.
     least_variance : float
-        Learning keeps the variance in every direction (the eigenvalues) at least this.
+        Learning keeps the variance in every direction at least so many times the variance of all observations, of each
+        coordinate in its own unit. Without it a state can collapse onto one observation, which makes the likelihood
+        infinite.
 
     Raises
     ------
     ModelError
-        If shapes differ, or a covariance is not symmetric, or has an eigenvalue below `least_variance`.
+        If shapes differ, or a covariance is not symmetric and positive definite.
 
     Examples
     --------
@@ -60,12 +62,12 @@ class MultivariateGaussian(Emission):
 
     mean: FloatArray
     covariance: FloatArray
-    least_variance: float = 1e-6
+    least_variance: float = LEAST_VARIANCE
 
     parameter_names: ClassVar[tuple[str, ...]] = ("mean", "covariance")
 
     def __post_init__(self) -> None:
-        least = finite_number("least_variance", self.least_variance)
+        finite_number("least_variance", self.least_variance)
         mean, covariance = validation.floats("mean", self.mean), validation.floats("covariance", self.covariance)
         if mean.ndim != 2 or 0 in mean.shape:
             raise ModelError(f"mean has shape {mean.shape}, not (K, D)")
@@ -73,24 +75,27 @@ class MultivariateGaussian(Emission):
         for k, matrix in enumerate(covariance):
             if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=0.0):
                 raise ModelError(f"covariance[k={k}] is not symmetric")
-            smallest = float(np.linalg.eigvalsh(matrix)[0])
-            # the eigenvalues are known up to the rounding error of the largest
-            slack = 1e-13 * mean.shape[1] * float(np.abs(matrix).max())
-            if smallest <= 0.0 or smallest < least - slack:
+            variance = np.diagonal(matrix)
+            if (variance <= 0.0).any():
+                raise ModelError(f"covariance[k={k}] has the variance {variance.min():g}; variances are positive")
+            # Of the correlations: with coordinates in different units, rounding would hide the smallest eigenvalue.
+            smallest = float(np.linalg.eigvalsh(_in_units(matrix, np.sqrt(variance)))[0])
+            if smallest <= 0.0:
                 raise ModelError(
-                    f"covariance[k={k}] has the eigenvalue {smallest:g}, less than least_variance={least:g}, which is "
-                    "to be positive; pass a smaller least_variance if that variance is meant"
+                    f"covariance[k={k}] is not positive definite: its correlations have the eigenvalue {smallest:g}"
                 )
         object.__setattr__(self, "mean", validation.frozen(mean, self.mean))
         object.__setattr__(self, "covariance", validation.frozen(covariance, self.covariance))
 
     @classmethod
-    def from_data(cls, z: ArrayLike, n_states: int, rng: np.random.Generator, *, least_variance: float = 1e-6) -> Self:
+    def from_data(
+        cls, z: ArrayLike, n_states: int, rng: np.random.Generator, *, least_variance: float = LEAST_VARIANCE
+    ) -> Self:
         """Return means that are observations far from each other, and the variances of all observations."""
         given = validation.array("z", z)
         numbers = vectors(given, 1 if given.ndim == 1 else given.shape[1])
         mean, variance = distant_centres(numbers, n_states, rng)
-        covariance = np.diag(np.maximum(variance, least_variance))
+        covariance = np.diag(variance)
         return cls(mean, np.tile(covariance, (n_states, 1, 1)), least_variance)
 
     @property
@@ -153,6 +158,7 @@ class MultivariateGaussian(Emission):
             total += group.weights.sum(axis=0)
             first += group.first()
             second += group.weights.sum(axis=0)[:, np.newaxis, np.newaxis] * group.uncertain
+        count, moved = total[:, np.newaxis].copy(), first.copy()
         if prior is not None:
             total += prior.number
             first += prior.number * (prior.mean - self.mean)
@@ -163,13 +169,19 @@ class MultivariateGaussian(Emission):
             return type(self)(mean, self.covariance, self.least_variance)
         for group in groups:
             second += group.about(mean - self.mean)
+        moved -= count * (mean - self.mean)
+        whole = overall(np.broadcast_to(count, mean.shape), moved, np.diagonal(second, axis1=1, axis2=2), mean)
         if prior is not None:
             away = prior.mean - mean
             second += prior.number * (prior.covariance + away[:, :, np.newaxis] * away[:, np.newaxis, :])
         covariance = self.covariance.copy()
-        for k in np.flatnonzero(told):
-            covariance[k] = _at_least(second[k] / total[k], self.least_variance)
-        return type(self)(mean, covariance, self.least_variance)
+        collapsed: list[int] = []
+        for k in np.flatnonzero(told).tolist():
+            covariance[k], raised = _at_least(second[k] / total[k], self.least_variance, whole, self.covariance[k])
+            collapsed += [k] if raised else []
+        found = type(self)(mean, covariance, self.least_variance)
+        object.__setattr__(found, "_collapsed", tuple(collapsed))
+        return found
 
     def resolve_prior(self, prior: object, z: AnyArray) -> Pseudo | None:
         """Return `PseudoObservations` for each state; a number is how many, with the moments of all observations."""
@@ -267,16 +279,30 @@ def _completed(
     return _Completed(deviation, mean, share, uncertain, False)
 
 
-def _at_least(matrix: FloatArray, least: float) -> FloatArray:
-    """Return the most probable covariance with no eigenvalue below `least`: smaller ones are raised to it."""
+def _at_least(matrix: FloatArray, least: float, whole: Overall, before: FloatArray) -> tuple[FloatArray, bool]:
+    """Return the most probable covariance without too small eigenvalues, and whether the observations asked for them.
+
+    Eigenvalues are those in units of all observations. The smaller ones are raised to `least`, or to the smallest of
+    the covariance `before`: no step may make the observations less likely.
+    """
     matrix = 0.5 * (matrix + matrix.T)
-    values, axes = np.linalg.eigh(matrix)
-    # below the rounding error of the largest, an eigenvalue is noise
-    least = max(least, 1e-14 * float(values[-1]))
+    unit = np.sqrt(whole.scale)
+    values, axes = np.linalg.eigh(_in_units(matrix, unit))
+    noise = 1e-14 * float(values[-1])  # below the rounding error of the largest, an eigenvalue is noise
+    if values[0] >= max(least, noise):
+        return matrix, False
+    least = max(min(least, float(np.linalg.eigvalsh(_in_units(before, unit))[0])), noise)
     if values[0] >= least:
-        return matrix
+        return matrix, False
     raised = (axes * np.maximum(values, least)) @ axes.T
-    return 0.5 * (raised + raised.T)
+    varies = ~whole.constant
+    inner = _in_units(matrix, unit)[np.ix_(varies, varies)]
+    return _in_units(0.5 * (raised + raised.T), 1.0 / unit), bool(inner.size and np.linalg.eigvalsh(inner)[0] < least)
+
+
+def _in_units(matrix: FloatArray, unit: FloatArray) -> FloatArray:
+    """Return a covariance (D, D) of coordinates that are measured in units (D,) of their own."""
+    return matrix / unit / unit[:, np.newaxis]
 
 
 def _cholesky(matrices: FloatArray) -> FloatArray:

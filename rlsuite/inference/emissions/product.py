@@ -82,6 +82,11 @@ class Product(Emission):
         """Those of all channels."""
         return sum(channel.n_parameters for channel in self.channels)
 
+    @property
+    def collapsed(self) -> tuple[int, ...]:
+        """The states with a channel that `fit_weighted` could not make as narrow as the observations asked for."""
+        return tuple(sorted({state for channel in self.channels for state in channel.collapsed}))
+
     def freezable(self) -> frozenset[str]:
         """Return "channels", "channels[0]" and so on, and the names of the channels' parameters."""
         numbered = {f"channels[{c}]" for c in range(len(self.channels))}
