@@ -47,7 +47,7 @@ class SaysWhatToWrite:
 
 
 class MadeFromArrays:
-    """Base of models whose constructors take unusual arguments: a call that does not fit is told another constructor.
+    """Base of models whose constructors take unusual arguments: the error of a wrong call names one that fits.
 
     Attributes
     ----------

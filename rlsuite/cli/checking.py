@@ -21,7 +21,7 @@ class Finding(NamedTuple):
     """The outcome of one check."""
 
     verdict: str
-    """"ok", "warn", "FAIL", or "no" where something is merely not possible."""
+    """"ok", "warn", "FAIL", or "no" where something is not possible, which is not an error."""
     what: str
     sentence: str
 

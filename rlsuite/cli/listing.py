@@ -152,7 +152,7 @@ def _sizes(facts: dict[str, Any]) -> str:
 
 
 def _size(space: Any) -> int | str:
-    """Number of elements of a Discrete space, how many numbers a Box has, other spaces in words."""
+    """Number of elements of a Discrete space, how many numbers a Box has, a description of other spaces."""
     if hasattr(space, "n"):
         return int(space.n)
     return f"{int(space.low.size)} numbers" if hasattr(space, "low") else str(space)

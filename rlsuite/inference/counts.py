@@ -28,7 +28,7 @@ class Counts(NamedTuple):
     """(K, K) float64: sum over sequences and times of Pr[x_t = i, x_{t+1} = j | z]; sparse if that of the model is"""
     weight: FloatArray
     """(R, K) float64: expected visits to k with observation r, where `Emission.distinct` says which these are; if all
-    are taken for different, these are the posteriors Pr[x_t = k | z], R = T"""
+    count as different, these are the posteriors Pr[x_t = k | z], R = T"""
     log_likelihood: float
     """nats, of all sequences"""
 

@@ -55,7 +55,7 @@ class HMM:
 
     Examples
     --------
-    The umbrella world: it rains or not, and who sees only umbrellas infers the weather.
+    The umbrella world: it rains or not, and the weather is inferred from umbrellas.
 
     >>> import numpy as np
     >>> from rlsuite.inference import HMM

@@ -99,7 +99,7 @@ def listed_by_action(name: str, tables: Tables) -> tuple[Tables, bool]:
     Raises
     ------
     ModelError
-        If an object array holds something else than matrices of one shape.
+        If an object array has other elements than matrices of one shape.
     """
     array = cast("AnyArray", tables)
     if not isinstance(tables, np.ndarray) or array.dtype != object:

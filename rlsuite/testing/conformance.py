@@ -60,7 +60,7 @@ def check_agent(agent: Agent) -> None:
     Raises
     ------
     ConformanceError
-        If a promise is broken: which one, on which problem, and what was found.
+        If a requirement is not met: which one, on which problem, and what was found.
 
     Examples
     --------
@@ -72,7 +72,8 @@ def check_agent(agent: Agent) -> None:
         check(agent)
 
 
-# ------------------------------------------------------------------------------------------------------- the promises
+# ------------------------------------------------------------------------------------------------------- the
+# requirements
 
 
 def check_plain_data_describes_it(agent: Agent) -> None:

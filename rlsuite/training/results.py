@@ -58,7 +58,7 @@ class Record:
         Value of the optimal policy at the start, same discount; None if unknown. With gamma = 1 the total reward until
         the end, without a time limit.
     optimum_unknown : str
-        Why there is no regret, or no optimal value, in words; empty where both are known.
+        Why there is no regret, or no optimal value, as a phrase; empty where both are known.
     seconds : float
         Wall-clock time of learning alone: without compiling, evaluating and solving. Files of results do not keep it:
         there, the same seed gives the same bytes.

@@ -178,7 +178,7 @@ def encoding(space: gymnasium.Space[Any]) -> Encoding:
     Raises
     ------
     UnsuitableEnvironment
-        If the space holds something else than numbers.
+        If the space does not consist of numbers.
 
     Examples
     --------

@@ -76,10 +76,10 @@ def _step(
 class EXP3(Bandit):
     """EXP3, for adversarial rewards in [0, 1] (Auer, Cesa-Bianchi, Freund & Schapire 2002, Figure 1).
 
-    Whatever the rewards are, even chosen by an adversary who knows the rule but not its dice, the expected loss against
-    the best single arm is at most (e - 1) epsilon G + K ln K / epsilon, with K arms and G the rewards of that arm
-    (Theorem 3.1); epsilon = sqrt(K ln K / ((e - 1) T)) makes it about 2.63 sqrt(T K ln K) in T pulls. Where the rewards
-    do follow a law, the index policies and Thompson sampling lose far less.
+    Whatever the rewards are, even chosen by an adversary that knows the rule but not its random numbers, the expected
+    loss against the best single arm is at most (e - 1) epsilon G + K ln K / epsilon, with K arms and G the rewards of
+    that arm (Theorem 3.1); epsilon = sqrt(K ln K / ((e - 1) T)) makes it about 2.63 sqrt(T K ln K) in T pulls. Where
+    the rewards do follow a law, the index policies and Thompson sampling lose far less.
 
     Parameters
     ----------

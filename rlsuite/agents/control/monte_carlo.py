@@ -108,7 +108,7 @@ class MonteCarloControl(TabularAgent):
         Discount per step, in [0, 1].
     learning_rate : float or Schedule
         Step size, in [0, 1]; a schedule per visits counts the returns that the value has learned from. By default the
-        value is their mean; a constant forgets old policies (S&B2 eq. 6.1).
+        value is their mean; a constant discounts returns of old policies (S&B2 eq. 6.1).
     exploration : Exploration
         How actions are chosen.
     longest_episode : int

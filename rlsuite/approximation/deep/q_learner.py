@@ -115,9 +115,8 @@ class QLearner:
     def improve(self, batch: Transitions, gamma: float, learning_rate: float) -> float:
         """Take one step of Adam (Kingma & Ba 2015) down the mean squared temporal-difference error; return that.
 
-        The absolute error that is often used where the difference is large would learn medians: it hardly hears the
-        rare transition that ends an episode, which has to say most. Long gradients are not shortened for the same
-        reason.
+        The absolute error that is often used where the difference is large would learn medians: it nearly ignores the
+        rare transitions that end an episode, which matter most. Gradients are not clipped for the same reason.
 
         Raises
         ------

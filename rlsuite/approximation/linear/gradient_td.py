@@ -171,7 +171,7 @@ class GTD2(GradientTDPredictor):
 
     Examples
     --------
-    One weight for the position in the walk, and one for a constant; the truth is position / 6:
+    One weight for the position in the walk, and one for a constant; the true value is position / 6:
 
     >>> import gymnasium, numpy as np, rlsuite as rl, rlsuite_envs
     >>> from rlsuite.approximation import GTD2
@@ -219,7 +219,7 @@ class TDC(GradientTDPredictor):
 
     Examples
     --------
-    One weight for the position in the walk, and one for a constant; the truth is position / 6:
+    One weight for the position in the walk, and one for a constant; the true value is position / 6:
 
     >>> import gymnasium, numpy as np, rlsuite as rl, rlsuite_envs
     >>> from rlsuite.approximation import TDC

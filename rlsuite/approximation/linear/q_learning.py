@@ -52,9 +52,9 @@ def _step(
 class SemiGradientQLearning(LinearAgent):
     """Semi-gradient Q-learning (S&B2 section 11.1) with values that are linear in features.
 
-    With one-hot features it is `QLearning`, to the last bit. With others nothing promises that it converges: it learns
-    off-policy, from its own estimates, and with shared weights, which is the deadly triad (S&B2 section 11.3). Mostly
-    it works, if the policy that is followed stays close to the greedy one.
+    With one-hot features it is `QLearning`, to the last bit. With others there is no guarantee that it converges: it
+    learns off-policy, from its own estimates, and with shared weights, which is the deadly triad (S&B2 section 11.3).
+    Mostly it works, if the policy that is followed stays close to the greedy one.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class SemiGradientTD(OffPolicyPredictor):
 
     Examples
     --------
-    One weight for the position in the walk, and one for a constant; the truth is position / 6:
+    One weight for the position in the walk, and one for a constant; the true value is position / 6:
 
     >>> import gymnasium, numpy as np, rlsuite as rl, rlsuite_envs
     >>> from rlsuite.approximation import SemiGradientTD

@@ -145,7 +145,7 @@ class SemiGradientTDLambda(OffPolicyPredictor):
 
     Examples
     --------
-    One weight for the position in the walk, and one for a constant; the truth is position / 6:
+    One weight for the position in the walk, and one for a constant; the true value is position / 6:
 
     >>> import gymnasium, numpy as np, rlsuite as rl, rlsuite_envs
     >>> from rlsuite.approximation import SemiGradientTDLambda
@@ -202,7 +202,7 @@ class TrueOnlineLinearTDLambda(LinearPredictor):
 
     Examples
     --------
-    One weight for the position in the walk, and one for a constant; the truth is position / 6:
+    One weight for the position in the walk, and one for a constant; the true value is position / 6:
 
     >>> import gymnasium, numpy as np, rlsuite as rl, rlsuite_envs
     >>> from rlsuite.approximation import TrueOnlineLinearTDLambda

@@ -97,9 +97,9 @@ def _step(
 class NaturalActorCritic(CriticAgent):
     """Incremental natural actor-critic with advantage parameters (Bhatnagar, Sutton, Ghavamzadeh & Lee 2009, alg. 3).
 
-    With traces, as Degris, Pilarski & Sutton (2012) have it, and discounted. Each step moves all weights, so that it
-    costs what there is, not what is active. Unlike `LinearActorCritic` it weighs late steps of an episode like early
-    ones.
+    With traces, as Degris, Pilarski & Sutton (2012) have it, and discounted. Each step changes all weights, so its cost
+    grows with the number of features, not of active ones. Unlike `LinearActorCritic` it weighs late steps of an episode
+    like early ones.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ class Emission(ABC):
     def distinct(self, z: AnyArray) -> tuple[AnyArray, IndexArray]:
         """Return the different ones of checked observations, (R,) or (R, D), and the number of each: (T,) int64.
 
-        A family of few different observations saves work that way. By default all are taken for different.
+        A family of few different observations saves work that way. By default all count as different.
         """
         return z, np.arange(len(z))
 

@@ -74,7 +74,7 @@ def read_columns(
 ) -> Columns:
     """Read a file whose lines have the same number of columns.
 
-    A first line of another form - a word, or another number of numbers - is taken for the header.
+    A first line of another form - a word, or another number of numbers - is read as the header.
 
     Parameters
     ----------

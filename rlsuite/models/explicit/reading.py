@@ -20,7 +20,7 @@ from rlsuite.models.validation import leads_on, start_distribution
 M = TypeVar("M", bound=FromRows)
 
 REWARD_SUFFIXES = (".rew", ".srew", ".trew", ".rews", ".rewt")
-"""Files beside the transitions that are taken for rewards: all that exist, added up."""
+"""Files beside the transitions that are read as rewards: all that exist, added up."""
 
 
 class _Choices(NamedTuple):

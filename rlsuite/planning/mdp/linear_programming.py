@@ -47,7 +47,7 @@ def linear_programming(
     max_iterations : int
         Largest number of linear programs.
     deadline : float, optional
-        Stop after this many seconds. HiGHS is told, and may take somewhat longer.
+        Stop after this many seconds. HiGHS gets this limit, and may take somewhat longer.
     progress : bool
         Show a progress bar on stderr.
 

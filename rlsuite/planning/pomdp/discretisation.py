@@ -76,7 +76,7 @@ def discretised(
     resolution : int
         M: the entries of grid beliefs are multiples of 1 / M.
     interpolation : {"freudenthal", "nearest"}
-        Whether a belief is taken for a mean of the grid points around it, or for the nearest.
+        Whether a belief is replaced by a mean of the grid points around it, or by the nearest.
     max_beliefs : int
         How many grid points there may be.
     deadline : float, optional

@@ -26,7 +26,7 @@ SHARE = 0.25
 """Part of the time that these may take."""
 
 MOST_SWEEPS = 10_000_000
-"""The same, where it does not begin near the optimum of one who sees the state."""
+"""The same, where it does not begin near the optimum with observed states."""
 
 CLOSE = 1e-4
 """Distance from it, in times of the largest value, at which more sweeps are not worth doing."""
@@ -58,7 +58,7 @@ class EndlessBounds:
     watch : Watch
         Told when to stop; the bounds hold at any time.
     share : float
-        Part of the time that the optimum of one who sees the state may take.
+        Part of the time that the optimum with observed states may take.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class EndlessBounds:
         seen = seen_values(model, watch, share=share)
         size = float(np.abs(seen.q[seen.q > -np.inf]).max())
         self._model, self._close = model, CLOSE * size + 1e-12
-        # Begun with the optimum of one who sees the state, some sweeps do; with less, as many as are needed.
+        # Begun with the optimum with observed states, some sweeps suffice; with less, as many as are needed.
         self._sweeps = SWEEPS if seen.distance <= self._close else MOST_SWEEPS
         self.bounds = Bounds(np.full((0, model.pomdp.n_states), -np.inf), seen.q.T)
         self.finished = False
@@ -115,7 +115,7 @@ def endless_bounds(model: PreparedModel, watch: Watch) -> Bounds:
 
     Examples
     --------
-    The tiger: who only ever listens pays 1 in every step; who is told afterwards where it was earns 87.2.
+    The tiger: a plan that only listens pays 1 in every step; with the state observed one step late, the value is 87.2.
 
     >>> import numpy as np
     >>> from rlsuite.models import POMDP

@@ -22,8 +22,8 @@ WORTH_COMPARING = 1e7
 class PointBasedSolution(AlphaVectorSolution):
     """A plan of many vectors, most of which are known in a part of the states only, and minus infinity elsewhere.
 
-    Its attributes are those of `AlphaVectorSolution`. What it promises is kept in every belief, but the vectors were
-    made for those that are reached from the start, and are good there.
+    Its attributes are those of `AlphaVectorSolution`. Its value is a lower bound in every belief, but the vectors were
+    computed for those that are reached from the start, and are close to the optimum there.
     """
 
 

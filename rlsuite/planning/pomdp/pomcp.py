@@ -87,7 +87,7 @@ def pomcp(
     -------
     OnlinePlan
         Its bounds are those that cost no search - the best blind policy below, the fast informed bound above, or,
-        with a horizon, the optimum of one who sees the state: the search improves neither. Its values are estimates.
+        with a horizon, the optimum with observed states: the search improves neither. Its values are estimates.
 
     Raises
     ------

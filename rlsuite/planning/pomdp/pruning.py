@@ -27,7 +27,7 @@ NEWS = 0.1
 """Share of the beliefs looked at first that must have shown a new vector, or the others are not looked at."""
 
 NEAR = 9
-"""Decimals to which beliefs agree that are taken for one."""
+"""Decimals to which beliefs that are treated as equal agree."""
 
 
 class Kept(NamedTuple):

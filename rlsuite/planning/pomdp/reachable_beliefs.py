@@ -51,7 +51,7 @@ def reachable_beliefs(
     Returns
     -------
     BeliefSolution
-        Its bounds allow for rounding and for beliefs taken for equal (those that agree to 12 decimals). An action is
+        Its bounds allow for rounding and for beliefs treated as equal (those that agree to 12 decimals). An action is
         legal in a belief if it is legal in every state of the belief's support.
 
     Raises

@@ -145,7 +145,7 @@ class AlphaVectorSolution(BeliefPlan):
     pomdp : POMDP
         The model.
     trace : BoundsTrace
-        How the bounds drew together.
+        The bounds over time.
     successors : ndarray (n, Z) int64 or None
         For a plan without end: the vector of the set with which a plan goes on after each observation, -1 if it is
         impossible. None if the method does not know.

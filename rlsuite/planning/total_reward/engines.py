@@ -180,7 +180,7 @@ class Sweeps:
         self._spare: FloatArray = np.empty(model.n_states)
 
     def advance(self) -> float:
-        """Back up all states to and fro, then follow the actions found."""
+        """Back up all states in both directions, then evaluate the actions found."""
         change = 0.0
         for forward in (True, False):
             before = self._seen_by_others(self.value)

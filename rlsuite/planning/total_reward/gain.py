@@ -1,10 +1,10 @@
 """Whether staying for ever in an end component costs something.
 
-If it could not be left, an end component would be worth its largest mean reward per step. That is less than -eta if and
-only if the problem of staying with r + eta, and stopping for nothing whenever one likes, has finite values: the least
-U >= 0 with U(s) >= r(s, a) + eta + sum_s' c(s' | s, a) U(s') for every action that stays. Any such U is a proof, since
-averaged over the states as a policy visits them in the long run, U drops out of the inequality. Sweeps from U = 0 find
-it; or they come upon a policy that never stops, whose mean is then computed.
+If it could not be left, the gain of an end component would be its largest mean reward per step. That is less than -eta
+if and only if the problem of staying with r + eta, and stopping for nothing whenever one likes, has finite values: the
+least U >= 0 with U(s) >= r(s, a) + eta + sum_s' c(s' | s, a) U(s') for every action that stays. Any such U is a proof,
+since averaged over the states as a policy visits them in the long run, U drops out of the inequality. Sweeps from U = 0
+find it; or they come upon a policy that never stops, whose mean is then computed.
 """
 
 from typing import Any, NamedTuple
