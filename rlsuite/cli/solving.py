@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NOT_CONVERGED = 1
 """Exit code if the error bound of the answer is above the tolerance."""
 
-FLAGS = ("horizon", "gap", "max_iterations", "deadline")
+FLAGS = ("rtol", "horizon", "gap", "max_iterations", "deadline")
 """Keywords of some methods that are flags of their own."""
 
 
@@ -58,6 +58,9 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "--tol", type=float, default=1e-6, metavar="NUMBER", help="largest error allowed (default 1e-6)"
+    )
+    parser.add_argument(
+        "--rtol", type=float, metavar="NUMBER", help="the same relative to the value (default: a thousandth of --tol)"
     )
     parser.add_argument("--horizon", type=whole_number, metavar="N", help="number of steps, for methods that take one")
     parser.add_argument("--gap", type=float, metavar="NUMBER", help="largest distance of two bounds; overrides --tol")

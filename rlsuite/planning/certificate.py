@@ -122,7 +122,7 @@ def certified(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution
         If the error bound exceeds the tolerance.
     """
     solution = bounded(lookahead, value, watch)
-    warn_unless_converged(solution, watch.tol, watch.stopped)
+    warn_unless_converged(solution, watch)
     return solution
 
 
@@ -149,6 +149,7 @@ def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
     # The second term bounds the error of q = Q(value).
     bound = max(bounds.width, lookahead.modulus * distance + lookahead.rounding(result)) * (1.0 + 4.0 * EPS)
     watch.note(bound)
+    watch.measure(result)
     return Solution(
         value=result,
         policy=policy,
@@ -162,12 +163,12 @@ def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
     )
 
 
-def warn_unless_converged(solution: Solution, tol: float, reason: str = "") -> None:
-    """Issue a `ConvergenceWarning` if the error bound of `solution` exceeds `tol`; `reason` says why it stopped."""
+def warn_unless_converged(solution: Solution, watch: Watch) -> None:
+    """Issue a `ConvergenceWarning` if the error bound of `solution` exceeds the tolerance, and say why it stopped."""
     if not solution.converged:
         warn_not_converged(
             f"{solution.method} stopped after {solution.iterations} iterations with an error bound of "
-            f"{solution.error_bound:.3g}, more than tol={tol:g}{reason and f': {reason}'}"
+            f"{solution.error_bound:.3g}, more than {watch.asked}{watch.stopped and f': {watch.stopped}'}"
         )
 
 

@@ -112,6 +112,11 @@ class Lookahead:
         self.modulus = mdp.gamma * self._row_sum
         self.least_modulus = mdp.gamma * float(min(least)) * (1.0 - slack)
 
+    @property
+    def largest_value(self) -> float:
+        """What no discounted value exceeds in size."""
+        return self.reward_size / (1.0 - self.modulus) if self.modulus < 1.0 else np.inf
+
     @cached_property
     def rows(self) -> tuple[int, PointerArray, SuccessorArray, FloatArray, FloatArray, float]:
         """What every kernel over the rows of the model takes first: A, indptr, successor, weight, reward, gamma."""

@@ -4,9 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.checks import positive_number, whole_number
+from rlsuite.checks import finite_number, positive_number, whole_number
 from rlsuite.compiling_clock import CompilingClock
+from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import FloatArray, IndexArray
+
+RELATIVE = 1e-3
+"""The relative tolerance, in absolute ones, by default: it matters where values are beyond 1,000."""
 
 MOST_RECORDS = 1 << 16
 """Entries of a trace beyond which it becomes coarser."""
@@ -39,7 +43,9 @@ class Watch(CompilingClock):
     method : str
         Name of the method.
     tol : float
-        Stop when the error bound is at most this.
+        Stop when the error bound is at most this,
+    rtol : float, optional
+        or at most so many times `size`; by default a thousandth of `tol`.
     max_iterations : int, optional
         Stop after so many iterations.
     deadline : float, optional
@@ -49,6 +55,10 @@ class Watch(CompilingClock):
 
     Attributes
     ----------
+    absolute, relative : float
+        The two tolerances that were asked for.
+    size : float
+        How large the value is, as far as that is known: 0 to begin with.
     iterations : int
         Iterations begun so far.
     stopped : str
@@ -75,18 +85,43 @@ class Watch(CompilingClock):
         method: str,
         *,
         tol: object,
+        rtol: object = None,
         max_iterations: object = None,
         deadline: object = None,
         progress: bool = False,
     ) -> None:
         super().__init__(method, deadline=deadline, progress=progress)
-        self.tol = positive_number("tol", tol)
+        self.absolute = positive_number("tol", tol)
+        self.relative = RELATIVE * self.absolute if rtol is None else _not_negative(rtol)
+        self.size = 0.0
+        self._rtol_told = rtol is not None
         self.max_iterations = None if max_iterations is None else whole_number("max_iterations", max_iterations)
         self.iterations = 0
         self.stopped = ""
         self._record: list[tuple[int, float, float]] = []
         self._latest: tuple[int, float, float] | None = None
         self._noted, self._every = 0, 1
+
+    @property
+    def tol(self) -> float:
+        """The error bound that is small enough: max(tol, rtol * size)."""
+        return max(self.absolute, self.relative * self.size) if self.size > 0.0 else self.absolute
+
+    @property
+    def asked(self) -> str:
+        """What was asked for, in words."""
+        told = self._rtol_told and self.tol > self.absolute
+        return f"rtol={self.relative:g} of {self.size:.3g}" if told else f"tol={self.absolute:g}"
+
+    def measure(self, value: FloatArray, most: float = np.inf) -> None:
+        """Take the size of a value (S,) into account, if it may matter: no entry is larger than `most`."""
+        if self.relative * most > self.absolute and value.size:
+            self.size = float(max(value.max(), -value.min()))
+
+    def between(self, lower: float, upper: float) -> None:
+        """Take the size of a value between two bounds into account: what it is at least."""
+        apart = lower <= 0.0 <= upper or not np.isfinite([lower, upper]).all()
+        self.size = 0.0 if apart else min(abs(lower), abs(upper))
 
     @property
     def method(self) -> str:
@@ -135,3 +170,11 @@ class Watch(CompilingClock):
     def give_up(self, reason: str) -> None:
         """Record why the loop ends although the tolerance is not met."""
         self.stopped = reason
+
+
+def _not_negative(rtol: object) -> float:
+    """Return a relative tolerance, which may be 0."""
+    number = finite_number("rtol", rtol)
+    if number < 0.0:
+        raise ParameterError(f"rtol={rtol!r} is negative; 0 leaves it to tol= alone")
+    return number

@@ -221,7 +221,7 @@ def test_json_lines():
         (["FrozenLake-v1", "--option", "speed=3"], "unknown option of auto 'speed'"),
         (["FrozenLake-v1", "--deadline", "-1"], "deadline=-1"),
         (
-            ["FrozenLake-v1", "--method", "backward_induction", "--horizon", "2", "--deadline", "1"],
+            ["FrozenLake-v1", "--method", "backward_induction", "--horizon", "2", "--max-iterations", "1"],
             "backward_induction t",
         ),
         (["nothing.npz"], "there is no file nothing.npz"),

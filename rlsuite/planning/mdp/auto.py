@@ -36,6 +36,7 @@ def auto(
     mdp: MDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int | None = None,
     deadline: float | None = None,
     progress: bool = False,
@@ -53,6 +54,8 @@ def auto(
         The model.
     tol : float
         Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int, optional
         Limit on what the chosen method counts as iterations; by default its own.
     deadline : float, optional
@@ -94,6 +97,7 @@ def auto(
     watch = Watch(
         "auto",
         tol=tol,
+        rtol=rtol,
         max_iterations=MOST_ITERATIONS if max_iterations is None else max_iterations,
         deadline=deadline,
         progress=progress,

@@ -37,6 +37,7 @@ def average_reward_policy_iteration(
     mdp: MDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 1_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -57,6 +58,8 @@ def average_reward_policy_iteration(
         `rlsuite.planning.average_reward`.
     tol : float
         Largest error of the gain that is allowed, in the unit of the reward per step.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of improvement steps.
     deadline : float, optional
@@ -109,6 +112,7 @@ def average_reward_policy_iteration(
     watch = Watch(
         "average_reward_policy_iteration",
         tol=tol,
+        rtol=rtol,
         max_iterations=max_iterations,
         deadline=deadline,
         progress=progress,
@@ -145,6 +149,7 @@ def average_reward_policy_iteration(
     left_over = bias[acting] + gain[acting] - lookahead.q(bias)[acting, policy[acting]]
     bound = max(float((upper - lower).max()), float(left_over.max(initial=0.0))) * (1.0 + 4.0 * EPS)
     watch.note(bound)
+    watch.measure(gain)
     solution = AverageRewardSolution(
         value=bias.copy(),
         policy=policy,
@@ -157,7 +162,7 @@ def average_reward_policy_iteration(
         lookahead=lookahead,
         gain=gain.copy(),
     )
-    warn_unless_converged(solution, watch.tol, watch.stopped)
+    warn_unless_converged(solution, watch)
     return solution
 
 

@@ -14,7 +14,7 @@ from rlsuite.planning.watch import Watch
 
 
 def backward_induction(
-    mdp: MDP, *, horizon: int, tol: float = 1e-6, deadline: float | None = None
+    mdp: MDP, *, horizon: int, tol: float = 1e-6, rtol: float | None = None, deadline: float | None = None
 ) -> FiniteHorizonSolution:
     """Solve an MDP for a given number of steps, from the last decision back to the first.
 
@@ -30,6 +30,8 @@ def backward_induction(
         H, the number of steps, at least 1.
     tol : float
         Largest error of the value that is allowed, in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     deadline : float, optional
         Seconds after which to give up: of a plan for fewer steps nothing follows for the first of them.
 
@@ -63,7 +65,7 @@ def backward_induction(
     >>> solution.values[:, 0].tolist(), solution.policies[:, 0].tolist()
     ([7.0, 6.0, 5.0, 0.0], [0, 0, 1])
     """
-    watch = Watch("backward_induction", tol=tol, deadline=deadline)
+    watch = Watch("backward_induction", tol=tol, rtol=rtol, deadline=deadline)
     horizon = whole_number("horizon", horizon)
     fits_in_memory(f"horizon={horizon} with {mdp.n_states} states", 16 * (horizon + 1) * mdp.n_states)
     lookahead = Lookahead(mdp)
@@ -86,6 +88,7 @@ def backward_induction(
         bound = (lookahead.modulus * bound + rounding) * (1.0 + 4.0 * EPS)
         watch.iterations += 1
         watch.note(bound)
+    watch.measure(values[0])
     solution = FiniteHorizonSolution(
         value=values[0].copy(),
         policy=policies[0].copy(),
@@ -99,5 +102,5 @@ def backward_induction(
         values=values,
         policies=policies,
     )
-    warn_unless_converged(solution, watch.tol)
+    warn_unless_converged(solution, watch)
     return solution

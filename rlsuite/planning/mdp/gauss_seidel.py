@@ -27,6 +27,7 @@ def gauss_seidel(
     mdp: MDP | Lookahead,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 100_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -50,6 +51,8 @@ def gauss_seidel(
         The model, or the model prepared; gamma < 1.
     tol : float
         Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of iterations.
     deadline : float, optional
@@ -87,7 +90,9 @@ def gauss_seidel(
     >>> solution.value.tolist(), solution.policy.tolist(), solution.converged
     ([90.0, 100.0, 0.0], [1, 1, -1], True)
     """
-    watch = Watch("gauss_seidel", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    watch = Watch(
+        "gauss_seidel", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress
+    )
     lookahead = discounted(mdp, "gauss_seidel")
     value = typical_value(lookahead) if initial is None else starting_value(lookahead, initial)
     return sweep_in_place(lookahead, value, watch)
@@ -109,6 +114,7 @@ def sweep_in_place(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Sol
                 arguments = (forward, *lookahead.rows, lookahead.closed, before, value, action)
                 change = largest(on_blocks(backup_in_place, blocks, *arguments))
             bound = factor * change
+            watch.measure(value, lookahead.largest_value)
             if bound <= watch.tol or change <= lookahead.rounding(value):
                 changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, spare, action)
                 bound = interval(lookahead, changes, lookahead.rounding(value)).width

@@ -61,6 +61,7 @@ def iterative_policy_evaluation(
     policy: ArrayLike,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 1_000_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -79,6 +80,8 @@ def iterative_policy_evaluation(
         One action per state, or the probability of each action. Entries at states without legal actions are ignored.
     tol : float
         Largest error of the value that is allowed, in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of sweeps.
     deadline : float, optional
@@ -118,7 +121,7 @@ def iterative_policy_evaluation(
     ([5.0, 0.0], True)
     """
     name = "iterative_policy_evaluation"
-    watch = Watch(name, tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    watch = Watch(name, tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress)
     lookahead = discounted(mdp, name)
     weights = policy_weights(mdp.legal, policy)
     chain = Chain(lookahead, weights)
@@ -131,6 +134,7 @@ def iterative_policy_evaluation(
             rounding = chain.rounding(value)
             bound = _distance(interval(chain, changes, rounding))
             value, spare = spare, value
+            watch.measure(value, lookahead.largest_value)
             if largest(changes) <= rounding:
                 watch.give_up("the changes are down to rounding error")
                 break
@@ -143,10 +147,11 @@ def iterative_policy_evaluation(
     result[lookahead.closed] = (weights[lookahead.closed] * q).sum(axis=1)
     bound = (_distance(bounds) + chain.rounding(result) + lookahead.rounding(result)) * (1.0 + 4.0 * EPS)
     watch.note(bound)
+    watch.measure(result)
     if bound > watch.tol:
         warn_not_converged(
             f"{name} stopped after {watch.iterations} sweeps with an error bound of {bound:.3g}, more than "
-            f"tol={watch.tol:g}{watch.stopped and f': {watch.stopped}'}"
+            f"{watch.asked}{watch.stopped and f': {watch.stopped}'}"
         )
     return PolicyValue(result, bound <= watch.tol, bound, watch.iterations, watch.seconds, watch.trace)
 

@@ -28,6 +28,7 @@ def linear_programming(
     mdp: MDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 20,
     deadline: float | None = None,
     progress: bool = False,
@@ -44,6 +45,8 @@ def linear_programming(
         The model; gamma < 1.
     tol : float
         Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of linear programs.
     deadline : float, optional
@@ -79,7 +82,9 @@ def linear_programming(
     >>> solution.value.round(9).tolist(), solution.policy.tolist(), solution.converged
     ([90.0, 100.0, 0.0], [1, 1, -1], True)
     """
-    watch = Watch("linear_programming", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    watch = Watch(
+        "linear_programming", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress
+    )
     lookahead = discounted(mdp, "linear_programming")
     looked_up = mdp.legal.any(axis=1) & ~lookahead.closed
     value: FloatArray = np.zeros(mdp.n_states)
@@ -97,6 +102,7 @@ def linear_programming(
                 watch.give_up("another linear program makes it no better")
                 break
             value, bound = corrected, corrected_bound
+            watch.measure(value, lookahead.largest_value)
     return certified(lookahead, value, watch)
 
 

@@ -36,6 +36,7 @@ def modified_policy_iteration(
     mdp: MDP | Lookahead,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 100_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -55,6 +56,8 @@ def modified_policy_iteration(
         The model, or the model prepared; gamma < 1.
     tol : float
         Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of sweeps over all actions.
     deadline : float, optional
@@ -92,7 +95,12 @@ def modified_policy_iteration(
     ([90.0, 100.0, 0.0], [1, 1, -1], True)
     """
     watch = Watch(
-        "modified_policy_iteration", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress
+        "modified_policy_iteration",
+        tol=tol,
+        rtol=rtol,
+        max_iterations=max_iterations,
+        deadline=deadline,
+        progress=progress,
     )
     lookahead = discounted(mdp, "modified_policy_iteration")
     return follow_policies(lookahead, starting_value(lookahead, initial), ValueSeries(lookahead), watch)
@@ -113,6 +121,7 @@ def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries
             rounding = lookahead.rounding(value)
             bound = interval(lookahead, changes, rounding).width
             value, backed_up = backed_up, value
+            watch.measure(value, lookahead.largest_value)
             if bound <= watch.tol:
                 break
             if largest(changes) <= rounding:

@@ -29,6 +29,7 @@ def policy_iteration(
     mdp: MDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 1_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -49,6 +50,8 @@ def policy_iteration(
         The model; gamma < 1.
     tol : float
         Largest error of the value that is allowed, in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of policies to evaluate.
     deadline : float, optional
@@ -82,7 +85,9 @@ def policy_iteration(
     >>> solution.value.tolist(), solution.policy.tolist(), solution.iterations
     ([90.0, 100.0, 0.0], [1, 1, -1], 2)
     """
-    watch = Watch("policy_iteration", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    watch = Watch(
+        "policy_iteration", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress
+    )
     lookahead = discounted(mdp, "policy_iteration")
     states = np.arange(mdp.n_states)
     before = np.zeros(mdp.n_states)

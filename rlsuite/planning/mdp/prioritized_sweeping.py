@@ -20,6 +20,7 @@ def prioritized_sweeping(
     mdp: MDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 1_000_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -40,6 +41,8 @@ def prioritized_sweeping(
         The model; gamma < 1.
     tol : float
         Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Limit on the number of backups, as a multiple of the number of states.
     deadline : float, optional
@@ -74,7 +77,9 @@ def prioritized_sweeping(
     >>> solution.value.tolist(), solution.policy.tolist(), solution.iterations
     ([90.0, 100.0, 0.0], [1, 1, -1], 1)
     """
-    watch = Watch("prioritized_sweeping", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    watch = Watch(
+        "prioritized_sweeping", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress
+    )
     lookahead = discounted(mdp, "prioritized_sweeping")
     backwards = predecessors(mdp, edges(mdp))
     value = _typical(lookahead)
@@ -89,6 +94,7 @@ def prioritized_sweeping(
     backups = 0
     with watch:
         while waiting > 0 and watch.goes_on(_bound(lookahead, float(residual[heap[0]]))):
+            watch.measure(value, lookahead.largest_value)
             # Below rounding a residual is noise, and backing it up could go on for ever.
             floor = 2.0 * lookahead.rounding(value)
             budget = min(chunk, max_iterations * mdp.n_states - backups)

@@ -24,6 +24,7 @@ def relative_value_iteration(
     mdp: MDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 1_000_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -53,6 +54,8 @@ def relative_value_iteration(
     tol : float
         Largest error of the gain, and largest loss of gain by the policy, that is allowed; in the unit of the reward
         per step.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of sweeps.
     deadline : float, optional
@@ -95,7 +98,12 @@ def relative_value_iteration(
     ([1.0, 1.0], [0.0, -1.0], [1, 0])
     """
     watch = Watch(
-        "relative_value_iteration", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress
+        "relative_value_iteration",
+        tol=tol,
+        rtol=rtol,
+        max_iterations=max_iterations,
+        deadline=deadline,
+        progress=progress,
     )
     if positive_number("tau", tau) > 1.0:
         raise ParameterError(f"tau={tau:g} is more than 1")
@@ -120,6 +128,7 @@ def sweep_relatively(lookahead: Lookahead, value: FloatArray, tau: float, watch:
         rounding = _rounding(lookahead, defect, value)
         least, greatest = _bounds(changes, rounding, ends)
         bound = greatest - least
+        watch.between(least, greatest)
         if bound <= 6.0 * rounding:
             watch.give_up("the changes are down to rounding error")
             break
@@ -232,6 +241,7 @@ def _certified(
     least, greatest = _bounds(changes, rounding, ends)
     bound = (greatest - least) * (1.0 + 4.0 * EPS)
     watch.note(bound)
+    watch.between(least, greatest)
     gain = 0.0 if ends else (least + greatest) / 2.0
     # Nothing leads to a closed state, so that its own value is settled by one look ahead.
     relative = np.where(closed, backed_up - gain, value)
@@ -247,5 +257,5 @@ def _certified(
         lookahead=lookahead,
         gain=np.full(lookahead.n_states, gain),
     )
-    warn_unless_converged(solution, watch.tol, watch.stopped)
+    warn_unless_converged(solution, watch)
     return solution

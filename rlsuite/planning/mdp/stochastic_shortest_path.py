@@ -24,6 +24,7 @@ def stochastic_shortest_path(
     mdp: MDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 100_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -46,6 +47,8 @@ def stochastic_shortest_path(
         The model; gamma = 1.
     tol : float
         Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of iterations.
     deadline : float, optional
@@ -85,7 +88,12 @@ def stochastic_shortest_path(
     ([-2.0, -1.0, 0.0], [0, 1, -1], True)
     """
     watch = Watch(
-        "stochastic_shortest_path", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress
+        "stochastic_shortest_path",
+        tol=tol,
+        rtol=rtol,
+        max_iterations=max_iterations,
+        deadline=deadline,
+        progress=progress,
     )
     if mdp.gamma != 1.0:
         raise ParameterError(
@@ -116,6 +124,7 @@ def stochastic_shortest_path(
                 continue
             found = certify(engine, watch)
             bound = found.error_bound
+            watch.measure(found.value)
             if rounded and bound > watch.tol:
                 watch.give_up("the changes are down to rounding error")
                 break
@@ -129,6 +138,7 @@ def _solution(lookahead: Lookahead, found: Certified, watch: Watch) -> Solution:
     if not np.isfinite(found.value).all():
         raise ModelError(f"rewards up to {lookahead.reward_size:g} make values that overflow; scale the rewards down")
     watch.note(found.error_bound)
+    watch.measure(found.value)
     solution = Solution(
         value=found.value,
         policy=found.policy,
@@ -140,5 +150,5 @@ def _solution(lookahead: Lookahead, found: Certified, watch: Watch) -> Solution:
         trace=watch.trace,
         lookahead=lookahead,
     )
-    warn_unless_converged(solution, watch.tol, watch.stopped)
+    warn_unless_converged(solution, watch)
     return solution

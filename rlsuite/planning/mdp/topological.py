@@ -23,6 +23,7 @@ def topological(
     mdp: MDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 1_000_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -46,6 +47,8 @@ def topological(
         The model; gamma < 1.
     tol : float
         Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Limit on the number of backups, as a multiple of the number of states.
     deadline : float, optional
@@ -81,7 +84,9 @@ def topological(
     >>> solution.value.tolist(), solution.policy.tolist(), solution.iterations
     ([6.5, 2.0, 5.0, 0.0], [1, 0, 0, -1], 1)
     """
-    watch = Watch("topological", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    watch = Watch(
+        "topological", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress
+    )
     lookahead = discounted(mdp, "topological")
     components = strong_components(mdp, edges(mdp))
     value: FloatArray = np.zeros(mdp.n_states)

@@ -16,6 +16,7 @@ def value_iteration(
     mdp: MDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 1_000_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -34,6 +35,8 @@ def value_iteration(
         The model; gamma < 1.
     tol : float
         Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of sweeps.
     deadline : float, optional
@@ -68,12 +71,15 @@ def value_iteration(
     >>> solution.value.tolist(), solution.policy.tolist(), solution.iterations
     ([90.0, 100.0, 0.0], [1, 1, -1], 3)
     """
-    watch = Watch("value_iteration", tol=tol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    watch = Watch(
+        "value_iteration", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress
+    )
     lookahead = discounted(mdp, "value_iteration")
     value, backed_up = vector(mdp.n_states), vector(mdp.n_states)
     value[:] = 0.0
     hopeless: BoolArray = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
     bound = margin = np.inf
+    most = lookahead.largest_value
     with watch:
         while watch.goes_on(bound):
             rounding = lookahead.rounding(value)
@@ -81,6 +87,7 @@ def value_iteration(
             changes = on_blocks(backup_of_some, lookahead.blocks, *arguments)
             bounds = interval(lookahead, changes, rounding)
             bound = bounds.width
+            watch.measure(backed_up, most)
             # V* lies in [TV + lower, TV + upper], and TV is what the next sweep begins with. So an action whose value
             # is then lower by more than what the two can still gain and lose loses for good.
             gain, loss = max(0.0, bounds.upper), max(0.0, -bounds.lower)

@@ -33,6 +33,7 @@ def aems2(
     max_iterations: int | None = None,
     deadline: float | None = None,
     tol: float = 1e-6,
+    rtol: float | None = None,
     lower: AlphaVectorSolution | None = None,
     max_gb: float = 1.0,
     preparation: float | None = None,
@@ -53,6 +54,8 @@ def aems2(
         Seconds for a decision. What is found then depends on the machine.
     tol : float
         A search ends when the two bounds at its root are so close, in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     lower : AlphaVectorSolution, optional
         A plan for the same model, found by a method that plans for all beliefs: its vectors are used as lower bounds
         at the leaves, so that the search improves on it.
@@ -97,7 +100,7 @@ def aems2(
     >>> round(plan.lower_bound, 6), round(plan.upper_bound, 6), plan.act(cups.start)
     (8.0, 8.0, 0)
     """
-    watch = Watch("aems2", tol=tol, deadline=deadline)
+    watch = Watch("aems2", tol=tol, rtol=rtol, deadline=deadline)
     watch.says = bool(progress)
     with watch:
         planner = BoundPlanner(
@@ -111,6 +114,7 @@ def aems2(
         search.until_proven = False
         decision = search.plan(pomdp.start, None, progress=bool(progress))
     low, high = search.bounds
+    watch.between(low, high)
     return OnlinePlan(
         lower_bound=low,
         upper_bound=high,
@@ -147,7 +151,7 @@ class BoundPlanner:
         preparation: float | None,
     ) -> None:
         self.pomdp = pomdp
-        self.tol, self.deadline = watch.tol, watch.deadline
+        self.tol, self.rtol, self.deadline = watch.absolute, watch.relative, watch.deadline
         if max_iterations is None:
             self.expansions = EXPANSIONS_BY_DEFAULT if self.deadline is None else None
         else:
@@ -201,7 +205,13 @@ class BoundSearch:
     def plan(self, belief: FloatArray, steps_left: int | None, *, progress: bool) -> Decision:
         """Grow a tree from a belief; see `rlsuite.planning.pomdp.online.Search`."""
         planner = self.planner
-        watch = Watch("aems2", tol=planner.tol, deadline=planner.deadline, max_iterations=planner.expansions)
+        watch = Watch(
+            "aems2",
+            tol=planner.tol,
+            rtol=planner.rtol,
+            deadline=planner.deadline,
+            max_iterations=planner.expansions,
+        )
         watch.progress = progress
         planner.prepare()
         legal_actions(planner.pomdp, belief)
@@ -219,8 +229,9 @@ class BoundSearch:
             # The root is expanded whatever the time: without that there is no action.
             while tree.slot[0] == bound_tree.LEAF or watch.goes_on(float(tree.upper[0] - tree.lower[0])):
                 begun, before = watch.seconds, int(tree.used[SLOTS])
+                watch.between(float(tree.lower[0]), float(tree.upper[0]))
                 wanted = chunk if planner.expansions is None else min(chunk, planner.expansions - before)
-                code = bound_tree.search(tree, model, scratch, wanted, planner.tol, self.until_proven)
+                code = bound_tree.search(tree, model, scratch, wanted, watch.tol, self.until_proven)
                 watch.iterations = int(tree.used[SLOTS])
                 if code == STUCK:
                     raise ModelError(_stuck(planner.pomdp, tree))

@@ -15,6 +15,7 @@ def auto(
     *,
     horizon: int | None = None,
     tol: float = 1e-6,
+    rtol: float | None = None,
     gap: float | None = None,
     max_iterations: int | None = None,
     deadline: float | None = None,
@@ -34,8 +35,10 @@ def auto(
         H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
     tol : float
         Largest distance of the two bounds at the start belief that is allowed, in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     gap : float, optional
-        The same; wins over `tol` if it is given.
+        The same as `tol`, and wins over it if it is given.
     max_iterations : int, optional
         Limit on what the chosen method counts as iterations; by default its own.
     deadline : float, optional
@@ -71,6 +74,7 @@ def auto(
     """
     limits: dict[str, Any] = {
         "tol": tol if gap is None else positive_number("gap", gap),
+        "rtol": rtol,
         "deadline": deadline,
         "progress": progress,
     }

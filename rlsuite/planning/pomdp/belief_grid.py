@@ -143,6 +143,7 @@ def belief_grid(
     resolution: int = 10,
     interpolation: Interpolation = "freudenthal",
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_beliefs: int = 100_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -165,6 +166,8 @@ def belief_grid(
     tol : float
         Largest distance of the two bounds that counts as converged, in the unit of the reward. What it can be depends
         on the resolution.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_beliefs : int
         How many grid points there may be.
     deadline : float, optional
@@ -205,7 +208,7 @@ def belief_grid(
     >>> round(plan.lower_bound, 2), round(plan.upper_bound, 2), plan.act([0.5, 0.5])
     (19.37, 19.52, 0)
     """
-    watch = Watch("belief_grid", tol=tol, deadline=deadline, progress=progress)
+    watch = Watch("belief_grid", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
     if horizon is not None:
         horizon = whole_number("horizon", horizon)
     with watch:
@@ -238,6 +241,7 @@ def belief_grid(
             )
             upper, lower = value + error, max(lower, value - error)
         upper = min(upper, grid_bounds.upper_bound(projection, bounds, horizon))
+    watch.between(lower, upper)
     solution = GridSolution(
         lower_bound=lower,
         upper_bound=upper,
@@ -253,7 +257,7 @@ def belief_grid(
     )
     if not solution.converged:
         warn_not_converged(
-            f"belief_grid returned bounds that are {solution.gap:.3g} apart, more than tol={watch.tol:g}; "
+            f"belief_grid returned bounds that are {solution.gap:.3g} apart, more than {watch.asked}; "
             f"a resolution above {resolution} brings them closer"
         )
     return solution

@@ -12,6 +12,7 @@ def blind(
     pomdp: POMDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     deadline: float | None = None,
     progress: bool = False,
 ) -> AlphaVectorSolution:
@@ -28,6 +29,8 @@ def blind(
         The model; gamma < 1.
     tol : float
         Largest error of the vectors that counts as converged, in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     deadline : float, optional
         Stop after this many seconds.
     progress : bool
@@ -65,7 +68,7 @@ def blind(
     >>> [round(plan.value(belief), 3) for belief in ([1, 0], [0.5, 0.5])], plan.act([1, 0])
     ([5.263, 2.632], 0)
     """
-    watch = Watch("blind", tol=tol, deadline=deadline, progress=progress)
+    watch = Watch("blind", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
     with watch:
         model = PreparedModel(pomdp, "blind")
         found = blind_plans(model, watch, tol=watch.tol / 4.0)

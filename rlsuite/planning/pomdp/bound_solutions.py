@@ -52,10 +52,11 @@ def reported(
     ConvergenceWarning
         If that is more than the tolerance.
     """
+    watch.measure(vectors[np.isfinite(vectors)])
     converged = distance <= watch.tol
     if not converged:
         warn_not_converged(
-            f"{watch.method} stopped when its vectors were accurate to {distance:.3g}, not tol={watch.tol:g}"
+            f"{watch.method} stopped when its vectors were accurate to {distance:.3g}, not {watch.asked}"
         )
     return kind(
         lower_bound=bounds[0],

@@ -75,6 +75,7 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
         # Value iteration alone would halve what a gap exceeds rounding by in so many stages.
         modulus = projection.lookahead.modulus
         patience = 20 + int(math.log(2.0) / -math.log(modulus)) if modulus else 20
+        watch.between(found.lower, found.upper)
         while watch.goes_on(found.upper - found.lower):
             records.append((watch.iterations - 1, watch.seconds, found.lower, found.upper))
             try:
@@ -90,6 +91,7 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
                 found = (new if new.lower >= highest - uncertain else found)._replace(upper=upper)
             except OutOfTime:
                 continue
+            watch.between(found.lower, found.upper)
             if found.upper - found.lower < 0.9 * narrowed[1]:
                 narrowed = watch.iterations, found.upper - found.lower
             elif watch.iterations - narrowed[0] > patience:

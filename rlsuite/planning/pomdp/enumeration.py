@@ -23,6 +23,7 @@ def enumeration(
     *,
     horizon: int | None = None,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 10_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -42,6 +43,8 @@ def enumeration(
         H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
     tol : float
         Largest distance of the two bounds that is allowed, in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of stages, without a horizon.
     deadline : float, optional
@@ -116,6 +119,7 @@ def enumeration(
         all_of_them,
         horizon=horizon,
         tol=tol,
+        rtol=rtol,
         max_iterations=max_iterations,
         deadline=deadline,
         progress=progress,

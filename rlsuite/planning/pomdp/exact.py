@@ -31,6 +31,7 @@ def solve_exactly(
     *,
     horizon: int | None,
     tol: float,
+    rtol: float | None,
     max_iterations: int,
     deadline: float | None,
     progress: bool,
@@ -45,7 +46,7 @@ def solve_exactly(
         The model.
     cross_sum : CrossSum
         What the method consists of.
-    horizon, tol, max_iterations, deadline, progress
+    horizon, tol, rtol, max_iterations, deadline, progress
         As every exact method takes them.
 
     Raises
@@ -61,7 +62,7 @@ def solve_exactly(
         If the bounds are too far apart.
     """
     limit = None if horizon is not None else max_iterations
-    watch = Watch(method, tol=tol, max_iterations=limit, deadline=deadline, progress=progress)
+    watch = Watch(method, tol=tol, rtol=rtol, max_iterations=limit, deadline=deadline, progress=progress)
     if horizon is None:
         solution = solve_endless(pomdp, cross_sum, watch)
     else:
@@ -72,7 +73,7 @@ def solve_exactly(
     if not solution.converged:
         warn_not_converged(
             f"{method} stopped after {solution.iterations} iterations with bounds that are {solution.gap:.3g} apart, "
-            f"more than tol={watch.tol:g}{watch.stopped and f': {watch.stopped}'}"
+            f"more than {watch.asked}{watch.stopped and f': {watch.stopped}'}"
         )
     return solution
 
@@ -103,6 +104,7 @@ def _solve_for(pomdp: POMDP, horizon: int, cross_sum: CrossSum, watch: Watch) ->
         while plans.steps < horizon:  # out of time: the rest by cheap steps, which keep both bounds sound
             plans.add_cheaply()
     lower, upper = plans.bounds()
+    watch.between(lower, upper)
     return AlphaVectorSolution(
         lower_bound=lower,
         upper_bound=upper,

@@ -15,6 +15,7 @@ def fast_informed_bound(
     pomdp: POMDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_iterations: int = 10_000_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -33,6 +34,8 @@ def fast_informed_bound(
         The model; gamma < 1.
     tol : float
         Largest distance from the fixed point that is allowed, in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of sweeps.
     deadline : float, optional
@@ -73,7 +76,7 @@ def fast_informed_bound(
     >>> round(solve(tiger, "fast_informed_bound").upper_bound, 3), round(solve(tiger, "qmdp").upper_bound, 3)
     (87.179, 189.0)
     """
-    watch = Watch("fast_informed_bound", tol=tol, deadline=deadline, progress=progress)
+    watch = Watch("fast_informed_bound", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
     sweeps = whole_number("max_iterations", max_iterations)
     with watch:
         model = PreparedModel(pomdp, "fast_informed_bound")

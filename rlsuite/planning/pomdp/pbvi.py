@@ -27,6 +27,7 @@ def pbvi(
     pomdp: POMDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_beliefs: int = 10_000,
     deadline: float | None = None,
     progress: bool = False,
@@ -44,6 +45,8 @@ def pbvi(
         The model; gamma < 1.
     tol : float
         Largest distance of the two bounds at the start belief that is allowed, in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_beliefs : int
         Largest size of the set.
     deadline : float, optional
@@ -81,7 +84,7 @@ def pbvi(
     >>> round(plan.lower_bound, 6), round(plan.upper_bound, 6), plan.act([0, 1, 0])
     (8.0, 8.0, 2)
     """
-    watch = Watch("pbvi", tol=tol, deadline=deadline, progress=progress)
+    watch = Watch("pbvi", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
     most = whole_number("max_beliefs", max_beliefs)
     rounds = 0
     with watch:

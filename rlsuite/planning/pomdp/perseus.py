@@ -24,6 +24,7 @@ def perseus(
     pomdp: POMDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     n_beliefs: int = 1_000,
     max_iterations: int = 10_000,
     deadline: float | None = None,
@@ -42,6 +43,8 @@ def perseus(
         The model; gamma < 1.
     tol : float
         Largest distance of the two bounds at the start belief that is allowed, in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     n_beliefs : int
         Size of the set, the start belief included. The actions of the walk are drawn uniformly; if it comes to fewer
         beliefs, those that can follow them are added.
@@ -84,7 +87,7 @@ def perseus(
     >>> round(plan.lower_bound, 6), round(plan.upper_bound, 6), plan.act([0, 1, 0])
     (8.0, 8.0, 2)
     """
-    watch = Watch("perseus", tol=tol, deadline=deadline, progress=progress)
+    watch = Watch("perseus", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
     most, wanted = whole_number("max_iterations", max_iterations), whole_number("n_beliefs", n_beliefs)
     rng = generator(seed)
     rounds = still = 0

@@ -117,6 +117,7 @@ class PointSearch:
         now = (lower, upper, self.search.n_beliefs, self.search.n_vectors)
         self._still = self._still + 1 if now == self._before else 0
         self._before = now
+        watch.between(lower, upper)
         if not watch.goes_on(upper - lower):
             return False
         spent = watch.seconds + self._answer_seconds()
@@ -174,6 +175,7 @@ class PointSearch:
         """Return what was found, after so many iterations of the method; the trials by default."""
         lower, upper = self.lower_bound, self.upper_bound
         self._records.append((self.search.trials, self.watch.seconds, lower, upper))
+        self.watch.between(lower, upper)
         vectors, actions = kept_vectors(self.search, self.blind, self._answer_bytes())
         return PointBasedSolution(
             lower_bound=lower,
@@ -195,6 +197,6 @@ def told(solution: PointBasedSolution, watch: Watch, effort: str) -> PointBasedS
     if not solution.converged:
         warn_not_converged(
             f"{watch.method} stopped after {effort} with bounds that are {solution.gap:.3g} apart, more than "
-            f"{watch.tol:g}{watch.stopped and f': {watch.stopped}'}"
+            f"{watch.asked}{watch.stopped and f': {watch.stopped}'}"
         )
     return solution

@@ -41,6 +41,7 @@ def pomcp(
     max_nodes: int = 1_000_000,
     seed: int | np.random.Generator | None = None,
     tol: float = 1e-6,
+    rtol: float | None = None,
     preparation: float | None = None,
     progress: bool | None = None,
 ) -> OnlinePlan:
@@ -76,6 +77,8 @@ def pomcp(
         Where random numbers come from.
     tol : float
         Not looked at by the search; the solution calls itself converged if its bounds are so close.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     preparation : float, optional
         Seconds for the bounds at the leaves, once, before the first decision; by default 10 if there is a deadline, and
         as many as are needed if not. They are not a part of the `deadline`. If they are too few, each of the following
@@ -116,7 +119,7 @@ def pomcp(
     >>> plan.decision.action, round(plan.decision.value)
     (0, 8)
     """
-    watch = Watch("pomcp", tol=tol, deadline=deadline)
+    watch = Watch("pomcp", tol=tol, rtol=rtol, deadline=deadline)
     watch.says = bool(progress)
     with watch:
         preparing = None
@@ -146,6 +149,7 @@ def pomcp(
             raise ModelError(str(error)) from None
         decision = planner.search().plan(pomdp.start, horizon, progress=bool(progress))
     lower, upper = bounds.at(pomdp.start)
+    watch.between(lower, upper)
     return OnlinePlan(
         lower_bound=lower,
         upper_bound=upper,

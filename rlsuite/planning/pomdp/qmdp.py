@@ -14,6 +14,7 @@ def qmdp(
     pomdp: POMDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     deadline: float | None = None,
     progress: bool = False,
 ) -> UpperBoundSolution:
@@ -29,6 +30,8 @@ def qmdp(
         The model; gamma < 1.
     tol : float
         Largest error of the vectors that counts as converged, in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     deadline : float, optional
         Stop after this many seconds.
     progress : bool
@@ -67,7 +70,7 @@ def qmdp(
     >>> round(plan.value(cups.start), 6), plan.act(cups.start), plan.act([1, 0, 0]), plan.lower_bound <= 0
     (9.0, 0, 1, True)
     """
-    watch = Watch("qmdp", tol=tol, deadline=deadline, progress=progress)
+    watch = Watch("qmdp", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
     with watch:
         model = PreparedModel(pomdp, "qmdp")
         seen = seen_values(model, watch)

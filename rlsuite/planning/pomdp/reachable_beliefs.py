@@ -12,8 +12,7 @@ import math
 
 import numpy as np
 
-from rlsuite.checks import positive_number, whole_number
-from rlsuite.compiling_clock import CompilingClock
+from rlsuite.checks import whole_number
 from rlsuite.models import POMDP
 from rlsuite.planning.certificate import discounted, warn_not_converged
 from rlsuite.planning.mdp.backward_induction import backward_induction
@@ -21,6 +20,7 @@ from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.belief_graph import BeliefMDP, belief_mdp
 from rlsuite.planning.pomdp.solution import BeliefSolution
+from rlsuite.planning.watch import Watch
 
 
 def reachable_beliefs(
@@ -28,6 +28,7 @@ def reachable_beliefs(
     *,
     horizon: int | None = None,
     tol: float = 1e-6,
+    rtol: float | None = None,
     max_beliefs: int = 100_000,
     deadline: float | None = None,
 ) -> BeliefSolution:
@@ -42,6 +43,8 @@ def reachable_beliefs(
     tol : float
         Largest distance of the two bounds that is allowed, in the unit of the reward. Without a horizon it decides how
         far beliefs are followed up.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     max_beliefs : int
         How many beliefs there may be. They grow up to (A Z)^H in the worst case.
     deadline : float, optional
@@ -83,14 +86,13 @@ def reachable_beliefs(
     >>> plan.act([0.5, 0.5, 0]), plan.act(cups.update_belief([0.5, 0.5, 0], action=0, observation=1))
     (0, 2)
     """
-    clock = CompilingClock("reachable_beliefs", deadline=deadline)
-    tol = positive_number("tol", tol)
+    clock = Watch("reachable_beliefs", tol=tol, rtol=rtol, deadline=deadline)
     max_beliefs = whole_number("max_beliefs", max_beliefs)
     if horizon is None:
         discounted(pomdp.mdp, "reachable_beliefs without a horizon")
     else:
         horizon = whole_number("horizon", horizon)
-    steps = _steps_until_negligible(pomdp, tol / 4.0) if horizon is None else horizon
+    steps = _steps_until_negligible(pomdp, clock.tol / 4.0) if horizon is None else horizon
     half = None if clock.deadline is None else clock.deadline / 2.0
     with clock:
         graph = belief_mdp(pomdp, steps=steps, max_beliefs=max_beliefs, deadline=half)
@@ -104,10 +106,12 @@ def reachable_beliefs(
     edge = graph.depth[~graph.mdp.legal.any(axis=1)]
     tail = _tail(pomdp, int(edge.min()), horizon) if edge.size else 0.0
     error = found.error_bound + _allowance(pomdp, graph, horizon) + tail
+    lower, upper = float(found.value[0]) - error, float(found.value[0]) + error
+    clock.between(lower, upper)
     solution = BeliefSolution(
-        lower_bound=float(found.value[0]) - error,
-        upper_bound=float(found.value[0]) + error,
-        converged=2.0 * error <= tol,
+        lower_bound=lower,
+        upper_bound=upper,
+        converged=2.0 * error <= clock.tol,
         horizon=horizon,
         beliefs=graph.beliefs,
         depth=graph.depth,
@@ -121,7 +125,7 @@ def reachable_beliefs(
         cut = edge.size > 0 and edge.min() < steps
         why = f"; {'interrupted' if clock.interrupted else f'deadline={deadline} seconds passed'}" if cut else ""
         warn_not_converged(
-            f"reachable_beliefs returned bounds that are {2.0 * error:.3g} apart, more than tol={tol:g}{why}"
+            f"reachable_beliefs returned bounds that are {2.0 * error:.3g} apart, more than {clock.asked}{why}"
         )
     return solution
 

@@ -15,6 +15,7 @@ def sarsop(
     pomdp: POMDP,
     *,
     tol: float = 1e-6,
+    rtol: float | None = None,
     gap: float | None = None,
     max_iterations: int | None = None,
     deadline: float | None = None,
@@ -35,8 +36,10 @@ def sarsop(
         The model; gamma < 1.
     tol : float
         Largest distance of the two bounds at the start belief that is allowed, in the unit of the reward.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
     gap : float, optional
-        The same; wins over `tol` if it is given.
+        The same as `tol`, and wins over it if it is given.
     max_iterations : int, optional
         Largest number of trials.
     deadline : float, optional
@@ -81,7 +84,7 @@ def sarsop(
     (8.0, 8.0, 0, 2)
     """
     wanted = tol if gap is None else positive_number("gap", gap)
-    watch = Watch("sarsop", tol=wanted, deadline=deadline, progress=progress)
+    watch = Watch("sarsop", tol=wanted, rtol=rtol, deadline=deadline, progress=progress)
     last = -1 if max_iterations is None else whole_number("max_iterations", max_iterations)
     with watch:
         planner = PointSearch(pomdp, watch, max_gb=positive_number("max_gb", max_gb))
