@@ -39,17 +39,29 @@ EXPECTED_CHANGES = {"s", "lastaction", "lastreward", "_np_random", "_np_random_s
 
 
 def has_table(env: gymnasium.Env[Any, Any]) -> bool:
-    """Whether the environment comes with a model of ours or with Gymnasium's ``P``."""
-    return getattr(env.unwrapped, "model", None) is not None or getattr(env.unwrapped, "P", None) is not None
+    """Whether the environment comes with a model of ours or with Gymnasium's ``P`` that says which actions exist."""
+    base = env.unwrapped
+    return not masks_are_law(env) and (getattr(base, "model", None) is not None or getattr(base, "P", None) is not None)
+
+
+def masks_are_law(env: gymnasium.Env[Any, Any]) -> bool:
+    """Whether the class declares ``metadata["action_mask"] = "law"``: what the mask forbids cannot be done.
+
+    Without it, a mask beside a full table only leaves out what would do nothing, as Taxi's. Where the legal actions
+    depend on the state alone, an empty list ``P[s][a] = []`` says the same, and is learned at compiled speed.
+    """
+    return env.unwrapped.metadata.get("action_mask") == "law"
 
 
 def actions_are_told(env: gymnasium.Env[Any, Any], info: Mapping[str, Any]) -> bool:
     """Whether ``info["action_mask"]`` says which actions exist.
 
-    It does not where a table knows all of them in every state: Taxi's masks only leave out what would do nothing.
+    It does not where a table knows all of them in every state, unless the masks are law (`masks_are_law`).
     """
     if "action_mask" not in info:
         return False
+    if masks_are_law(env):
+        return True
     model = getattr(env.unwrapped, "model", None)
     if isinstance(model, MDP | POMDP):
         return not (model.mdp if isinstance(model, POMDP) else model).legal.all()
@@ -202,7 +214,13 @@ class _Replay:
 
     def _step(self, action: int, truncated: bool) -> bool:
         where = f"state {self.table.s}, action {action}"
-        found = self.env.step(action)[:4]
+        try:
+            found = self.env.step(action)[:4]
+        except Exception as error:  # whatever the environment raises
+            raise errors.UntrustedTable(
+                f"{name_of(self.env)}: at {where} its table has outcomes, and its step raised "
+                f"{type(error).__name__}: {error}"
+            ) from error
         observation, reward, terminated = self.table.step(action)[:3]
         expected = (self._shown(observation), reward, terminated, truncated)
         self._compare(where, found, expected)

@@ -114,7 +114,9 @@ class Agent(Described):
         Parameters
         ----------
         env : str or gymnasium.Env
-            An id, ``module:Id``, ``file.py:Class``, or an instance with Discrete spaces.
+            An id, ``module:Id``, ``file.py:Class``, or an instance with Discrete spaces. Without a table,
+            ``info["action_mask"]`` says which actions are legal. Beside a table, the table says it: ``P[s][a] = []``
+            where an action is illegal; or, if the class declares ``metadata = {"action_mask": "law"}``, the masks do.
         steps, episodes : int
             How long; one of the two.
         seed : int, optional

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite.agents.agent import Agent
 from rlsuite.checks import finite_number
 from rlsuite.compilation import compiled
-from rlsuite.exploration import Legality
+from rlsuite.exploration import Legality, is_legal
 from rlsuite.models.policies import check_policy_form, policy_weights
 from rlsuite.schedules import EPISODES, STEPS, Rate, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Begin
@@ -31,13 +31,38 @@ class StateValues(NamedTuple):
 
 
 @compiled(in_place=True)
-def follow(memory: StateValues, state: int, rng: np.random.Generator) -> int:
-    """Draw an action of the policy."""
-    u = rng.random() * memory.behaviour[state, memory.behaviour.shape[1] - 1]
+def _follow_mask(memory: StateValues, state: int, forbidden: int, rng: np.random.Generator) -> int:
+    """Draw an action of the policy that is legal now; if the policy takes none of these, the forbidden one."""
+    total = before = 0.0
     for action in range(memory.behaviour.shape[1]):
+        if is_legal(memory, state, action):
+            total += memory.behaviour[state, action] - before
+        before = memory.behaviour[state, action]
+    u = rng.random() * total
+    choice = forbidden
+    reached = before = 0.0
+    for action in range(memory.behaviour.shape[1]):
+        chance = memory.behaviour[state, action] - before
+        before = memory.behaviour[state, action]
+        if chance > 0.0 and is_legal(memory, state, action):
+            choice = action
+            reached += chance
+            if u < reached:
+                break
+    return choice
+
+
+@compiled(in_place=True)
+def follow(memory: StateValues, state: int, rng: np.random.Generator) -> int:
+    """Draw an action of the policy; where a mask forbids it, draw again among those that the mask allows."""
+    last = memory.behaviour.shape[1] - 1
+    u = rng.random() * memory.behaviour[state, last]
+    choice = last
+    for action in range(last):
         if u < memory.behaviour[state, action]:
-            return action
-    return memory.behaviour.shape[1] - 1
+            choice = action
+            break
+    return choice if is_legal(memory, state, choice) else _follow_mask(memory, state, choice, rng)
 
 
 @compiled(in_place=True)
@@ -123,7 +148,13 @@ class Predictor(Agent):
 
     def policy(self) -> NDArray[np.float64]:
         """Policy that is evaluated, shape (n_states, n_actions): probabilities, 0 at ends."""
-        return np.diff(self.memory_.behaviour, axis=1, prepend=0.0)
+        weights: NDArray[np.float64] = np.diff(self.memory_.behaviour, axis=1, prepend=0.0)
+        masked = weights * self.memory_.legal
+        return (
+            weights
+            if np.array_equal(masked, weights)
+            else masked / np.maximum(masked.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        )
 
     def _weights(self, legal: NDArray[np.bool_]) -> NDArray[np.float64]:
         if self.policy_to_follow is None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.exploration import Legality, listed_actions
 from rlsuite.training import kernels
-from rlsuite.training.inbox import Inbox, first_answer, where
+from rlsuite.training.inbox import Inbox, first_answer, mask_of, where
 from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, Books, Rule
 from rlsuite.training.sight import NONE, Encoding, Receive, Sight, receive_id, receive_vector
 from rlsuite.training.world import Plug, moving_step
@@ -117,12 +117,14 @@ class EnvironmentEngine:
         learner: Learner,
         mask_info: dict[str, Any] | None,
         encoding: Encoding | None,
+        info: dict[str, Any],
     ):
         self.env = env
         self.learner = learner
         self.first_action = int(action_space_of(env).start)
         if mask_info is not None:
-            learner.legal[int(learner.books.place[OBSERVATION])] = mask_info["action_mask"]
+            mask = mask_of(env, None, mask_info["action_mask"], learner.legal.shape[1])
+            learner.legal[int(learner.books.place[OBSERVATION])] = mask
         told = mask_info is not None
         self.inbox = Inbox(env, learner.books, learner.sight, learner.legal, told, encoding)
         self.finished = np.empty((1, 3))
@@ -147,6 +149,7 @@ class EnvironmentEngine:
             self.finished,
         )
         self.action = NONE
+        self.info = info  # the latest
 
     def prepare(self) -> None:
         """Do nothing: the session was compiled when it was opened."""
@@ -164,7 +167,7 @@ class EnvironmentEngine:
         next_action, deliver = self.session.__next__, self.inbox.deliver
         action_offset = self.first_action
         finished: list[NDArray[np.float64]] = []
-        action, elapsed = self.action, int(place[ELAPSED])
+        action, elapsed, info = self.action, int(place[ELAPSED]), self.info
         try:
             while remaining and len(finished) < episodes:
                 if action == NONE:
@@ -183,6 +186,7 @@ class EnvironmentEngine:
                     elapsed = 0
         except (struct.error, TypeError, ValueError) as error:
             if not _of_the_answer(error):
+                self._refused(action, info, error)
                 raise
             raise errors.LearningError(
                 f"{where(self.env, self.learner.books)} step returned what is not (observation, reward, terminated, "
@@ -191,16 +195,31 @@ class EnvironmentEngine:
         except KeyboardInterrupt:
             self._abandon_episode()
             raise
+        except Exception as error:
+            self._refused(action, info, error)
+            raise
         finally:
             if limit != NO_LIMIT:
                 for layer in time_limits(self.env):
                     layer._elapsed_steps = elapsed
-        self.action = action
+        self.action, self.info = action, info
         _check_sum(self.env, self.learner.books)
         return np.concatenate(finished) if finished else np.empty((0, 3))
 
     def resume(self) -> None:
         """Nothing is kept of the environment that could have become untrue."""
+
+    def _refused(self, action: int, info: dict[str, Any], error: Exception) -> None:
+        """Raise LearningError if the environment refused an action that its mask forbids, and that its table allows."""
+        mask: Any = info.get("action_mask")
+        if self.inbox.told or mask is None or action < 0 or np.all(np.asarray(mask).ravel()[action : action + 1]):
+            return
+        raise errors.LearningError(
+            f"{where(self.env, self.learner.books)} step refused action {action + self.first_action}, which "
+            f"info['action_mask']={mask!r} forbids ({error}). The mask was not followed, because the environment has a "
+            "table with outcomes for that action: write P[s][a] = [] where an action is illegal, or declare "
+            'metadata = {"action_mask": "law"} in its class'
+        ) from error
 
     def _checked(self, action: int) -> int:
         """Turn the session's error codes into errors."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.checks import legal_actions
 from rlsuite.training.kernels import OBSERVATION, STEPS, Books
 from rlsuite.training.sight import Encoding, Sight, next_row
 from rlsuite.trust import name_of
@@ -18,6 +19,10 @@ Deliver: TypeAlias = Callable[[Any, Any, Any, Any, dict[str, Any]], None]
 
 SHORT = 16
 """Numbers of a vector that are packed one by one; more are faster to copy as an array."""
+
+
+MASKS = 4096
+"""Different masks of legal actions that are remembered as checked."""
 
 
 class Inbox:
@@ -54,6 +59,7 @@ class Inbox:
         encoding: Encoding | None,
     ):
         self.env, self.books, self.legal, self.told = env, books, legal, told
+        self.masks: dict[bytes, NDArray[np.bool_]] = {}  # those that have been checked
         self.numbers = np.zeros(4 + (sight.arrived.size if isinstance(sight, Sight) else 0))
         self.sight: Sight | tuple[()] = ()
         self.deliver: Deliver
@@ -115,12 +121,41 @@ class Inbox:
     def _note_actions(self, row: int, info: dict[str, Any], over: Any) -> None:
         """Store which actions are legal; after the end of an episode they are not read."""
         if "action_mask" in info:
-            self.legal[row] = info["action_mask"]
+            mask = info["action_mask"]
+            plain = type(mask) is np.ndarray and mask.dtype.char in "?b" and mask.ndim == 1  # bool or int8
+            key = mask.tobytes() if plain else None
+            legal = self.masks.get(key) if key else None
+            if legal is None:
+                legal = mask_of(self.env, self.books, mask, self.legal.shape[1])
+                if key and len(self.masks) < MASKS:
+                    self.masks[key] = legal
+            if not over and not legal.any():
+                raise errors.LearningError(
+                    f"{where(self.env, self.books)} info['action_mask']={mask!r} leaves no action, and the episode "
+                    "goes on; an environment has to end the episode where no action is legal"
+                )
+            if 0 <= row < len(self.legal):
+                self.legal[row] = legal
         elif not over:
             raise errors.LearningError(
                 f"{where(self.env, self.books)} info has no action_mask, but that of the first reset had one; every "
                 "info has to say which actions are legal"
             )
+
+
+def mask_of(env: gymnasium.Env[Any, Any], books: Books | None, mask: object, n_actions: int) -> NDArray[np.bool_]:
+    """Return a mask of the legal actions as bool (n_actions,); without books, that of the first reset.
+
+    Raises
+    ------
+    LearningError
+        If it is not one 0 or 1 for each action.
+    """
+    try:
+        return legal_actions("info['action_mask']", mask, n_actions)
+    except errors.ParameterError as error:
+        place = f"{name_of(env)}, reset:" if books is None else where(env, books)
+        raise errors.LearningError(f"{place} {error}") from error
 
 
 def first_answer(env: gymnasium.Env[Any, Any], seed: int | None = None) -> tuple[Any, dict[str, Any]]:

@@ -18,7 +18,7 @@ from rlsuite.models import MDP, POMDP
 from rlsuite.training.compiled_form import compiled_form
 from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy, evaluator
-from rlsuite.training.inbox import first_answer
+from rlsuite.training.inbox import first_answer, mask_of
 from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATION, STEPS, Rule, new_books
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, no_optimum
 from rlsuite.training.results import Record, TimeUnit
@@ -146,6 +146,7 @@ class Run:
         self.form = compiled_form(env, encode, gamma, loop, told)
         model = self.form.model
         self.mask_info = info if told else None
+        self.first_info = info
         legal = np.ones((2 if observations is None else int(observations.n), n_actions), dtype=np.bool_)
         sight: Sight | tuple[()] = ()
         place = 0
@@ -157,7 +158,7 @@ class Run:
             first = _vector(observation, encode, env)
             sight = Sight(np.stack([first, first]), first, legal)
             if told:
-                legal[0] = info["action_mask"]
+                legal[0] = mask_of(env, None, info["action_mask"], n_actions)
         legality = listed_actions if told or not legal.all() else every_action
         self.optima = optima
         self.optimum = self._optimum()
@@ -179,7 +180,8 @@ class Run:
         if self.form.plug is not None and loop != "stepwise":
             self.engine = CompiledEngine(self.env, self.form.plug, self.learner)
         else:
-            self.engine = EnvironmentEngine(self.env, self.learner, self.mask_info, self.encode)
+            info = {} if self.learner.books.place[STEPS] else self.first_info
+            self.engine = EnvironmentEngine(self.env, self.learner, self.mask_info, self.encode, info)
 
     def learn(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
         """Learn; `record` returns the results, also when an error or Ctrl-C ended it early.

@@ -1,0 +1,128 @@
+"""Masks of legal actions: followed where they are law, and refused by name where they say nothing."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+import rlsuite as rl
+from rlsuite.errors import LearningError, StepwiseWarning
+
+
+class Line(gymnasium.Env):
+    """Five cells; at both ends there is one way only, and the other raises."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - as Gymnasium declares it
+    observation_space = gymnasium.spaces.Discrete(5)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def mask(self):
+        return np.array([self.s > 0, True], dtype=np.int8)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.np_random.random()
+        self.s = 0
+        return 0, {"action_mask": self.mask()}
+
+    def step(self, action):
+        if not self.mask()[action]:
+            raise ValueError("no way there")
+        self.np_random.random()
+        self.s += 1 if action else -1
+        return self.s, -1.0, self.s == 4, False, {"action_mask": self.mask()}
+
+
+class Tabled(Line):
+    """The same with a table that has outcomes for all actions."""
+
+    def __init__(self):
+        self.P = {
+            s: {a: [(1.0, int(np.clip(s + 2 * a - 1, 0, 4)), -1.0, s + a == 4)] for a in (0, 1)} for s in range(5)
+        }
+        self.initial_state_distrib = np.eye(5)[0]
+
+
+class Law(Tabled):
+    metadata = {"render_modes": [], "action_mask": "law"}  # noqa: RUF012 - as Gymnasium declares it
+
+
+PREDICTORS = [rl.TD(), rl.NStepTD(n=3), rl.TDLambda(), rl.EveryVisitMonteCarlo()]
+
+
+@pytest.mark.parametrize("agent", PREDICTORS, ids=lambda agent: type(agent).__name__)
+def test_the_default_policy_of_prediction_follows_masks_that_come_by_info(agent):
+    agent.learn(Line(), episodes=30, seed=1)
+    assert len(agent.episodes_) == 30
+    assert agent.policy()[0].tolist() == [0.0, 1.0]
+    assert agent.act(0) == 1
+
+
+def test_a_policy_that_takes_no_legal_action_is_told_so():
+    with pytest.raises(LearningError, match=r"chose action 0 in state 0, where \[1\] are legal"):
+        rl.TD(policy_to_follow=[0, 0, 0, 0, 0]).learn(Line(), steps=10, seed=1)
+
+
+def test_the_values_are_those_of_the_policy_restricted_to_what_is_legal():
+    agent = rl.TD(gamma=0.9, learning_rate=0.01).learn(Line(), steps=20_000, seed=1)
+    moves = np.zeros((4, 4))
+    moves[0, 1] = 1.0
+    for s in (1, 2):
+        moves[s, [s - 1, s + 1]] = 0.5
+    moves[3, 2] = 0.5
+    expected = np.linalg.solve(np.eye(4) - 0.9 * moves, -np.ones(4))
+    np.testing.assert_allclose(agent.value_[:4], expected, atol=0.5)
+
+
+def test_an_environment_that_refuses_what_its_table_allows_is_told_how_to_say_it():
+    with (
+        pytest.warns(StepwiseWarning, match="its table has outcomes, and its step raised ValueError: no way there"),
+        pytest.raises(LearningError, match=r"step refused action 0, which info\['action_mask'\]=array.*law"),
+    ):
+        rl.QLearning().learn(Tabled(), steps=100, seed=1)
+
+
+@pytest.mark.parametrize("loop", ["auto", "stepwise"])
+def test_masks_that_are_law_are_followed_beside_a_table(loop):
+    agent = rl.QLearning().learn(Law(), steps=300, seed=1, loop=loop)
+    assert agent.visits_[0, 0] == 0
+    assert agent.visits_.sum() == 300
+
+
+def test_an_empty_list_in_the_table_says_the_same_and_is_compiled():
+    env = Tabled()
+    env.P[0][0] = []
+    for s in (4,):
+        env.P[s] = {0: [], 1: []}
+    agent = rl.QLearning().learn(env, steps=300, seed=1, loop="stepwise")
+    assert agent.visits_[0, 0] == 0
+
+
+MASKS = {
+    "too long": ([1, 1, 1], r"info\['action_mask'\] has shape \(3,\); for 2 actions it must have \(2,\)"),
+    "text": (["a", "b"], r"is not an array of 0 and 1"),
+    "one word": ("x", r"is not an array of 0 and 1"),
+    "fractions": ([0.5, 0.5], r"is not an array of 0 and 1"),
+    "counts": (np.array([2, 3], dtype=np.int8), r"is not an array of 0 and 1"),
+    "nothing": (None, r"is not an array of 0 and 1"),
+    "no action": (np.zeros(2, dtype=np.int8), r"leaves no action, and the episode goes on"),
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_a_mask_that_says_nothing_is_named_with_environment_and_step(name):
+    mask, message = MASKS[name]
+
+    class Later(Line):
+        def step(self, action):
+            answer = super().step(action)
+            return (*answer[:4], {"action_mask": mask})
+
+    class AtOnce(Line):
+        def reset(self, *, seed=None, options=None):
+            return super().reset(seed=seed)[0], {"action_mask": mask}
+
+    with pytest.raises(LearningError, match=rf"^Later, step 1: {'.*' if name == 'no action' else ''}.*{message}"):
+        rl.QLearning().learn(Later(), steps=10, seed=1)
+    if name != "no action":
+        with pytest.raises(LearningError, match=rf"^AtOnce, reset: .*{message}"):
+            rl.QLearning().learn(AtOnce(), steps=10, seed=1)
