@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any, cast
 
@@ -160,6 +160,24 @@ def written(count: int) -> str:
     ('1,048,576', '10^91031')
     """
     return f"{count:,}" if count < 10**15 else f"10^{round(math.log10(count))}"
+
+
+def seed_list(seeds: int | Sequence[int]) -> list[int]:
+    """Turn a number of seeds into the seeds 0, 1, ...; check a list of them.
+
+    >>> seed_list(3)
+    [0, 1, 2]
+    """
+    if isinstance(seeds, str) or not isinstance(seeds, Sequence):
+        return list(range(whole_number("seeds", seeds, at_least=1)))
+    chosen = list(seeds)
+    if not chosen:
+        raise ParameterError("seeds=[] must be a number of seeds, at least 1, or a list of seeds")
+    for index, seed in enumerate(chosen):
+        whole_number(f"seeds[{index}]", seed, at_least=0)
+    if len(set(chosen)) != len(chosen):
+        raise ParameterError(f"seeds={seeds!r} has one seed twice: runs with the same seed are not replicates")
+    return chosen
 
 
 def fits_in_memory(what: str, n_bytes: int) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from rlsuite.agents.description import describe
+from rlsuite.checks import seed_list
 from rlsuite.errors import FileError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Experiment
 from rlsuite.experiments.folder import seed_folder, slug
-from rlsuite.training.train import seed_list
 
 
 @dataclass(frozen=True)

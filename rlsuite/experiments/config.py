@@ -29,12 +29,11 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from rlsuite import errors
 from rlsuite.agents import Agent
 from rlsuite.agents.description import describe
-from rlsuite.checks import whole_number
+from rlsuite.checks import seed_list, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.folder import as_folder
 from rlsuite.training.results import Results
 from rlsuite.training.run import LOOPS, Budget, LoopChoice
-from rlsuite.training.train import seed_list
 
 if TYPE_CHECKING:
     from rlsuite.experiments.cells import Cell

@@ -12,10 +12,10 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
+from rlsuite.checks import seed_list
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.experiments.store import read_cell
 from rlsuite.training.results import Results
-from rlsuite.training.train import seed_list
 
 FORMAT = "rlsuite run 1"
 RUN = "run.json"

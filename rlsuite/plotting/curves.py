@@ -237,7 +237,10 @@ def _checked(results: Results | Sequence[Results]) -> list[Results]:
     labels = [run.agent for run in runs]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
-        raise errors.ParameterError(f"two results are labelled {twice!r}: give each agent its own label")
+        raise errors.ParameterError(
+            f"two results are labelled {twice!r}: give each agent its own label, as train(..., label=) does, and label "
+            "in a TOML file"
+        )
     return runs
 
 

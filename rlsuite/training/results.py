@@ -18,7 +18,7 @@ def _integers() -> NDArray[np.int64]:
     return np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """The record of one run with one seed.
 
@@ -84,8 +84,15 @@ class Record:
     seconds: float = 0.0
     compiling_seconds: float = 0.0
 
+    def __repr__(self) -> str:
+        length = f", {self.unit}={int(self.time[-1])}" if self.time.size else ""
+        episodes = "" if self.unit == "episodes" else f", episodes={self.episode_return.size}"
+        value = f", evaluation={self.evaluation[-1]:.6g}" if self.evaluation.size else ""
+        optimum = "" if self.optimal_value is None else f", optimal_value={self.optimal_value:.6g}"
+        return f"Record(seed={self.seed}, loop={self.loop!r}{length}{episodes}{value}{optimum})"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """The runs of one agent in one environment: one record per seed, in the order of the seeds.
 
@@ -96,6 +103,11 @@ class Results:
     agent: str
     environment: str
     records: list[Record]
+
+    def __repr__(self) -> str:
+        first = repr(self.records[0]).removeprefix("Record(").removesuffix(")") if self.records else "none"
+        what = f"records={len(self.records)}, the first: {first}"
+        return f"Results({self.agent!r}, {self.environment!r}, {what})"
 
     @property
     def unit(self) -> TimeUnit:

@@ -11,7 +11,7 @@ import gymnasium
 from tqdm import tqdm
 
 from rlsuite import errors
-from rlsuite.checks import whole_number
+from rlsuite.checks import seed_list, whole_number
 from rlsuite.keywords import says_what_to_write
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, Results
@@ -35,6 +35,7 @@ def train(
     checkpoint_every: int | None = None,
     regret: bool = True,
     progress: bool = False,
+    label: str | None = None,
 ) -> Results:
     """Learn with many seeds; each record is that of ``agent.learn(env, ..., seed=seed)`` on a new agent.
 
@@ -56,6 +57,8 @@ def train(
         Solve the model, if there is one, and note regret and optimal value; networks note none.
     progress : bool
         Show a progress bar over the seeds.
+    label : str, optional
+        What the agent is called in figures and tables; by default its class. Agents in one figure need different ones.
 
     Returns
     -------
@@ -93,10 +96,10 @@ def train(
         )
         return pupil.record_
 
-    label = env if isinstance(env, str) else env.spec.id if env.spec else type(env.unwrapped).__name__
+    where = env if isinstance(env, str) else env.spec.id if env.spec else type(env.unwrapped).__name__
     with ThreadPoolExecutor(workers) as pool:
-        bar = tqdm(pool.map(run, chosen), total=len(chosen), unit="seed", disable=not progress, desc=label)
-        return Results(type(agent).__name__, label, list(bar))
+        bar = tqdm(pool.map(run, chosen), total=len(chosen), unit="seed", disable=not progress, desc=where)
+        return Results(type(agent).__name__ if label is None else label, where, list(bar))
 
 
 def _own_options(agent: object, loop: LoopChoice, optima: Optima | None) -> dict[str, Any]:
@@ -114,21 +117,3 @@ def _own_options(agent: object, loop: LoopChoice, optima: Optima | None) -> dict
     if loop == "compiled" and "loop" not in taken:
         raise errors.ParameterError(f"loop='compiled': {type(agent).__name__} has no compiled loop; leave it at 'auto'")
     return {name: value for name, value in options.items() if name in taken}
-
-
-def seed_list(seeds: int | Sequence[int]) -> list[int]:
-    """Turn a number of seeds into the seeds 0, 1, ...; check a list of them.
-
-    >>> seed_list(3)
-    [0, 1, 2]
-    """
-    if isinstance(seeds, str) or not isinstance(seeds, Sequence):
-        return list(range(whole_number("seeds", seeds, at_least=1)))
-    chosen = list(seeds)
-    if not chosen:
-        raise errors.ParameterError("seeds=[] must be a number of seeds, at least 1, or a list of seeds")
-    for index, seed in enumerate(chosen):
-        whole_number(f"seeds[{index}]", seed, at_least=0)
-    if len(set(chosen)) != len(chosen):
-        raise errors.ParameterError(f"seeds={seeds!r} has one seed twice: runs with the same seed are not replicates")
-    return chosen

@@ -7,8 +7,8 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs
 from rlsuite.approximation import LSPI
+from rlsuite.checks import seed_list
 from rlsuite.errors import ParameterError
-from rlsuite.training.train import seed_list
 
 gymnasium.register_envs(rlsuite_envs)
 
@@ -96,3 +96,11 @@ def test_evaluation_by_episodes_has_both_returns():
     assert record.evaluation[0] < 10.0  # what 1 a step can be worth with gamma 0.9
     assert record.evaluation_return[0] == round(record.evaluation_return[0] * 20) / 20  # 20 episodes of whole steps
     assert record.end_probability is None
+
+
+def test_results_are_shown_in_a_line():
+    results = rl.train(rl.Sarsa(), "FrozenLake-v1", steps=1_000, seeds=3, evaluate_every=500, label="mine")
+    assert results.agent == "mine"
+    assert len(repr(results)) < 200
+    assert repr(results).startswith("Results('mine', 'FrozenLake-v1', records=3, the first: seed=0, loop='compiled', ")
+    assert repr(results.records[0]).startswith("Record(seed=0, loop='compiled', steps=1000, episodes=")
