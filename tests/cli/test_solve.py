@@ -212,8 +212,12 @@ def test_json_lines():
     ("arguments", "sentence"),
     [
         (
-            ["FrozenLake-v1", "--method", "value-iteraton"],
+            ["FrozenLake-v1", "--method", "value_iteraton"],
             f"unknown method 'value_iteraton'; did you mean 'value_iteration'? (choices: {', '.join(methods(rl.MDP))})",
+        ),
+        (
+            ["FrozenLake-v1", "--method", "value-iteraton"],
+            "unknown method 'value-iteraton'; did you mean 'value-iteration'? (choices: auto, average-reward-",
         ),
         (["CartPole-v1"], "CartPole-v1 has no transition table (env.unwrapped.P). "),
         (["FrozenLake-v1", "--horizon", "5"], "auto takes no horizon; these do: "),
