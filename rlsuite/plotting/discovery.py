@@ -77,7 +77,7 @@ def figures() -> dict[str, Callable[..., Any]]:
     Examples
     --------
     >>> sorted(figures())
-    ['cumulative_reward', 'episode_return', 'evaluation', 'regret']
+    ['cumulative_reward', 'episode_return', 'evaluation', 'evaluation_return', 'regret']
     """
     return dict(sorted((name, function) for name, function in _functions() if getattr(function, _RESULTS, False)))
 
