@@ -35,6 +35,7 @@ _HOME = {
     ),
     "rlsuite.compilation": "compiled",
     "rlsuite.belief_observation": "BeliefObservation",
+    "rlsuite.declared": "Array",
     "rlsuite.compiled_dynamics": "CompiledDynamics",
     "rlsuite.compiled_env": "CompiledEnv",
     "rlsuite.environment": "TabularEnv",
@@ -152,6 +153,7 @@ if TYPE_CHECKING:
     from rlsuite.compilation import compiled as compiled
     from rlsuite.compiled_dynamics import CompiledDynamics as CompiledDynamics
     from rlsuite.compiled_env import CompiledEnv as CompiledEnv
+    from rlsuite.declared import Array as Array
     from rlsuite.discrete_actions import DiscreteActions as DiscreteActions
     from rlsuite.environment import TabularEnv as TabularEnv
     from rlsuite.exploration import CountBonus as CountBonus

@@ -15,6 +15,7 @@ from rlsuite.described import Described
 from rlsuite.exploration import Legality, every_action, listed_actions
 from rlsuite.finding import find_env
 from rlsuite.keywords import says_what_to_write
+from rlsuite.npz import Npz
 from rlsuite.synonyms import attribute_error
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy
@@ -109,7 +110,7 @@ class Agent(Described):
 
         Called again without a seed on the same environment, it goes on where it stopped, mid-episode: two halves give
         the bytes of the whole. With a seed, or on another environment of the same size, a new run begins with what is
-        already learned.
+        already learned. One agent must not learn in two threads at once: give each thread an agent of its own.
 
         Parameters
         ----------
@@ -275,25 +276,36 @@ class Agent(Described):
 
         return learned_arrays(self.memory_)
 
-    def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], episodes: NDArray[np.void]) -> None:
-        """Restore what `save` has written; part of `rlsuite.load`."""
-        from rlsuite.agents.storage import learned_arrays
+    def restore(self, header: dict[str, Any], arrays: Npz, episodes: NDArray[np.void]) -> None:
+        """Take over what `save` has written; part of `rlsuite.load`.
 
-        memory = self.remember(arrays["legal"], every_action if arrays["legal"].all() else listed_actions)
-        for name, wanted in learned_arrays(memory).items():
-            stored = arrays[name]
-            if stored.shape != wanted.shape or stored.dtype != wanted.dtype:
-                raise ValueError(f"{name} is {stored.dtype} {stored.shape}, not {wanted.dtype} {wanted.shape}")
-            wanted[...] = stored
-        if episodes.dtype != EPISODE:
-            raise ValueError(f"episodes are {episodes.dtype}, not {EPISODE}")
+        Raises
+        ------
+        KeyError, ValueError
+            If something is missing, or is not what the agent declares.
+        """
+        from rlsuite.agents.storage import fill, whole
+
+        legal = arrays.take("legal", np.bool_, ndim=2)
+        if not legal.size or legal.view(np.uint8).max() > 1:
+            raise ValueError(f"legal is {legal.dtype} {legal.shape}, or holds what is neither true nor false")
+        memory = self.remember(legal, every_action if legal.all() else listed_actions)
+        fill(memory, legal, arrays)
+        self.check_memory(memory)
         self._memory = memory
         self._episodes = [episodes]
         self.seed_ = int(header["seed"])
-        self.first_observation_ = int(header["first_observation"])
-        self.first_action_ = int(header["first_action"])
+        self.first_observation_ = whole(header, "first_observation")
+        self.first_action_ = whole(header, "first_action")
         self.generator_ = np.random.default_rng()
         self.generator_.bit_generator.state = header["generator"]
+
+    def check_memory(self, memory: Any) -> None:
+        """Raise ValueError unless the arrays of a memory go together; part of `rlsuite.load`.
+
+        Only for agents whose rule would reach beyond an array if two arrays contradicted each other. What a single
+        array may hold is declared where its class names it, with `rlsuite.Array`.
+        """
 
 
 def _episodes_of(record: Record) -> NDArray[np.void]:

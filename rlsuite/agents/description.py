@@ -17,6 +17,10 @@ from rlsuite.agents.agent import Agent
 from rlsuite.described import Described, kinds
 
 
+class UnknownClass(errors.ParameterError):
+    """There is no class of this name; its module may not have been imported."""
+
+
 def agent_classes() -> dict[str, type[Agent]]:
     """All agents by class name: those of rlsuite, and yours once they are imported.
 
@@ -61,7 +65,7 @@ def build_agent(plain: Mapping[str, Any]) -> Agent:
     Raises
     ------
     ParameterError
-        If a name or a parameter is unknown, with the nearest choice, or a value is outside its range.
+        If a name (`UnknownClass`) or a parameter is unknown, with the nearest choice, or a value is outside its range.
 
     Examples
     --------
@@ -78,7 +82,7 @@ def _build(what: str, classes: Mapping[str, type], plain: Mapping[str, Any]) -> 
     if name is None:
         raise errors.ParameterError(f"{what} has no name; give name = one of {', '.join(sorted(classes))}")
     if name not in classes:
-        raise errors.ParameterError(errors.unknown(what, name, classes))
+        raise UnknownClass(errors.unknown(what, name, classes))
     kind = classes[name]
     allowed = [field.name for field in dataclasses.fields(kind) if field.init]
     for key in given:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.compilation import compiled
+from rlsuite.declared import Count
 from rlsuite.exploration import ExplorationRule, Legality
 from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
 
@@ -14,10 +15,10 @@ class ActionValues(NamedTuple):
     """Action values, and everything that choosing and learning need."""
 
     q: NDArray[np.float64]  # (n_states, n_actions)
-    visits: NDArray[np.int64]  # (n_states, n_actions), how often each pair was taken
+    visits: Count  # (n_states, n_actions), how often each pair was taken
     legal: NDArray[np.bool_]  # (n_states, n_actions)
     legality: Legality  # how `legal` is looked up
-    clock: NDArray[np.int64]  # (2,), [steps, episodes] learned from
+    clock: Count  # (2,), [steps, episodes] learned from
     gamma: float
     learning_rate: Rate
     exploration: ExplorationRule

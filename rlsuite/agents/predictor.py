@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite.agents.agent import Agent
 from rlsuite.checks import finite_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Count
 from rlsuite.exploration import Legality, is_legal
 from rlsuite.models.policies import check_policy_form, policy_weights
 from rlsuite.schedules import EPISODES, STEPS, Rate, Schedule, as_schedule, rate_now
@@ -19,11 +20,11 @@ class StateValues(NamedTuple):
     """State values, and everything that following a policy and learning need."""
 
     value: NDArray[np.float64]  # (n_states,)
-    visits: NDArray[np.int64]  # (n_states,), how often each state was left
+    visits: Count  # (n_states,), how often each state was left
     behaviour: NDArray[np.float64]  # (n_states, n_actions), running sums of the probabilities of the policy
     legal: NDArray[np.bool_]  # (n_states, n_actions)
     legality: Legality  # how `legal` is looked up
-    clock: NDArray[np.int64]  # (2,), [steps, episodes] learned from
+    clock: Count  # (2,), [steps, episodes] learned from
     gamma: float
     learning_rate: Rate
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent

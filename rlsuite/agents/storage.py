@@ -1,17 +1,18 @@
 """Saving and loading agents: one .npz file of arrays and JSON text, never a pickle."""
 
 import json
-import zipfile
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.agents.agent import Agent
-from rlsuite.agents.description import build_agent, describe
+from rlsuite.agents.agent import EPISODE, Agent
+from rlsuite.agents.description import UnknownClass, build_agent, describe
+from rlsuite.declared import Array, check_array, declarations
 from rlsuite.files import replacing
+from rlsuite.npz import Npz, reading_npz
 
 FORMAT = "rlsuite agent 1"
 ROOM = {"scores"}
@@ -50,6 +51,58 @@ def learned_arrays(memory: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if isinstance(value, np.ndarray) and name not in ROOM}
 
 
+def declared_arrays(memory: Any) -> dict[str, Array]:
+    """What the classes of a memory, and of its ``learned``, declare about their arrays; names as `learned_arrays`."""
+    learned: object = getattr(memory, "learned", ())
+    inner = {f"learned.{name}": one for name, one in declarations(type(learned)).items()}
+    return declarations(type(memory)) | inner
+
+
+def fill(memory: Any, legal: NDArray[np.bool_], arrays: Npz) -> None:
+    """Fill a new memory with the arrays of a file; each is checked before it is unpacked, and before it is used.
+
+    Raises
+    ------
+    KeyError, ValueError
+        If an array is missing, or is not what the memory declares.
+    """
+    n_states, n_actions = legal.shape
+    sizes = {"n_states": n_states, "n_actions": n_actions, "n_pairs": n_states * n_actions}
+    declared = declared_arrays(memory)
+    for name, wanted in learned_arrays(memory).items():
+        stored = legal if name == "legal" else arrays.take(name, wanted.dtype, wanted.shape)
+        check_array(name, stored, declared.get(name), sizes)
+        wanted[...] = stored
+
+
+def take_episodes(arrays: Npz) -> NDArray[np.void]:
+    """The episodes of a file.
+
+    Raises
+    ------
+    KeyError, ValueError
+        If there are none, or a return is not finite, or a length less than 0.
+    """
+    episodes = arrays.take("episodes", EPISODE, ndim=1)
+    if not (np.isfinite(episodes["return"]).all() and (episodes["length"] >= 0).all()):
+        raise ValueError("an episode has a return that is not finite, or less than 0 steps")
+    return episodes
+
+
+def whole(header: dict[str, Any], name: str) -> int:
+    """A whole number of the header that fits into 64 bits.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    value = header[name]
+    if type(value) is not int or not -(2**63) <= value < 2**63:
+        raise ValueError(f"{name}={value!r} is not a whole number of 64 bits")
+    return value
+
+
 def load(path: str | PathLike[str]) -> Agent:
     """Read an agent that was written by its ``save``.
 
@@ -58,7 +111,8 @@ def load(path: str | PathLike[str]) -> Agent:
     Raises
     ------
     FileError
-        If the file is missing, damaged, written by something else, or of an agent whose class is not imported.
+        If the file is missing, damaged, written by something else, or of an agent whose class is not imported; or if an
+        array holds what its class does not allow (see `rlsuite.Array`). No file can run code, or reach beyond an array.
 
     Examples
     --------
@@ -69,26 +123,14 @@ def load(path: str | PathLike[str]) -> Agent:
     ...     rl.load(f"{folder}/sarsa.npz").q_.shape
     (16, 4)
     """
-    arrays = _read(Path(path))
-    try:
-        header: dict[str, Any] = json.loads(str(arrays.pop("header")))
+    with reading_npz(path, "an agent") as arrays:
+        header: dict[str, Any] = arrays.take_json("header")
         if header["format"] != FORMAT:
             raise errors.FileError(f"{path} holds {header['format']!r}, not {FORMAT!r}")
-        agent = build_agent(header["agent"])
-        episodes = arrays.pop("episodes")
-        agent.restore(header, arrays, episodes)
-    except errors.ParameterError as error:
-        raise errors.FileError(f"{path}: {error}; import the module that defines the agent first") from error
-    except (KeyError, ValueError, TypeError) as error:
-        raise errors.FileError(f"{path} is not an agent written by rlsuite ({error!r})") from error
+        try:
+            agent = build_agent(header["agent"])
+        except UnknownClass as error:
+            raise errors.FileError(f"{path}: {error}; import the module that defines it first") from error
+        agent.restore(header, arrays, take_episodes(arrays))
+        arrays.finish()
     return agent
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            return dict(file)
-    except FileNotFoundError as error:
-        raise errors.FileError(f"there is no file {path}") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        raise errors.FileError(f"{path} is not an agent file, or a damaged one ({error})") from error

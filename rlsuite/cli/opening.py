@@ -1,17 +1,14 @@
 """From a file, or an environment that has a model, to the model."""
 
-import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-
-import numpy as np
 
 from rlsuite.cli.options import DEFAULT_GAMMA, import_packages, parameters
 from rlsuite.errors import FileError, ParameterError, unknown, unknown_suffix
 from rlsuite.inference import HMM
 from rlsuite.models import MDP, POMDP, on_disk, pomdp_on_disk
-from rlsuite.models.files import text_in
+from rlsuite.models.files import kind_in
+from rlsuite.npz import reading_npz
 
 if TYPE_CHECKING:
     import gymnasium
@@ -84,10 +81,9 @@ def _kind_of(path: Path) -> type[Model]:
     if path.suffix.lower() != ".npz":
         return MDP
     try:
-        with path.open("rb") as stream:
-            archive: Any = np.load(stream, allow_pickle=False)
-            found = text_in(path, "kind", archive["kind"])
-    except (OSError, EOFError, ValueError, LookupError, MemoryError, zipfile.BadZipFile, zlib.error, FileError):
+        with reading_npz(path, "a model") as arrays:
+            found = kind_in(path, arrays)
+    except FileError:
         return MDP
     kinds: dict[object, type[Model]] = {kind.__name__: kind for kind in (MDP, POMDP, HMM)}
-    return kinds.get(found, MDP) if isinstance(found, str) else MDP
+    return kinds.get(found, MDP)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from inspect import isabstract
+from inspect import isabstract, signature
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -18,7 +18,8 @@ from rlsuite.errors import FileError, ModelError, ParameterError
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.hmm import HMM
 from rlsuite.models.aliases import AnyArray
-from rlsuite.models.files import read_arrays, text, text_in, write_arrays
+from rlsuite.models.files import reading_model, text, text_in, write_arrays
+from rlsuite.npz import Npz
 
 M = TypeVar("M", bound=HMM)
 
@@ -45,25 +46,28 @@ def write(model: HMM, path: str | os.PathLike[str]) -> None:
 
 def read(model: type[M], path: str | os.PathLike[str]) -> M:
     """Read a model of a class; see `HMM.read`."""
-    arrays = read_arrays(path, KIND)
-    labels = arrays.pop("state_labels", None)
-    try:
-        if "start" not in arrays or not ("transition" in arrays or arrays.keys() >= set(SPARSE)):
+    with reading_model(path, KIND) as arrays:
+        if "start" not in arrays or not ("transition" in arrays or arrays.headers.keys() >= set(SPARSE)):
             raise FileError(f"{path} is malformed: it has no start or no transition")
-        start = arrays.pop("start")
-        transition: Any = arrays.pop("transition", None)
-        if transition is None:
-            from scipy.sparse import csr_array
+        try:
+            start = arrays.take("start")
+            transition = arrays.take("transition") if "transition" in arrays else _sparse(arrays, start.size)
+            labels = arrays.take("state_labels") if "state_labels" in arrays else None
+            emission = _put_together(path, "emission", arrays)
+            named = None if labels is None else tuple(text_in(path, "state_labels", labels))
+            return model(start, transition, emission, named)
+        except (ModelError, ParameterError, TypeError, ValueError, IndexError) as cause:
+            raise FileError(f"{path} holds no valid model: {cause}") from cause
 
-            parts = tuple(arrays.pop(name) for name in SPARSE)
-            transition = csr_array(cast("Any", parts), shape=(start.size, start.size))
-        emission = _put_together(path, "emission", arrays)
-        for name in sorted(arrays):
-            raise FileError(f"{path} is malformed: it has an unknown array {name!r}")
-        named = None if labels is None else tuple(text_in(path, "state_labels", labels))
-        return model(start, transition, emission, named)
-    except (ModelError, ParameterError, TypeError, ValueError, IndexError) as cause:
-        raise FileError(f"{path} holds no valid model: {cause}") from cause
+
+def _sparse(arrays: Npz, n: int) -> Any:
+    """The transitions (n, n) as a SciPy array, its indices inside its rows and columns."""
+    from scipy.sparse import csr_array
+
+    data, indices, indptr = (arrays.take(name, ndim=1) for name in SPARSE)
+    matrix: Any = csr_array(cast("Any", (data, indices, indptr)), shape=(n, n))
+    matrix.check_format(full_check=True)
+    return matrix
 
 
 def _taken_apart(name: str, emission: Emission) -> Iterator[tuple[str, AnyArray]]:
@@ -79,30 +83,33 @@ def _taken_apart(name: str, emission: Emission) -> Iterator[tuple[str, AnyArray]
             yield f"{name}.{field}", np.asarray(value)
 
 
-def _put_together(path: str | os.PathLike[str], name: str, arrays: dict[str, AnyArray]) -> Emission:
-    """Return the emission of that name, and take what belongs to it out of `arrays`."""
+def _put_together(path: str | os.PathLike[str], name: str, arrays: Npz, given: AnyArray | None = None) -> Emission:
+    """Return the emission of that name, and take what belongs to it; its class, too, unless it is `given`."""
     from rlsuite.inference import emissions
 
-    if name not in arrays:
+    if given is None and name not in arrays:
         raise FileError(f"{path} is malformed: it has no {name}")
-    kind = text_in(path, name, arrays.pop(name))
+    kind = text_in(path, name, arrays.take(name) if given is None else given)
     found: object = getattr(emissions, kind, None) if isinstance(kind, str) else None
     if not isinstance(found, type) or not issubclass(found, Emission) or isabstract(found):
         raise FileError(f"{path} has an emission of the kind {kind!r}, which this rlsuite does not know")
     values: dict[str, Any] = {}
     own = f"{name}."
-    for field in [key for key in arrays if key.startswith(own) and "." not in key.removeprefix(own)]:
-        values[field.removeprefix(own)] = _value(path, field, arrays)
+    taken = signature(found).parameters
+    for field in arrays.below(own):
+        bare = field.removeprefix(own)
+        if bare in taken:
+            values[bare] = _value(path, field, arrays)
     return cast("Any", found)(**values)
 
 
-def _value(path: str | os.PathLike[str], field: str, arrays: dict[str, AnyArray]) -> Any:
-    if arrays[field].dtype != np.uint8:
-        value = arrays.pop(field)
+def _value(path: str | os.PathLike[str], field: str, arrays: Npz) -> Any:
+    if arrays.headers[field].dtype != np.uint8:
+        value = arrays.take(field)
         return value.item() if value.ndim == 0 else value
-    if text_in(path, field, arrays[field]) != "":
-        return _put_together(path, field, arrays)
-    del arrays[field]
+    kind = arrays.take(field)
+    if text_in(path, field, kind) != "":
+        return _put_together(path, field, arrays, kind)
     number = 0
     inner: list[Emission] = []
     while f"{field}.{number}" in arrays:

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from rlsuite.checks import fraction
 from rlsuite.errors import FileError, ModelError, ParameterError
 from rlsuite.files import replacing
 from rlsuite.models.aliases import AnyArray
 from rlsuite.models.from_rows import FromRows
+from rlsuite.npz import Npz, reading_npz
 
 if TYPE_CHECKING:
     from rlsuite.models.mdp import MDP
@@ -50,36 +49,43 @@ def write_arrays(path: str | os.PathLike[str], kind: str, arrays: Mapping[str, A
             raise FileError(f"{file} cannot be written: {cause.strerror or cause}") from cause
 
 
-def read_arrays(path: str | os.PathLike[str], kind: str) -> dict[str, AnyArray]:
-    """Return the arrays of a model of the class `kind`.
+@contextmanager
+def reading_model(path: str | os.PathLike[str], kind: str) -> Generator[Npz]:
+    """Hand out the arrays of a model of the class `kind`; all of them must be taken.
 
     Raises
     ------
     FileError
-        If the file is missing, truncated, not of this format, newer than this version, or of another class.
+        If the file is missing, truncated, not of this format, newer than this version, of another class, or has arrays
+        that are not taken.
     """
     file = _npz(path)
-    try:
-        with file.open("rb") as stream:
-            archive: Mapping[str, AnyArray] | AnyArray = np.load(stream, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise FileError(f"{file} is a single array, not a model written by rlsuite")
-            arrays = dict(archive)
-    except FileNotFoundError as cause:
-        raise FileError(f"there is no file {file}") from cause
-    except OSError as cause:
-        raise FileError(f"{file} cannot be read: {cause.strerror or cause}") from cause
-    except (EOFError, ValueError, KeyError, MemoryError, zipfile.BadZipFile, zlib.error) as cause:
-        raise FileError(f"{file} is damaged or was not written by rlsuite: {cause}") from cause
-    if "format" not in arrays or text_in(file, "format", arrays.pop("format")) != FORMAT:
+    with reading_npz(file, "a model") as arrays:
+        found = kind_in(file, arrays)
+        if found != kind:
+            raise FileError(f"{file} holds a model of the kind {found}, not {kind}: read it with {found}.read")
+        yield arrays
+        for name in sorted(arrays.headers):
+            raise FileError(f"{file} is malformed: it has an unknown array {name!r}")
+
+
+def kind_in(file: str | os.PathLike[str], arrays: Npz) -> str:
+    """Take what says that rlsuite wrote a model, and return its class.
+
+    Raises
+    ------
+    FileError
+        If that is missing, or the version is unknown.
+    """
+    if "format" not in arrays or text_in(file, "format", arrays.take("format")) != FORMAT:
         raise FileError(f"{file} was not written by rlsuite: it has no format tag {FORMAT!r}")
-    version = arrays.pop("version", np.array(0))
+    version = arrays.take("version") if "version" in arrays else np.array(0)
     if version.shape != () or version.dtype.kind not in "iu" or not 1 <= int(version) <= VERSION:
         raise FileError(f"{file} is of version {version}; this rlsuite reads version {VERSION}")
-    found = text_in(file, "kind", arrays.pop("kind", np.zeros(0)))
-    if found != kind:
-        raise FileError(f"{file} holds a model of the kind {found}, not {kind}: read it with {found}.read")
-    return arrays
+    kind = text_in(file, "kind", arrays.take("kind"))
+    if not isinstance(kind, str):
+        raise FileError(f"{file} is malformed: kind is not text")
+    return kind
 
 
 def text(value: str | Sequence[str]) -> AnyArray:
@@ -93,7 +99,7 @@ def text_in(file: str | os.PathLike[str], name: str, array: AnyArray) -> Any:
         raise FileError(f"{file} is malformed: {name} is not text")
     try:
         return json.loads(array.tobytes())
-    except ValueError as cause:
+    except (ValueError, RecursionError) as cause:
         raise FileError(f"{file} is malformed: {name} is not text") from cause
 
 
@@ -114,28 +120,26 @@ def mdp_to_arrays(mdp: MDP) -> dict[str, AnyArray]:
     return arrays
 
 
-def mdp_from_arrays(
-    model: type[M], path: str | os.PathLike[str], arrays: Mapping[str, AnyArray], gamma: float | None = None
-) -> M:
+def mdp_from_arrays(model: type[M], path: str | os.PathLike[str], arrays: Npz, gamma: float | None = None) -> M:
     """Return the model of a class that `mdp_to_arrays` took apart; with another discount, if one is given."""
     file = Path(path)
     declared = fields(cast("type[Any]", model))
     known = {field.name for field in declared}
     optional = {field.name for field in declared if field.default is not MISSING}
-    for name in sorted(known - optional - arrays.keys()):
+    for name in sorted(known - optional - arrays.headers.keys()):
         raise FileError(f"{file} is malformed: it has no {name}")
-    for name in sorted(arrays.keys() - known):
+    for name in sorted(arrays.headers.keys() - known):
         raise FileError(f"{file} is malformed: it has an unknown array {name!r}")
-    values: dict[str, Any] = dict(arrays)
+    values: dict[str, Any] = {name: arrays.take(name) for name in list(arrays.headers)}
     for name in ("gamma", "n_actions"):
-        if arrays[name].shape != ():
-            raise FileError(f"{file} is malformed: {name} has shape {arrays[name].shape}, not ()")
-        values[name] = arrays[name].item()
+        if values[name].shape != ():
+            raise FileError(f"{file} is malformed: {name} has shape {values[name].shape}, not ()")
+        values[name] = values[name].item()
     for name in ("state_labels", "action_labels"):
-        if name in arrays:
-            values[name] = text_in(file, name, arrays[name])
+        if name in values:
+            values[name] = text_in(file, name, values[name])
     if gamma is not None:
-        values["gamma"] = fraction("gamma", gamma)
+        values["gamma"] = gamma
     try:
         return cast("type[Any]", model)(**values)
     except (ModelError, ParameterError) as cause:

@@ -7,10 +7,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast, get_args
 
+from rlsuite.checks import fraction
 from rlsuite.errors import FileError, ModelError, ParameterError, unknown, unknown_suffix
 from rlsuite.models.cassandra import read_mdp, write_mdp
 from rlsuite.models.explicit import Dialect, read_explicit, write_explicit
-from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, read_arrays, write_arrays
+from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, write_arrays
 from rlsuite.models.from_rows import FromRows
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ class OnDisk(FromRows):
                 raise ParameterError(f"{name}={value!r} is about .tra files, and {path} is a {suffix} file")
         if suffix == ".mdp":
             return read_mdp(cls, path, gamma)
-        return mdp_from_arrays(cls, path, read_arrays(path, "MDP"), gamma)
+        checked = None if gamma is None else fraction("gamma", gamma)
+        with reading_model(path, "MDP") as arrays:
+            return mdp_from_arrays(cls, path, arrays, checked)
 
     def write(self, path: str | PathLike[str], *, dialect: Dialect | None = None) -> None:
         """Write the model to a file, atomically; the suffix says which kind of file.

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 
+from rlsuite.checks import fraction
 from rlsuite.errors import FileError, ModelError, unknown_suffix
 from rlsuite.models.cassandra import read_pomdp, write_pomdp
-from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, read_arrays, text, text_in, write_arrays
+from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, text, text_in, write_arrays
 from rlsuite.models.observations import ObservationRows, Observations
 
 if TYPE_CHECKING:
@@ -140,21 +141,22 @@ def _to_arrays(pomdp: POMDP) -> dict[str, np.ndarray]:
 def _from_npz(model: type[P], path: str | PathLike[str], gamma: float | None) -> P:
     from rlsuite.models.mdp import MDP
 
-    arrays = read_arrays(path, "POMDP")
-    observation: Observations
-    if "observation" in arrays:
-        observation = arrays.pop("observation")
-    elif all(name in arrays for name in _ROWS):
-        indptr, index, probability, count = (arrays.pop(name) for name in _ROWS)
-        if count.shape != () or count.dtype.kind not in "iu":
-            raise FileError(f"{path} is malformed: n_observations is not a whole number")
-        observation = ObservationRows(indptr, index, probability, int(count))
-    else:
-        raise FileError(f"{path} is malformed: it has no observation")
-    labels = arrays.pop("observation_labels", None)
-    named = None if labels is None else text_in(path, "observation_labels", labels)
-    mdp = mdp_from_arrays(MDP, path, arrays, gamma)
-    try:
-        return model(mdp, observation, named)
-    except ModelError as cause:
-        raise FileError(f"{path} holds no valid model: {cause}") from cause
+    checked = None if gamma is None else fraction("gamma", gamma)
+    with reading_model(path, "POMDP") as arrays:
+        observation: Observations
+        if "observation" in arrays:
+            observation = arrays.take("observation")
+        elif all(name in arrays for name in _ROWS):
+            indptr, index, probability, count = (arrays.take(name) for name in _ROWS)
+            if count.shape != () or count.dtype.kind not in "iu":
+                raise FileError(f"{path} is malformed: n_observations is not a whole number")
+            observation = ObservationRows(indptr, index, probability, int(count))
+        else:
+            raise FileError(f"{path} is malformed: it has no observation")
+        labels = arrays.take("observation_labels") if "observation_labels" in arrays else None
+        named = None if labels is None else text_in(path, "observation_labels", labels)
+        mdp = mdp_from_arrays(MDP, path, arrays, checked)
+        try:
+            return model(mdp, observation, named)
+        except ModelError as cause:
+            raise FileError(f"{path} holds no valid model: {cause}") from cause

@@ -67,7 +67,7 @@ def test_missing_file(tmp_path):
 def test_foreign_file(tmp_path, content):
     path = tmp_path / "agent.npz"
     path.write_bytes(content)
-    with pytest.raises(FileError, match=r"agent\.npz is not an agent file, or a damaged one"):
+    with pytest.raises(FileError, match=r"agent\.npz is damaged or was not written by rlsuite"):
         rl.load(path)
 
 

@@ -15,6 +15,8 @@ FLOORS = (
     "checks",
     "described",
     "files",
+    "npz",
+    "declared",
     "fingerprints",
     "compilation",
     "threads",

@@ -17,6 +17,7 @@ from rlsuite.agents.bandits.index_policy import IndexPolicy, Level
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.checks import finite_number, fits_in_memory, whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Action
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, Score, choose
 from rlsuite.training.kernels import Step
@@ -30,7 +31,7 @@ class WindowTables(NamedTuple):
     c: float
     weight: NDArray[np.float64]  # (n_states, n_arms), pulls of each arm in the window
     total: NDArray[np.float64]  # (n_states, n_arms), sum of their rewards
-    ring_action: NDArray[np.int64]  # (n_states, window)
+    ring_action: Action  # (n_states, window)
     ring_reward: NDArray[np.float64]  # (n_states, window)
 
 

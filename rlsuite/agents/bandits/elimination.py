@@ -12,6 +12,7 @@ from rlsuite.agents.bandits.index_policy import IndexPolicy, Level
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.checks import finite_number, whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import ActionOrNone
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, ExplorationRule, Score, argmax, choose, is_legal, spread_over_best
 from rlsuite.training.kernels import Step
@@ -28,7 +29,7 @@ class CommitTables(NamedTuple):
     score: Score
     level: Level
     m: int
-    committed: NDArray[np.int64]  # (n_states,), the arm that was decided for, -1 before
+    committed: ActionOrNone  # (n_states,), the arm that was decided for, -1 before
 
 
 @compiled(in_place=True)

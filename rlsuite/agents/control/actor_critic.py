@@ -18,6 +18,7 @@ from rlsuite.agents.agent import Agent
 from rlsuite.agents.memory import count
 from rlsuite.checks import finite_number, row_of_id
 from rlsuite.compilation import compiled
+from rlsuite.declared import Count
 from rlsuite.exploration import NO_ACTION, Legality, is_legal
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Begin, Step
@@ -28,10 +29,10 @@ class ActorCriticMemory(NamedTuple):
 
     preference: NDArray[np.float64]  # (n_states, n_actions)
     value: NDArray[np.float64]  # (n_states,)
-    visits: NDArray[np.int64]  # (n_states, n_actions), how often each pair was taken
+    visits: Count  # (n_states, n_actions), how often each pair was taken
     legal: NDArray[np.bool_]  # (n_states, n_actions)
     legality: Legality  # how `legal` is looked up
-    clock: NDArray[np.int64]  # (2,), [steps, episodes] learned from
+    clock: Count  # (2,), [steps, episodes] learned from
     gamma: float
     actor_rate: Rate
     critic_rate: Rate

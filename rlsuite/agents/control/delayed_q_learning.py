@@ -15,6 +15,7 @@ from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.checks import finite_number, positive_number, whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Count
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, max_value
 from rlsuite.schedules import STEPS, Schedule
@@ -25,10 +26,10 @@ class Attempts(NamedTuple):
     """The samples collected for the next attempt to lower each value. Times count steps from 1; 0 is never."""
 
     total: NDArray[np.float64]  # (n_states, n_actions), the paper's U: sum of the samples
-    samples: NDArray[np.int64]  # (n_states, n_actions), the paper's l
-    attempted: NDArray[np.int64]  # (n_states, n_actions), the paper's t(s, a): time of the last attempt
+    samples: Count  # (n_states, n_actions), the paper's l
+    attempted: Count  # (n_states, n_actions), the paper's t(s, a): time of the last attempt
     resting: NDArray[np.bool_]  # (n_states, n_actions), the paper's LEARN is False: nothing to be learned for now
-    changed: NDArray[np.int64]  # (1,), the paper's t*: time of the last change of any value
+    changed: Count  # (1,), the paper's t*: time of the last change of any value
 
 
 class Patience(NamedTuple):

@@ -15,6 +15,7 @@ from rlsuite.agents.control.expected_sarsa import Probabilities
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.compilation import compiled
+from rlsuite.declared import Count
 from rlsuite.exploration import NO_ACTION, argmax, chances, choose
 from rlsuite.schedules import rate_now
 from rlsuite.training.kernels import Step
@@ -24,7 +25,7 @@ class TwoTables(NamedTuple):
     """Two estimates of the same values; the memory's ``q`` is their mean, by which actions are chosen."""
 
     tables: NDArray[np.float64]  # (2, n_states, n_actions)
-    updates: NDArray[np.int64]  # (2, n_states, n_actions), how often each entry has learned
+    updates: Count  # (2, n_states, n_actions), how often each entry has learned
 
 
 @compiled(in_place=True)

@@ -14,6 +14,7 @@ from rlsuite.agents.tabular import TabularAgent
 from rlsuite.agents.trail import LONGEST, NO_ROOM, Trail, clear, has_room, new_trail, remember
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Count
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, uniform
 from rlsuite.schedules import Inverse, Schedule, rate_now
 from rlsuite.training.kernels import Begin, Step
@@ -22,7 +23,7 @@ from rlsuite.training.kernels import Begin, Step
 class Returns(NamedTuple):
     """The number of returns that have been averaged."""
 
-    returns: NDArray[np.int64]  # (n_states, n_actions), number of returns that each value is the mean of
+    returns: Count  # (n_states, n_actions), number of returns that each value is the mean of
 
 
 class Episode(NamedTuple):

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.compilation import compiled
+from rlsuite.declared import Count
 from rlsuite.exploration import NO_ACTION, choose, is_legal
 from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Step
@@ -31,9 +32,9 @@ class Rounds(NamedTuple):
     before: NDArray[np.float64]  # (n_states, n_actions), Q_k-1
     backup_of_present: NDArray[np.float64]  # (n_states, n_actions), T_k Q_k: mean over the samples of this round
     backup_of_before: NDArray[np.float64]  # (n_states, n_actions), T_k Q_k-1
-    samples: NDArray[np.int64]  # (n_states, n_actions), in this round
-    rounds: NDArray[np.int64]  # (n_states, n_actions), k: finished rounds in which the pair has learned
-    pairs: NDArray[np.int64]  # (2,), [visited ever, visited in this round]
+    samples: Count  # (n_states, n_actions), in this round
+    rounds: Count  # (n_states, n_actions), k: finished rounds in which the pair has learned
+    pairs: Count  # (2,), [visited ever, visited in this round]
 
 
 EVER, NOW = range(2)

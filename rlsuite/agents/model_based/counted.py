@@ -15,7 +15,7 @@ square of the number of states, but the system gives memory only to what is writ
 occurred.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.memory import ActionValues
 from rlsuite.checks import fits_in_memory
 from rlsuite.compilation import Compiled, compiled
+from rlsuite.declared import Array, Count
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import is_legal
 
@@ -35,9 +36,9 @@ MOST_SWEEPS = 100_000
 class Counts(NamedTuple):
     """Counts of outcomes; see the module."""
 
-    outcomes: NDArray[np.int64]
-    successors: NDArray[np.int32]
-    n_successors: NDArray[np.int64]
+    outcomes: Count
+    successors: Annotated[NDArray[np.int32], Array(at_least=0, at_most="n_states")]
+    n_successors: Count
     mean_reward: NDArray[np.float64]
 
 
@@ -58,6 +59,18 @@ def new_counts(agent: str, n_states: int, n_actions: int, *, also: int = 0) -> C
         n_successors=np.zeros(n_pairs, dtype=np.int64),
         mean_reward=np.zeros((n_states, n_actions)),
     )
+
+
+def check_counts(model: Any) -> None:
+    """Raise ValueError unless the successors of each pair are the outcomes that it had.
+
+    Otherwise the next new outcome would be written beyond the end.
+    """
+    if np.any(model.n_successors != np.count_nonzero(model.outcomes, axis=1)):
+        raise ValueError("outcomes and n_successors contradict each other")
+    listed = np.arange(model.successors.shape[1]) < model.n_successors[:, None]
+    if np.any(np.take_along_axis(model.outcomes, model.successors.astype(np.int64), axis=1)[listed] == 0):
+        raise ValueError("outcomes and successors contradict each other")
 
 
 def check_discount(agent: str, gamma: float) -> None:

@@ -14,6 +14,7 @@ from rlsuite.agents.memory import ActionValues, count, step_size
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.checks import finite_number, whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Count, CountOfPairs, Pair, StateOrNone
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, choose, is_legal, max_value
 from rlsuite.schedules import STEPS
@@ -27,9 +28,9 @@ class LastOutcomes(NamedTuple):
     """The last outcome of each pair, and the pairs that planning may draw."""
 
     last_reward: NDArray[np.float64]  # (n_states, n_actions)
-    last_next: NDArray[np.int64]  # (n_states, n_actions), END after an end
-    pairs: NDArray[np.int64]  # (n_states * n_actions,), the first n_pairs[0] are known: state * n_actions + action
-    n_pairs: NDArray[np.int64]  # (1,)
+    last_next: StateOrNone  # (n_states, n_actions), END after an end
+    pairs: Pair  # (n_states * n_actions,), the first n_pairs[0] are known: state * n_actions + action
+    n_pairs: CountOfPairs  # (1,)
     n: int
 
 
@@ -37,14 +38,12 @@ class DatedOutcomes(NamedTuple):
     """The same, with the time at which each pair was last tried."""
 
     last_reward: NDArray[np.float64]  # (n_states, n_actions)
-    last_next: NDArray[np.int64]  # (n_states, n_actions), END after an end
-    pairs: NDArray[np.int64]  # (n_states * n_actions,), the first n_pairs[0] may be imagined
-    n_pairs: NDArray[np.int64]  # (1,)
+    last_next: StateOrNone  # (n_states, n_actions), END after an end
+    pairs: Pair  # (n_states * n_actions,), the first n_pairs[0] may be imagined
+    n_pairs: CountOfPairs  # (1,)
     n: int
     listed: NDArray[np.bool_]  # (n_states, n_actions), which pairs stand in `pairs`
-    last_tried: NDArray[
-        np.int64
-    ]  # (n_states, n_actions), the step at which it was last taken, counted from 1; 0: never
+    last_tried: Count  # (n_states, n_actions), the step at which it was last taken, counted from 1; 0: never
     kappa: float
 
 
@@ -180,6 +179,12 @@ class DynaQ(TabularAgent):
         super().__post_init__()
         self.n = whole_number("n", self.n, at_least=0)
 
+    def check_memory(self, memory: ActionValues) -> None:
+        """Raise ValueError if more pairs are known than were taken: the next would be written beyond the end."""
+        model: LastOutcomes = memory.learned
+        if model.n_pairs[0] > np.count_nonzero(memory.visits):
+            raise ValueError(f"{model.n_pairs[0]} pairs are known, and {np.count_nonzero(memory.visits)} were taken")
+
     def tables(self, n_states: int, n_actions: int) -> LastOutcomes:
         """Make an empty model."""
         shape = (n_states, n_actions)
@@ -249,6 +254,15 @@ class DynaQPlus(TabularAgent):
         self.kappa = finite_number("kappa", self.kappa)
         if self.kappa < 0.0:
             raise ParameterError(f"kappa={self.kappa:g} is less than 0")
+
+    def check_memory(self, memory: ActionValues) -> None:
+        """Raise ValueError unless the pairs that planning may draw are those that are listed.
+
+        There are as many as are marked: otherwise the next would be written beyond the end.
+        """
+        model: DatedOutcomes = memory.learned
+        if model.n_pairs[0] != np.count_nonzero(model.listed):
+            raise ValueError(f"{model.n_pairs[0]} pairs may be drawn, and {np.count_nonzero(model.listed)} are listed")
 
     def tables(self, n_states: int, n_actions: int) -> DatedOutcomes:
         """Make an empty model."""

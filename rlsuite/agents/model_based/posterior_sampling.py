@@ -8,7 +8,7 @@ normal-gamma prior of both. So every action is taken with the posterior probabil
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Annotated, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.model_based.counted import (
     MOST_SWEEPS,
+    check_counts,
     check_discount,
     has_doubled,
     iterate_values,
@@ -25,6 +26,7 @@ from rlsuite.agents.model_based.counted import (
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.checks import finite_number, one_of, positive_number, whole_number
 from rlsuite.compilation import Compiled, compiled
+from rlsuite.declared import Array, Count
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
 from rlsuite.schedules import Schedule
@@ -36,13 +38,13 @@ Redraw = Compiled[[ActionValues, int, int], bool]
 class Belief(NamedTuple):
     """The counts, and the time at which the present model was drawn."""
 
-    outcomes: NDArray[np.int64]  # (n_pairs, n_states + 1)
-    successors: NDArray[np.int32]  # (n_pairs, n_states + 1)
-    n_successors: NDArray[np.int64]  # (n_pairs,)
+    outcomes: Count  # (n_pairs, n_states + 1)
+    successors: Annotated[NDArray[np.int32], Array(at_least=0, at_most="n_states")]  # (n_pairs, n_states + 1)
+    n_successors: Count  # (n_pairs,)
     mean_reward: NDArray[np.float64]  # (n_states, n_actions)
     deviation: NDArray[np.float64]  # (n_states, n_actions), sum of squared deviations from the mean reward
-    planned_at: NDArray[np.int64]  # (n_states, n_actions), how often each pair had been taken when the world was drawn
-    iterations: NDArray[np.int64]  # (1,), sweeps of the last plan
+    planned_at: Count  # (n_states, n_actions), how often each pair had been taken when the world was drawn
+    iterations: Count  # (1,), sweeps of the last plan
     error_bound: NDArray[np.float64]  # (1,), of its values
 
 
@@ -235,6 +237,10 @@ class PosteriorSampling(TabularAgent):
         one_of("redraw", self.redraw, REDRAWS)
         self.tol = positive_number("tol", self.tol)
         self.max_iterations = whole_number("max_iterations", self.max_iterations, at_least=1)
+
+    def check_memory(self, memory: ActionValues) -> None:
+        """Raise ValueError unless the counts go together."""
+        check_counts(memory.learned)
 
     def tables(self, n_states: int, n_actions: int) -> Belief:
         """Count nothing yet."""

@@ -17,6 +17,7 @@ from rlsuite.agents.memory import ActionValues, count, step_size
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.checks import finite_number, whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Count, CountOfPairs, PairOrNone, StateOrNone
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, choose, max_value
 from rlsuite.schedules import Schedule
@@ -33,15 +34,15 @@ class SweptModel(NamedTuple):
     """
 
     last_reward: NDArray[np.float64]  # (n_pairs,)
-    last_next: NDArray[np.int64]  # (n_pairs,), NOWHERE after an end or if never taken
-    first_before: NDArray[np.int64]  # (n_states,), the first pair that leads to the state, or NOWHERE
-    later: NDArray[np.int64]  # (n_pairs,), the next pair that leads to the same state, or NOWHERE
-    earlier: NDArray[np.int64]  # (n_pairs,), the previous one, or NOWHERE
-    heap: NDArray[np.int64]  # (n_pairs,), the first n_waiting[0] are the pairs that wait, the most urgent first
-    place: NDArray[np.int64]  # (n_pairs,), where in the heap the pair stands, or NOWHERE
+    last_next: StateOrNone  # (n_pairs,), NOWHERE after an end or if never taken
+    first_before: PairOrNone  # (n_states,), the first pair that leads to the state, or NOWHERE
+    later: PairOrNone  # (n_pairs,), the next pair that leads to the same state, or NOWHERE
+    earlier: PairOrNone  # (n_pairs,), the previous one, or NOWHERE
+    heap: PairOrNone  # (n_pairs,), the first n_waiting[0] are the pairs that wait, the most urgent first
+    place: PairOrNone  # (n_pairs,), where in the heap the pair stands, or NOWHERE
     priority: NDArray[np.float64]  # (n_pairs,), of the pairs that wait
-    n_waiting: NDArray[np.int64]  # (1,)
-    updates: NDArray[np.int64]  # (1,), how many values have been changed so far
+    n_waiting: CountOfPairs  # (1,)
+    updates: Count  # (1,), how many values have been changed so far
     n: int
     theta: float
 
@@ -193,6 +194,33 @@ def _step(
     return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
 
 
+def check_model(model: SweptModel) -> None:
+    """Raise ValueError unless the two links of each pair agree, and queue and places do.
+
+    Every pair with a next state stands in the list of that state: either it is the first, or another one of the list
+    names it as the next. The queue is as long as it says, and holds each pair at the place that the pair knows.
+    """
+    pairs = np.arange(model.last_next.size)
+    known = model.last_next != NOWHERE
+    if np.any(model.later[~known] != NOWHERE) or np.any(model.earlier[~known] != NOWHERE):
+        raise ValueError("a pair without a next state stands in a list")
+    for links, back in ((model.later, model.earlier), (model.earlier, model.later)):
+        linked = pairs[links != NOWHERE]
+        others = links[linked]
+        if np.any(back[others] != linked) or np.any(model.last_next[others] != model.last_next[linked]):
+            raise ValueError("the lists of what leads to each state contradict each other")
+    first = pairs[known & (model.earlier == NOWHERE)]
+    leads = model.first_before != NOWHERE
+    if np.count_nonzero(leads) != first.size or np.any(model.first_before[model.last_next[first]] != first):
+        raise ValueError("the list of what leads to a state has no beginning, or two")
+    waiting = model.heap[: model.n_waiting[0]]
+    if (
+        np.any(model.place[waiting] != np.arange(waiting.size))
+        or np.count_nonzero(model.place != NOWHERE) != waiting.size
+    ):
+        raise ValueError("the queue and the places in it contradict each other")
+
+
 @dataclass(eq=False, kw_only=True)
 class PrioritizedSweeping(TabularAgent):
     """Prioritized sweeping for a deterministic environment (S&B2 section 8.4).
@@ -255,6 +283,10 @@ class PrioritizedSweeping(TabularAgent):
         self.theta = finite_number("theta", self.theta)
         if self.theta < 0.0:
             raise ParameterError(f"theta={self.theta:g} is less than 0")
+
+    def check_memory(self, memory: ActionValues) -> None:
+        """Raise ValueError unless lists and queue are what a run leaves: links that agree, and each pair once."""
+        check_model(memory.learned)
 
     def tables(self, n_states: int, n_actions: int) -> SweptModel:
         """Make an empty model and an empty queue."""

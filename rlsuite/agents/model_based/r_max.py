@@ -1,7 +1,7 @@
 """R-max: pairs that are not known well are assumed to pay r_max for ever (Brafman & Tennenholtz 2002)."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.model_based.counted import (
     MOST_SWEEPS,
+    check_counts,
     check_discount,
     iterate_values,
     mean_value,
@@ -18,6 +19,7 @@ from rlsuite.agents.model_based.counted import (
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.checks import finite_number, positive_number, whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Array, Count
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, Legality, greedy, is_legal
 from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step
@@ -26,13 +28,13 @@ from rlsuite.training.kernels import Begin, Step
 class Paradise(NamedTuple):
     """Counts of the first m outcomes of each pair, and the plan made with them."""
 
-    outcomes: NDArray[np.int64]  # (n_pairs, n_states + 1)
-    successors: NDArray[np.int32]  # (n_pairs, n_states + 1)
-    n_successors: NDArray[np.int64]  # (n_pairs,)
+    outcomes: Count  # (n_pairs, n_states + 1)
+    successors: Annotated[NDArray[np.int32], Array(at_least=0, at_most="n_states")]  # (n_pairs, n_states + 1)
+    n_successors: Count  # (n_pairs,)
     mean_reward: NDArray[np.float64]  # (n_states, n_actions)
     value: NDArray[np.float64]  # (n_states + 1,), of the plan; that of an end, 0, comes last
     largest_reward: NDArray[np.float64]  # (1,), r_max, or the largest reward there was if that is more
-    iterations: NDArray[np.int64]  # (1,), sweeps of the last plan
+    iterations: Count  # (1,), sweeps of the last plan
     error_bound: NDArray[np.float64]  # (1,), of its values
     m: int
     tol: float
@@ -169,6 +171,10 @@ class RMax(TabularAgent):
         self.tol = positive_number("tol", self.tol)
         self.max_iterations = whole_number("max_iterations", self.max_iterations, at_least=1)
         self.initial_value = max(self.r_max, 0.0) / (1.0 - self.gamma)
+
+    def check_memory(self, memory: ActionValues) -> None:
+        """Raise ValueError unless the counts go together."""
+        check_counts(memory.learned)
 
     def tables(self, n_states: int, n_actions: int) -> Paradise:
         """Count nothing yet."""

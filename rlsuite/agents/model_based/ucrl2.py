@@ -8,16 +8,17 @@ plan until it has taken some pair as often as ever before. Then it plans anew.
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.memory import ActionValues, count
-from rlsuite.agents.model_based.counted import MOST_SWEEPS, has_doubled, mean_value, new_counts, observe
+from rlsuite.agents.model_based.counted import MOST_SWEEPS, check_counts, has_doubled, mean_value, new_counts, observe
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.checks import finite_number, whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Array, Count, StateOrEnd
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
 from rlsuite.schedules import STEPS, Schedule
@@ -27,18 +28,18 @@ from rlsuite.training.kernels import Begin, Step
 class Regions(NamedTuple):
     """The counts, and the plan for the best plausible model."""
 
-    outcomes: NDArray[np.int64]  # (n_pairs, n_states + 1)
-    successors: NDArray[np.int32]  # (n_pairs, n_states + 1)
-    n_successors: NDArray[np.int64]  # (n_pairs,)
+    outcomes: Count  # (n_pairs, n_states + 1)
+    successors: Annotated[NDArray[np.int32], Array(at_least=0, at_most="n_states")]  # (n_pairs, n_states + 1)
+    n_successors: Count  # (n_pairs,)
     mean_reward: NDArray[np.float64]  # (n_states, n_actions)
-    planned_at: NDArray[np.int64]  # (n_states, n_actions), how often each pair had been taken at the last plan
-    starts: NDArray[np.int64]  # (n_states,), how many episodes began in each state
+    planned_at: Count  # (n_states, n_actions), how often each pair had been taken at the last plan
+    starts: Count  # (n_states,), how many episodes began in each state
     is_end: NDArray[np.bool_]  # (n_states,), states that ended an episode and were never left
     reward_range: NDArray[np.float64]  # (2,), least and largest reward
     value: NDArray[np.float64]  # (n_states + 1,), of the plan, up to a constant, in units of the range; the end's last
-    ranking: NDArray[np.int64]  # (n_states + 1,), outcomes by value, the best first
+    ranking: StateOrEnd  # (n_states + 1,), outcomes by value, the best first
     gain: NDArray[np.float64]  # (1,), average reward that the plan hopes for
-    iterations: NDArray[np.int64]  # (1,), sweeps of the last plan
+    iterations: Count  # (1,), sweeps of the last plan
     error_bound: NDArray[np.float64]  # (1,), how far its gain is from the best in these regions at most
     delta: float
     max_iterations: int
@@ -277,6 +278,10 @@ class UCRL2(TabularAgent):
         if self.r_min > self.r_max:
             raise ParameterError(f"r_min={self.r_min:g} is larger than r_max={self.r_max:g}")
         self.max_iterations = whole_number("max_iterations", self.max_iterations, at_least=1)
+
+    def check_memory(self, memory: ActionValues) -> None:
+        """Raise ValueError unless the counts go together."""
+        check_counts(memory.learned)
 
     def tables(self, n_states: int, n_actions: int) -> Regions:
         """Count nothing yet."""

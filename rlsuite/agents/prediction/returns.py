@@ -7,11 +7,11 @@ are counted on their own. A learning rate per visits counts them, which makes ``
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite.agents.predictor import StateValues, follow
 from rlsuite.agents.trail import NO_ROOM, Trail, clear, has_room
 from rlsuite.compilation import compiled
+from rlsuite.declared import Count
 from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import rate_now
 
@@ -19,7 +19,7 @@ from rlsuite.schedules import rate_now
 class Returns(NamedTuple):
     """What is learned beside the values."""
 
-    returns: NDArray[np.int64]  # (n_states,), how many returns each state has learned from
+    returns: Count  # (n_states,), how many returns each state has learned from
 
 
 class Episode(NamedTuple):

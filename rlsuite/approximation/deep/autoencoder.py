@@ -159,6 +159,9 @@ class AutoencoderFeatures(FeatureMap):
         )
         if widths.dtype != np.int64 or widths.ndim != 1 or widths.size < 2 or widths.min() < 1:
             raise ValueError(f"the widths of the layers are {widths}")
+        expected = {f"{name}_" for name in ("mean", "scale", "widths", "encoder", "decoder", "losses")}
+        for name in sorted(fitted.keys() - expected - {"n_features_in_", "n_features_out_", "most_active_"}):
+            raise ValueError(f"it has an unknown array {name!r}")
         shapes = [(int(widths[0]),), (int(widths[0]),), (n_weights(widths),), (n_weights(widths[::-1]),)]
         for array, shape in zip((mean, scale, encoder, decoder), shapes, strict=True):
             if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
@@ -232,7 +235,8 @@ class AutoencoderFeatures(FeatureMap):
         """
         with reading(path, FORMAT) as (header, arrays):
             parameters = header["parameters"]
-            return cls(**(parameters | {"hidden": tuple(parameters["hidden"])})).restore(arrays)
+            made = cls(**(parameters | {"hidden": tuple(parameters["hidden"])}))
+            return made.restore({name: arrays.take(name) for name in arrays.below("")})
 
 
 def _fit(

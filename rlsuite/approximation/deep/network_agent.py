@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.agents.agent import EPISODE
 from rlsuite.agents.description import build_part, describe
+from rlsuite.agents.storage import take_episodes, whole
 from rlsuite.approximation.deep.inputs import Inputs
 from rlsuite.approximation.deep.pytorch import device_of
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.storage import put_weights, reading, write_file
 from rlsuite.checks import legal_actions, row_of_id
+from rlsuite.declared import Array, check_array
 from rlsuite.keywords import SaysWhatToWrite
 
 
@@ -141,11 +143,11 @@ class NetworkAgent(SaysWhatToWrite):
             inputs = header["inputs"] | {name: tuple(header["inputs"][name]) for name in ("shape", "low", "high")}
             learner = agent.make_learner(Inputs(**inputs), int(header["n_actions"]), np.random.default_rng(0))
             put_weights(learner.networks, arrays)
-            agent._clock[:] = arrays["clock"]
-            if arrays["episodes"].dtype != EPISODE:
-                raise ValueError(f"episodes are {arrays['episodes'].dtype}, not {EPISODE}")
-            agent._episodes = [arrays["episodes"]]
-            agent._learner, agent.first_action_ = learner, int(header["first_action"])
+            clock = arrays.take("clock", agent._clock.dtype, agent._clock.shape)
+            check_array("clock", clock, Array(at_least=0), {})
+            agent._clock[:] = clock
+            agent._episodes = [take_episodes(arrays)]
+            agent._learner, agent.first_action_ = learner, whole(header, "first_action")
             agent.seed_ = int(header["seed"])
         return agent
 

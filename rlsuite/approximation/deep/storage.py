@@ -1,11 +1,9 @@
 """Saving and loading networks: one .npz file of arrays and JSON text, never a pickle."""
 
 import json
-import zipfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.approximation.deep.pytorch import arrays_of, put_arrays
 from rlsuite.files import replacing
+from rlsuite.npz import Npz, reading_npz
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -40,34 +39,23 @@ def write_file(
 
 
 @contextmanager
-def reading(path: str | PathLike[str], file_format: str) -> Generator[tuple[dict[str, Any], Arrays]]:
-    """Yield the header and the arrays of a file; errors in the block are errors of the file.
+def reading(path: str | PathLike[str], file_format: str) -> Generator[tuple[dict[str, Any], Npz]]:
+    """Hand out the header and the arrays of a file; what does not fit together inside is an error of the file.
 
     Raises
     ------
     FileError
-        If the file is missing, damaged, or written by something else.
+        If the file is missing, damaged, written by something else, or has arrays that are not taken.
     """
-    try:
-        with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            arrays: Arrays = dict(file)
-        header: dict[str, Any] = json.loads(str(arrays.pop("header")))
-        found = header["format"]
-    except FileNotFoundError as error:
-        raise errors.FileError(f"there is no file {path}") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError, KeyError, TypeError) as error:
-        raise errors.FileError(f"{path} is not a file of {file_format}, or is damaged ({error})") from error
-    if found != file_format:
-        raise errors.FileError(f"{path} holds {found!r}, not {file_format!r}")
-    try:
+    with reading_npz(path, f"a {file_format}") as arrays:
+        header: dict[str, Any] = arrays.take_json("header")
+        if header["format"] != file_format:
+            raise errors.FileError(f"{path} holds {header['format']!r}, not {file_format!r}")
         yield header, arrays
-    except errors.MissingPackage:
-        raise
-    except (errors.RlsuiteError, KeyError, ValueError, TypeError) as error:
-        raise errors.FileError(f"{path} is not a file of {file_format} ({error!r})") from error
+        arrays.finish()
 
 
-def put_weights(networks: Mapping[str, Any], arrays: Arrays) -> None:
+def put_weights(networks: Mapping[str, Any], arrays: Npz) -> None:
     """Give networks the weights that `write_file` has written.
 
     Raises
@@ -76,5 +64,10 @@ def put_weights(networks: Mapping[str, Any], arrays: Arrays) -> None:
         If they are not those of such networks.
     """
     for which, network in networks.items():
-        weights = {name: array for name, array in arrays.items() if name.startswith(f"{which}.")}
-        put_arrays(network, {name.removeprefix(f"{which}."): array for name, array in weights.items()})
+        wanted = arrays_of(network)
+        found = {name.removeprefix(f"{which}.") for name in arrays.below(f"{which}.")}
+        if wanted.keys() != found:
+            raise ValueError(f"the weights are {sorted(found)}, not {sorted(wanted)}")
+        put_arrays(
+            network, {name: arrays.take(f"{which}.{name}", each.dtype, each.shape) for name, each in wanted.items()}
+        )

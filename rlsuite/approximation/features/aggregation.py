@@ -1,6 +1,6 @@
 """State aggregation: observations in groups, with one value for each (S&B2 section 9.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -13,6 +13,7 @@ from rlsuite.approximation.features.checks import at_least, check_observations, 
 from rlsuite.approximation.features.feature_map import GRID, UNSEEDED, FeatureMap, FeatureRule, check_size
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Array
 
 _cluster: Any = sklearn.cluster
 
@@ -152,6 +153,7 @@ class Clusters(FeatureMap):
 
     sparse: ClassVar[bool] = True
     expected_failed_checks: ClassVar[dict[str, str]] = UNSEEDED
+    learns: ClassVar[Mapping[str, Array] | None] = {"centres_": Array(shape=("n", "d"))}
 
     def check_parameters(self) -> None:
         """Raise unless the number of groups is above 0."""

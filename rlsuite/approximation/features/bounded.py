@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -113,6 +113,30 @@ class BoundedMap(FeatureMap):
                 raise errors.ParameterError(f"{asker}: dimension {j} reaches from {begins:g} down to {ends:g}")
         self.n_features_in_ = width
         self.lay_out()
+        return self
+
+    def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
+        """Take back the bounds, and compute the rest again: it is not taken from a file.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If the bounds are missing or not finite, or the file has other arrays than the map.
+        """
+        low, high = fitted["low_"], fitted["high_"]
+        for bounds in (low, high):
+            if bounds.dtype != np.float64 or bounds.ndim != 1 or bounds.shape != low.shape:
+                raise ValueError("low_ and high_ are not bounds of observations")
+        if not (np.isfinite(high - low).all() and (low <= high).all()):
+            raise ValueError("low_ and high_ are not bounds of observations")
+        self.check_parameters()
+        self.low_, self.high_, self.n_features_in_ = low.copy(), high.copy(), len(low)
+        self.lay_out()
+        for name, array in self.fitted_.items():
+            if name not in fitted or (fitted[name].dtype, fitted[name].shape) != (array.dtype, array.shape):
+                raise ValueError(f"{name} is missing, or not {array.dtype} {array.shape}")
+        for name in sorted(fitted.keys() - self.fitted_.keys()):
+            raise ValueError(f"it has an unknown array {name!r}")
         return self
 
     def check_parameters(self) -> None:

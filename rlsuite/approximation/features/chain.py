@@ -139,6 +139,12 @@ class Chain(FeatureMap):
         for i, each in enumerate(self.features):
             of_map = {name.removeprefix(f"{i}."): fitted[name] for name in fitted if name.startswith(f"{i}.")}
             restored.append(_base.clone(each).restore(of_map))
+            if i and restored[-1].n_features_in_ != restored[-2].n_features_out_:
+                raise ValueError(f"map {i} was fitted to other features than those of the map before it")
+        known = {f"{i}." for i in range(len(restored))}
+        for name in sorted(fitted):
+            if f"{name.partition('.')[0]}." not in known:
+                raise ValueError(f"it has an unknown array {name!r}")
         return self._link(restored)
 
 

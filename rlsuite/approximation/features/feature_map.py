@@ -10,6 +10,7 @@ those that are not:
 beyond the bounds, or NaN, it may list arbitrary features, but no place outside the vector.
 """
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Final, NamedTuple, Self, cast
 
@@ -23,6 +24,7 @@ from rlsuite import errors
 from rlsuite.approximation.features.checks import check_observations
 from rlsuite.checks import written
 from rlsuite.compilation import Compiled, compiled
+from rlsuite.declared import LARGEST_COUNT, Array, check_array
 from rlsuite.described import Described
 
 Active = Compiled[[Any, NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]], int]
@@ -37,6 +39,10 @@ _BaseEstimator: Any = sklearn.base.BaseEstimator
 _TransformerMixin: Any = sklearn.base.TransformerMixin
 _NotFittedError: Any = sklearn.exceptions.NotFittedError
 _validation: Any = sklearn.utils.validation
+
+
+SIZES: Final = {"d": "n_features_in_", "n": "n_features_out_", "m": "most_active_"}
+"""What the sizes of a map are called in its declarations."""
 
 
 class NotFitted(errors.NotLearned, _NotFittedError):
@@ -116,6 +122,9 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
 
     expected_failed_checks: ClassVar[dict[str, str]] = {}
     """Those of scikit-learn's ``check_estimator`` that the class does not pass with its default parameters, and why."""
+
+    learns: ClassVar[Mapping[str, Array] | None] = None
+    """What `fit` learns beside the three sizes, as a file may hold it; without it, the map cannot be loaded."""
 
     n_features_in_: int
     n_features_out_: int
@@ -267,10 +276,44 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         }
 
     def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
-        """Restore the arrays that `fitted_` returned."""
+        """Take back what `fitted_` gave, if it is what the class declares in `learns`.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If an array is missing, unknown, or is not what is declared: compiled code would read beyond its end.
+        """
+        if self.learns is None:
+            raise ValueError(
+                f"the class {type(self).__name__} does not say what it learns; give it learns = {{name: "
+                "rl.Array(shape=...)}, with the names that end in _"
+            )
+        sizes = {letter: _size(name, fitted) for letter, name in SIZES.items()}
+        if fitted.keys() != self.learns.keys() | set(SIZES.values()):
+            raise ValueError(f"{type(self).__name__} learns {sorted(self.learns)}, and the file has {sorted(fitted)}")
+        for name, declared in self.learns.items():
+            array = fitted[name]
+            if array.dtype not in [np.dtype(kind) for kind in (np.float64, np.int64, np.bool_)]:
+                raise ValueError(f"{name} is {array.dtype}, not float64, int64 or bool")
+            check_array(name, array, declared, sizes)
         for name, value in fitted.items():
-            setattr(self, name, value.item() if value.ndim == 0 else value)
+            setattr(self, name, value.item() if value.ndim == 0 else np.ascontiguousarray(value))
+        if not self.sparse and self.most_active_ < self.n_features_out_:
+            raise ValueError(f"most_active_ is {self.most_active_}, and all {self.n_features_out_} features are listed")
+        self.check_parameters()
+        self.check_restored()
+        _ = self.rule  # what goes together in it, goes together
         return self
+
+    def check_restored(self) -> None:
+        """Raise ValueError unless what was taken back goes together, beyond what `learns` declares."""
+
+
+def _size(name: str, fitted: dict[str, NDArray[Any]]) -> int:
+    array = fitted[name]
+    if array.dtype != np.int64 or array.shape != () or not 1 <= int(array) <= LARGEST_COUNT:
+        raise ValueError(f"{name} is not a whole number of at least 1")
+    return int(array)
 
 
 def check_size(asker: FeatureMap, n_features: int, made_of: str, advice: str) -> None:

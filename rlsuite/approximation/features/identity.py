@@ -1,6 +1,7 @@
 """The observation itself, and the table as a special case: `Identity` and `OneHot`."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,6 +13,7 @@ from rlsuite.approximation.features.bounded import check_counts, counts
 from rlsuite.approximation.features.checks import check_observations, grid_size
 from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_size
 from rlsuite.compilation import compiled
+from rlsuite.declared import LARGEST_COUNT, Array
 
 
 class IdentityData(NamedTuple):
@@ -43,6 +45,8 @@ class Identity(FeatureMap):
     array([[ 1., -3.]])
     """
 
+    learns: ClassVar[Mapping[str, Array] | None] = {}
+
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn how many numbers an observation has, from observations (n, d); `y` is ignored."""
         return self._fit(check_observations(X, None, "Identity").shape[1]).name_columns(X)
@@ -54,6 +58,11 @@ class Identity(FeatureMap):
     def _fit(self, width: int) -> Self:
         self.n_features_in_ = self.n_features_out_ = self.most_active_ = width
         return self
+
+    def check_restored(self) -> None:
+        """Raise ValueError unless there is one feature for each number."""
+        if self.n_features_out_ != self.n_features_in_:
+            raise ValueError(f"{self.n_features_in_} numbers make {self.n_features_out_} features")
 
     @property
     def rule(self) -> FeatureRule:
@@ -138,6 +147,10 @@ class OneHot(FeatureMap):
     n: int | Sequence[int] | None = None
 
     sparse: ClassVar[bool] = True
+    learns: ClassVar[Mapping[str, Array] | None] = {
+        "first_": Array(shape=("d",), at_least=-LARGEST_COUNT),
+        "n_ids_": Array(shape=("d",), at_least=1),
+    }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -203,6 +216,11 @@ class OneHot(FeatureMap):
         if "n_ids_" not in fitted:  # a file from before there were several ids
             fitted = fitted | {"n_ids_": np.atleast_1d(fitted["n_features_out_"])}
         return super().restore(fitted | {"first_": np.atleast_1d(fitted["first_"])})
+
+    def check_restored(self) -> None:
+        """Raise ValueError unless each combination of ids has a feature."""
+        if math.prod(self.n_ids_.tolist()) != self.n_features_out_:
+            raise ValueError(f"the ids {self.n_ids_.tolist()} do not make {self.n_features_out_} features")
 
     @property
     def rule(self) -> FeatureRule:

@@ -6,6 +6,7 @@ product of few features: `Nystroem` by the kernel with some of the observations 
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,6 +18,7 @@ from rlsuite.approximation.features.checks import check_observations, check_seed
 from rlsuite.approximation.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
 from rlsuite.checks import finite_number, one_of, positive_number, whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Array
 
 _approximation: Any = sklearn.kernel_approximation
 
@@ -122,6 +124,11 @@ class Nystroem(FeatureMap):
     seed: int | None = field(default=None, kw_only=True)
 
     expected_failed_checks: ClassVar[dict[str, str]] = UNSEEDED
+    learns: ClassVar[Mapping[str, Array] | None] = {
+        "gamma_": Array(shape=()),
+        "landmarks_": Array(shape=("n", "d")),
+        "mixing_": Array(shape=("n", "n")),
+    }
 
     def check_parameters(self) -> None:
         """Raise unless the parameters are valid."""
@@ -153,6 +160,11 @@ class Nystroem(FeatureMap):
         self.n_features_in_, self.n_features_out_ = observations.shape[1], n
         self.most_active_ = 2 * n
         return self.name_columns(X)
+
+    def check_restored(self) -> None:
+        """Raise ValueError unless there is room for the similarities beside the features."""
+        if self.most_active_ < 2 * self.n_features_out_:
+            raise ValueError(f"most_active_ is {self.most_active_}, less than twice {self.n_features_out_}")
 
     @property
     def rule(self) -> FeatureRule:
@@ -226,6 +238,10 @@ class RandomFourier(FeatureMap):
     seed: int | None = field(default=None, kw_only=True)
 
     expected_failed_checks: ClassVar[dict[str, str]] = UNSEEDED
+    learns: ClassVar[Mapping[str, Array] | None] = {
+        "frequencies_": Array(shape=("d", "n")),
+        "phases_": Array(shape=("n",)),
+    }
 
     def check_parameters(self) -> None:
         """Raise unless the numbers are above 0."""

@@ -1,6 +1,7 @@
 """Responsibilities of a Gaussian mixture: how probable it is that each component made the observation."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,6 +13,7 @@ from rlsuite.approximation.features.checks import at_least, check_observations, 
 from rlsuite.approximation.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
 from rlsuite.checks import one_of, whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Array
 
 _mixture: Any = sklearn.mixture
 
@@ -96,6 +98,11 @@ class MixtureResponsibilities(FeatureMap):
     seed: int | None = field(default=None, kw_only=True)
 
     expected_failed_checks: ClassVar[dict[str, str]] = UNSEEDED
+    learns: ClassVar[Mapping[str, Array] | None] = {
+        "weights_": Array(shape=("n",)),
+        "means_": Array(shape=("n", "d")),
+        "whitening_": Array(shape=("n", "d", "d")),
+    }
 
     def check_parameters(self) -> None:
         """Raise unless the parameters are valid."""

@@ -1,8 +1,9 @@
 """Polynomials: all products of powers of the observation's numbers, up to a degree (S&B2 section 9.5.1)."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import sklearn.preprocessing
@@ -12,6 +13,7 @@ from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_size
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Array
 
 _preprocessing: Any = sklearn.preprocessing
 
@@ -64,6 +66,8 @@ class Polynomial(FeatureMap):
     """
 
     degree: int = 2
+
+    learns: ClassVar[Mapping[str, Array] | None] = {"powers_": Array(shape=("n", "d"), at_least=0)}
 
     def check_parameters(self) -> None:
         """Raise unless the degree is above 0."""

@@ -1,7 +1,8 @@
 """Principal components: the directions in which observations differ most."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import sklearn.decomposition
@@ -12,6 +13,7 @@ from rlsuite.approximation.features.checks import check_observations, check_seed
 from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
+from rlsuite.declared import Array
 
 _decomposition: Any = sklearn.decomposition
 
@@ -77,6 +79,12 @@ class PrincipalComponents(FeatureMap):
     n_components: int = 2
     whiten: bool = field(default=False, kw_only=True)
     seed: int | None = field(default=None, kw_only=True)
+
+    learns: ClassVar[Mapping[str, Array] | None] = {
+        "mean_": Array(shape=("d",)),
+        "directions_": Array(shape=("n", "d")),
+        "explained_variance_ratio_": Array(shape=("n",)),
+    }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

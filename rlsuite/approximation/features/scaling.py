@@ -1,7 +1,8 @@
 """Scaling: the same numbers in other units, so that one step size and one width suit them all."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import sklearn.preprocessing
@@ -11,6 +12,7 @@ from rlsuite.approximation.features.bounded import BoundedMap
 from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.features.feature_map import Bounds, FeatureMap, FeatureRule
 from rlsuite.compilation import compiled
+from rlsuite.declared import Array
 
 _preprocessing: Any = sklearn.preprocessing
 
@@ -85,6 +87,8 @@ class Standardization(FeatureMap):
     array([[3.]])
     """
 
+    learns: ClassVar[Mapping[str, Array] | None] = {"mean_": Array(shape=("d",)), "scale_": Array(shape=("d",))}
+
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn mean and standard deviation of observations (n, d); `y` is ignored."""
         observations = check_observations(X, None, "Standardization")
@@ -97,6 +101,11 @@ class Standardization(FeatureMap):
     def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
         """Scale the bounds."""
         return (low - self.mean_) / self.scale_, (high - self.mean_) / self.scale_
+
+    def check_restored(self) -> None:
+        """Raise ValueError unless there is one feature for each number."""
+        if self.n_features_out_ != self.n_features_in_:
+            raise ValueError(f"{self.n_features_in_} numbers make {self.n_features_out_} features")
 
     @property
     def rule(self) -> FeatureRule:

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
+from rlsuite.agents.storage import whole
 from rlsuite.approximation.features.feature_map import FeatureMap
 from rlsuite.approximation.features.identity import Identity, OneHot
 from rlsuite.approximation.linear.meeting import check_features, check_width, legal_ids, meet_environment
 from rlsuite.approximation.linear.memory import Scene
+from rlsuite.declared import check_array
 from rlsuite.exploration import Legality
+from rlsuite.npz import Npz
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
 from rlsuite.training.sight import Encoding
 
@@ -179,17 +182,33 @@ class LinearLearner(Agent):
         met = {"low": self.encoding_.low, "high": self.encoding_.high, "legal_ids": self._legal}
         return {**super().kept_arrays(), **fitted, **met}
 
-    def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]], episodes: NDArray[np.void]) -> None:
-        """Restore what `save` has written; part of `rlsuite.load`."""
-        low, high, self._legal = (arrays.pop(name) for name in ("low", "high", "legal_ids"))
-        self.encoding_ = Encoding(low, high, int(header["first_observation"]), n_ids=len(self._legal))
-        fitted = {name.removeprefix("features."): value for name, value in arrays.items() if "features." in name}
+    def restore(self, header: dict[str, Any], arrays: Npz, episodes: NDArray[np.void]) -> None:
+        """Take over what `save` has written; part of `rlsuite.load`.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If something is missing, or is not what the agent or its features declare.
+        UnsuitableEnvironment
+            If the features are those of observations of another width.
+        """
+        low, high = (arrays.take(name, np.float64, ndim=1) for name in ("low", "high"))
+        self._legal = arrays.take("legal_ids", np.bool_, ndim=2)
+        if low.shape != high.shape or np.isnan(low).any() or np.isnan(high).any():
+            raise ValueError("low and high are not bounds of observations")
+        check_array("legal_ids", self._legal, None, {})
+        self.encoding_ = Encoding(low, high, whole(header, "first_observation"), n_ids=len(self._legal))
+        fitted = {name.removeprefix("features."): arrays.take(name) for name in arrays.below("features.")}
         if self.features is None:
             kind = OneHot if "first_" in fitted else Identity
             self.features_ = kind().restore(fitted)
         else:
             self.features_ = cast(FeatureMap, _base.clone(self.features)).restore(fitted)
-        super().restore(header, {name: value for name, value in arrays.items() if "features." not in name}, episodes)
+        check_width(self.features_, self.encoding_)
+        super().restore(header, arrays, episodes)
+        n_rows, n_actions = self._memory.legal.shape
+        if n_rows != 2 or self._legal.shape[1] != n_actions:
+            raise ValueError(f"legal has shape {(n_rows, n_actions)}, and legal_ids {self._legal.shape}")
 
 
 def _learned_by(memory: Any) -> list[NDArray[Any]]:

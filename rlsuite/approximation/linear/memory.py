@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rlsuite.approximation.features.feature_map import FeatureRule
 from rlsuite.compilation import compiled
+from rlsuite.declared import Count
 from rlsuite.exploration import ExplorationRule, Legality, choose
 from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
 
@@ -39,10 +40,10 @@ class LinearMemory(NamedTuple):
     features: FeatureRule
     scene: Scene
     q: NDArray[np.float64]  # (2, n_actions), action values in the two observations, as `evaluate` has found them
-    visits: NDArray[np.int64]  # (2, n_actions), zeros: visits of what is never quite the same cannot be counted
+    visits: Count  # (2, n_actions), zeros: visits of what is never quite the same cannot be counted
     legal: NDArray[np.bool_]  # (2, n_actions)
     legality: Legality  # how `legal` is looked up
-    clock: NDArray[np.int64]  # (2,), [steps, episodes] learned from
+    clock: Count  # (2,), [steps, episodes] learned from
     gamma: float
     learning_rate: Rate
     exploration: ExplorationRule

@@ -19,6 +19,7 @@ from rlsuite.approximation.linear.learner import LinearLearner, new_scene
 from rlsuite.approximation.linear.memory import Scene, evaluate_rows, perceive
 from rlsuite.checks import legal_actions
 from rlsuite.compilation import compiled
+from rlsuite.declared import Count
 from rlsuite.exploration import Legality
 from rlsuite.schedules import Rate, as_schedule
 from rlsuite.training.kernels import Begin
@@ -37,7 +38,7 @@ class LinearValues(NamedTuple):
     target: NDArray[np.float64]  # (n_rows, n_actions), the one that is evaluated; (0, 0) if it is the same
     legal: NDArray[np.bool_]  # (2, n_actions)
     legality: Legality  # how `legal` is looked up
-    clock: NDArray[np.int64]  # (2,), [steps, episodes] learned from
+    clock: Count  # (2,), [steps, episodes] learned from
     gamma: float
     learning_rate: Rate
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent

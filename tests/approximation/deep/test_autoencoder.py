@@ -187,7 +187,7 @@ def test_arrays_that_do_not_fit_together_are_no_features(driver, tmp_path):
         ("mean_", np.array([0.0, np.nan])),
     ]:
         np.savez(tmp_path / "damaged.npz", **{**arrays, f"features.{name}": damaged})
-        with pytest.raises(errors.FileError, match=r"not an agent written by rlsuite"):
+        with pytest.raises(errors.FileError, match=r"damaged or was not written by rlsuite"):
             rl.load(tmp_path / "damaged.npz")
 
 

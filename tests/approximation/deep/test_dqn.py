@@ -127,7 +127,7 @@ def test_foreign_files_are_refused(learned, tmp_path):
     with pytest.raises(errors.FileError, match="there is no file"):
         DQN.load(tmp_path / "none.npz")
     (tmp_path / "text.npz").write_text("no arrays")
-    with pytest.raises(errors.FileError, match="is not a file of rlsuite DQN 1"):
+    with pytest.raises(errors.FileError, match="damaged or was not written by rlsuite"):
         DQN.load(tmp_path / "text.npz")
     learned.save(tmp_path / "agent.npz")
     with np.load(tmp_path / "agent.npz") as file:
