@@ -30,7 +30,6 @@ def emptied(
     *,
     acting: NDArray[np.bool_] | None = None,
     q: ArrayLike | None = None,
-    given: bool = False,
 ) -> tuple[Overlay, list[str]]:
     """Return an overlay without the numbers and arrows of states that have nothing to say, and the reasons.
 
@@ -45,8 +44,6 @@ def emptied(
     q
         (S, A) learned action values, if they are to be drawn. A state in which nothing was learned still has its
         initial values, which are those of the ends, or 0.
-    given
-        Whether the values are a user's own; only zeros are hidden then.
     """
     assert overlay.value is not None
     layout, value = overlay.layout, overlay.value
@@ -61,11 +58,8 @@ def emptied(
     found = {ENDS: ends & ~missed, UNREACHABLE: missed}
     if q is not None:
         found[NOT_LEARNED] = _not_learned(np.asarray(q, dtype=np.float64), ends) & ~ends & ~missed
-    nothing = np.isnan(value)
-    if given:
-        found = {why: states & (nothing | (value == 0.0)) for why, states in found.items()}
     hidden = np.logical_or.reduce(list(found.values()))
-    found[NO_VALUE] = nothing & ~hidden
+    found[NO_VALUE] = np.isnan(value) & ~hidden
     on_grid = layout.cells[:, 0] >= 0
     reasons = [why for why, states in found.items() if (states & on_grid).any()]
     resting = GridLayout(

@@ -73,7 +73,7 @@ def value_map(
     matplotlib.axes.Axes
         Hatched, without number and arrow, and left out of the scale of the colours are squares that have nothing to
         say: ends, squares that no episode reaches (both known of an environment with a table), and with `q` those in
-        whose actions nothing was learned. A number given as `value` is hidden only where it is 0, as at an end.
+        whose actions nothing was learned.
 
     Raises
     ------
@@ -117,8 +117,7 @@ def value_map(
     if numbers is None:
         raise ParameterError("nothing to draw: give value=, or q=")
     acting = value.policy >= 0 if _is_solution(value) else None
-    given = acting is None and value is not None
-    overlay, blank = emptied(Overlay(layout, numbers, policy), env, acting=acting, q=q, given=given)
+    overlay, blank = emptied(Overlay(layout, numbers, policy), env, acting=acting, q=q)
 
     axes = fresh_axes(_size(layout)) if ax is None else ax
     _draw_squares(axes, overlay)

@@ -98,11 +98,19 @@ def test_what_no_episode_reaches_is_not_drawn(caption_of):
         assert "Hatched: ends, out of reach." in caption_of(ax)
 
 
-def test_values_of_ones_own_are_hidden_only_where_they_say_nothing(caption_of):
-    assert hatched(value_map("FrozenLake-v1", np.arange(16.0))) == set()
-    ends = np.zeros(16)
-    ends[0] = 1.0
-    assert hatched(value_map("FrozenLake-v1", ends)) == {(1, 1), (1, 3), (2, 3), (3, 0), (3, 3)}
+def test_ends_and_what_no_episode_reaches_say_nothing_in_values_of_ones_own_either(caption_of):
+    """A plain array of the optimal values painted the cliff, where nobody ever is, like the squares beside it."""
+    assert hatched(value_map("FrozenLake-v1", np.arange(16.0))) == {(1, 1), (1, 3), (2, 3), (3, 0), (3, 3)}
+    solution = rl.solve(rl.MDP.from_env("CliffWalking-v1", gamma=0.9))
+    ax = value_map("CliffWalking-v1", solution.value, solution.policy)
+    assert hatched(ax) == hatched(value_map("CliffWalking-v1", solution)) == {(3, column) for column in range(1, 12)}
+    assert set(numbers_of(ax)).isdisjoint(hatched(ax))
+    assert len(arrows_of(ax)) == 37
+    assert caption_of(ax).endswith("Hatched: ends, out of reach.")
+
+
+def test_a_layout_alone_knows_of_no_ends():
+    assert hatched(value_map(GridLayout.row_major(1, 3), [0.0, 1.0, 0.0])) == set()
 
 
 def test_the_goal_of_every_grid_of_ours_says_nothing():
