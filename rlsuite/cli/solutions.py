@@ -81,10 +81,8 @@ class FoundForMDP:
         return _map(layout, self.mdp, self.solution)
 
     def _at_start(self) -> dict[str, float]:
-        gain = _gain(self.solution)
-        name, each = ("value_at_start", self.solution.value) if gain is None else ("gain_at_start", gain)
-        at_start = float(self.mdp.start @ np.broadcast_to(each, self.mdp.n_states))
-        return {name: at_start, "error_bound": float(self.solution.error_bound)}
+        name = "value_at_start" if _gain(self.solution) is None else "gain_at_start"
+        return {name: getattr(self.solution, name), "error_bound": float(self.solution.error_bound)}
 
 
 class FoundForPOMDP:

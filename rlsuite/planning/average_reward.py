@@ -29,6 +29,8 @@ class AverageRewardSolution(Solution):
     gain : ndarray (S,) float64
         The optimal mean reward per step from each state, within `error_bound`; 0 where no action is legal. In the unit
         of the reward per step.
+    gain_at_start : float
+        The mean of `gain` over the start distribution.
     value : ndarray (S,) float64
         Relative values h, in the unit of the reward: gain and value satisfy max_a (r - gain + P h) = h up to rounding
         or, for relative value iteration, up to `error_bound`, the maximum being over the actions that keep the gain.
@@ -62,10 +64,13 @@ class AverageRewardSolution(Solution):
     """
 
     gain: FloatArray = field(repr=False)
+    value_at_start: float = field(init=False, repr=False)
+    gain_at_start: float = field(init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.gain.setflags(write=False)
+        object.__setattr__(self, "gain_at_start", self._at_start(self.gain))
 
     @cached_property
     def chain(self) -> MarkovChain:

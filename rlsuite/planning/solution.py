@@ -21,6 +21,8 @@ class Solution:
     policy : ndarray (S,) int64
         A best action of each state: the first of those that are equal up to the rounding error of one backup; -1 where
         no action is legal.
+    value_at_start : float
+        The mean of `value` over the start distribution.
     converged : bool
         Whether `error_bound` is at most the tolerance that was asked for.
     error_bound : float
@@ -45,12 +47,15 @@ class Solution:
     >>> solution = solve(mdp, method="policy_iteration")
     >>> solution.value.round(9).tolist(), solution.policy.tolist(), solution.converged
     ([5.0, 0.0], [0, -1], True)
+    >>> round(solution.value_at_start, 9)
+    5.0
     >>> solution.optimal_actions.tolist()  # 1 + 0.8 * 5 = 5: both are optimal
     [[True, True], [False, False]]
     """
 
     value: FloatArray = field(repr=False)
     policy: IndexArray = field(repr=False)
+    value_at_start: float = field(init=False)
     converged: bool
     error_bound: float
     iterations: int
@@ -62,6 +67,13 @@ class Solution:
     def __post_init__(self) -> None:
         for array in (self.value, self.policy, *self.trace):
             array.setflags(write=False)
+        object.__setattr__(self, "value_at_start", self._at_start(self.value))
+
+    def _at_start(self, each: FloatArray) -> float:
+        """Return the mean of a number (S,) over the start distribution."""
+        start = self.lookahead.mdp.start
+        begins = start > 0.0
+        return float(start[begins] @ each[begins])
 
     @cached_property
     def q(self) -> FloatArray:
