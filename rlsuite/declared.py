@@ -65,10 +65,10 @@ CountOfPairs: TypeAlias = Annotated[NDArray[np.int64], Array(at_least=0, at_most
 """Arrays of numbers of states, actions and pairs; -1 stands for none, and the number of states for an end."""
 
 
-def declarations(kind: type) -> dict[str, Array]:
-    """What the fields of a NamedTuple declare, by name."""
+def declarations(memory: object) -> dict[str, Array]:
+    """What the class of a NamedTuple declares about its fields, by name."""
     try:
-        hints = get_type_hints(kind, include_extras=True)
+        hints = get_type_hints(memory.__class__, include_extras=True)
     except NameError:  # types that were imported for type checkers only
         return {}
     found = {

@@ -53,9 +53,8 @@ def learned_arrays(memory: Any) -> dict[str, Any]:
 
 def declared_arrays(memory: Any) -> dict[str, Array]:
     """What the classes of a memory, and of its ``learned``, declare about their arrays; names as `learned_arrays`."""
-    learned: object = getattr(memory, "learned", ())
-    inner = {f"learned.{name}": one for name, one in declarations(type(learned)).items()}
-    return declarations(type(memory)) | inner
+    inner = {f"learned.{name}": one for name, one in declarations(getattr(memory, "learned", ())).items()}
+    return declarations(memory) | inner
 
 
 def fill(memory: Any, legal: NDArray[np.bool_], arrays: Npz) -> None:

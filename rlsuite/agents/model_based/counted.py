@@ -66,10 +66,12 @@ def check_counts(model: Any) -> None:
 
     Otherwise the next new outcome would be written beyond the end.
     """
-    if np.any(model.n_successors != np.count_nonzero(model.outcomes, axis=1)):
+    n_successors: NDArray[np.int64] = model.n_successors
+    if np.any(n_successors != np.count_nonzero(model.outcomes, axis=1)):
         raise ValueError("outcomes and n_successors contradict each other")
-    listed = np.arange(model.successors.shape[1]) < model.n_successors[:, None]
-    if np.any(np.take_along_axis(model.outcomes, model.successors.astype(np.int64), axis=1)[listed] == 0):
+    n_columns: int = model.successors.shape[1]
+    counted: NDArray[np.int64] = np.take_along_axis(model.outcomes, model.successors.astype(np.int64), axis=1)
+    if np.any((counted == 0) & (np.arange(n_columns) < n_successors[:, None])):
         raise ValueError("outcomes and successors contradict each other")
 
 
