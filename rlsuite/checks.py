@@ -129,8 +129,8 @@ def row_of_id(observation: object, first: int, n: int) -> int:
     return row
 
 
-def legal_actions(name: str, mask: object, n_actions: int) -> NDArray[np.bool_]:
-    """Return a mask of the legal actions as bool (n_actions,).
+def legal_actions(name: str, mask: object, n_actions: int, n: int | None = None) -> NDArray[np.bool_]:
+    """Return a mask of the legal actions as bool (n_actions,), or of those at `n` observations, (n, n_actions).
 
     Raises
     ------
@@ -141,6 +141,8 @@ def legal_actions(name: str, mask: object, n_actions: int) -> NDArray[np.bool_]:
     --------
     >>> legal_actions("action_mask", [1, 0, 1], 3)
     array([ True, False,  True])
+    >>> legal_actions("action_mask", [[1, 0, 1]], 3, n=1)
+    array([[ True, False,  True]])
     """
     try:
         found = np.asarray(mask)
@@ -148,8 +150,9 @@ def legal_actions(name: str, mask: object, n_actions: int) -> NDArray[np.bool_]:
         found = np.asarray(None)
     if found.dtype.kind not in "biuf" or not ((found == 0) | (found == 1)).all():
         raise ParameterError(f"{name}={mask!r} is not an array of 0 and 1 (1: the action is legal)")
-    if found.shape != (n_actions,):
-        raise ParameterError(f"{name} has shape {found.shape}; for {n_actions} actions it must have ({n_actions},)")
+    shape, where = ((n_actions,), "") if n is None else ((n, n_actions), f" at {n} observations")
+    if found.shape != shape:
+        raise ParameterError(f"{name} has shape {found.shape}; for {n_actions} actions{where} it must have {shape}")
     return found.astype(np.bool_)
 
 

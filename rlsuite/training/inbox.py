@@ -149,13 +149,18 @@ def mask_of(env: gymnasium.Env[Any, Any], books: Books | None, mask: object, n_a
     Raises
     ------
     LearningError
-        If it is not one 0 or 1 for each action.
+        If it is not one 0 or 1 for each action, or leaves none at the first reset.
     """
     try:
-        return legal_actions("info['action_mask']", mask, n_actions)
+        legal = legal_actions("info['action_mask']", mask, n_actions)
     except errors.ParameterError as error:
         place = f"{name_of(env)}, reset:" if books is None else where(env, books)
         raise errors.LearningError(f"{place} {error}") from error
+    if books is None and not legal.any():
+        raise errors.LearningError(
+            f"{name_of(env)}, reset: info['action_mask']={mask!r} leaves no action, and the episode goes on"
+        )
+    return legal
 
 
 def first_answer(env: gymnasium.Env[Any, Any], seed: int | None = None) -> tuple[Any, dict[str, Any]]:

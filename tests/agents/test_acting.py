@@ -93,6 +93,19 @@ def test_masks_say_one_thing_about_each_action(agents, name):
             agents[name].act(3, action_mask=wrong)
 
 
+@pytest.mark.parametrize("name", ["linear", "linear policy"])
+def test_masks_of_policies_say_one_thing_about_each_action_at_each_observation(agents, name):
+    agent, both = agents[name], [[0.0], [1.0]]
+    assert agent.policy(both, [[0, 1], [1, 0]]).tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    assert agent.policy(action_mask=[[0, 1], [0, 1]]).tolist() == [[0.0, 1.0], [0.0, 1.0]]
+    for wrong in ([1, 0], [[1, 0]], [[1, 1, 1], [1, 1, 1]]):
+        with pytest.raises(ParameterError, match=r"for 2 actions at 2 observations it must have \(2, 2\)"):
+            agent.policy(both, wrong)
+    for wrong in ("xxxx", [[0.5, 1], [1, 1]], [[1, 2], [1, 1]]):
+        with pytest.raises(ParameterError, match="is not an array of 0 and 1"):
+            agent.policy(both, wrong)
+
+
 def test_after_loading_the_same_is_refused(tmp_path, agents):
     for name in ("table", "linear"):
         agents[name].save(tmp_path / "agent.npz")

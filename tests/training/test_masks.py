@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
+from rlsuite.approximation import LinearActorCritic, Reinforce, SemiGradientSarsa
 from rlsuite.errors import LearningError, StepwiseWarning
 
 
@@ -123,6 +124,15 @@ def test_a_mask_that_says_nothing_is_named_with_environment_and_step(name):
 
     with pytest.raises(LearningError, match=rf"^Later, step 1: {'.*' if name == 'no action' else ''}.*{message}"):
         rl.QLearning().learn(Later(), steps=10, seed=1)
-    if name != "no action":
+    for agent in (rl.QLearning(), Reinforce()):
         with pytest.raises(LearningError, match=rf"^AtOnce, reset: .*{message}"):
-            rl.QLearning().learn(AtOnce(), steps=10, seed=1)
+            agent.learn(AtOnce(), steps=10, seed=1)
+
+
+@pytest.mark.parametrize(
+    "agent", [Reinforce(), LinearActorCritic(), SemiGradientSarsa()], ids=lambda a: type(a).__name__
+)
+def test_evaluations_of_linear_agents_follow_masks_that_come_by_info(agent):
+    env = gymnasium.wrappers.TimeLimit(Line(), 20)
+    agent.learn(env, steps=60, seed=1, evaluate_every=30)  # Line raises where a mask is not followed
+    assert agent.record_.evaluation.shape == (2,)

@@ -77,7 +77,8 @@ class NetworkAgent(SaysWhatToWrite):
         NotLearned
             Before the first `learn`.
         ParameterError
-            If the observation has another shape or is not finite, or the mask is not one 0 or 1 for each action.
+            If the observation has another shape or is not finite, the mask is not one 0 or 1 for each action, or no
+            action is legal.
         """
         learner = self.learner_
         if learner.inputs.n_ids:
@@ -85,6 +86,8 @@ class NetworkAgent(SaysWhatToWrite):
         stored = learner.inputs.stored([observation])
         mask = np.ones(learner.n_actions) if action_mask is None else action_mask
         legal = legal_actions("action_mask", mask, learner.n_actions)
+        if not legal.any():
+            raise errors.ParameterError(f"no action is legal at observation {observation!r}")
         return learner.best(stored, legal) + self.first_action_
 
     def __getstate__(self) -> dict[str, Any]:

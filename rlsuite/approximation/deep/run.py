@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from rlsuite import errors
+from rlsuite import checks, errors
 from rlsuite.agents.memory import ActionValues
 from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep.q_learner import QLearner
@@ -257,22 +257,14 @@ def legal_actions(where: str, info: dict[str, Any], n_actions: int) -> NDArray[n
     Raises
     ------
     LearningError
-        If the mask does not say one thing about each action.
+        If the mask is not one 0 or 1 for each action.
     """
-    mask = info.get("action_mask")
-    if mask is None:
+    if "action_mask" not in info:
         return np.ones(n_actions, dtype=np.bool_)
     try:
-        legal = np.asarray(mask, dtype=np.bool_)
-    except (TypeError, ValueError) as error:
-        message = f"{where} info['action_mask']={mask!r} is not an array of 0 and 1 ({error})"
-        raise errors.LearningError(message) from error
-    if legal.shape != (n_actions,):
-        raise errors.LearningError(
-            f"{where} info['action_mask'] has shape {legal.shape}; for the {n_actions} actions of this environment it "
-            f"must have ({n_actions},)"
-        )
-    return legal
+        return checks.legal_actions("info['action_mask']", info["action_mask"], n_actions)
+    except errors.ParameterError as error:
+        raise errors.LearningError(f"{where} {error}") from error
 
 
 def finite_reward(where: str, paid: Any) -> float:

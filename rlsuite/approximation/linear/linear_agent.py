@@ -141,10 +141,20 @@ class LinearAgent(LinearLearner):
         Returns
         -------
         ndarray of float64, shape (n, n_actions)
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If the observations are not of the space, or the mask is not one 0 or 1 for each action at each of them.
         """
         if observations is None and action_mask is None:
             action_mask = self._legal
-        return _greedy(self.q(observations), action_mask)
+        q = self.q(observations)
+        return _greedy(
+            q, None if action_mask is None else legal_actions("action_mask", action_mask, q.shape[1], len(q))
+        )
 
     def frozen_policy(self) -> Policy:
         """Greedy policy learned so far, as a function of one vector and a mask, by a copy of the weights."""

@@ -155,12 +155,15 @@ class SoftmaxPolicyAgent(LinearAgent):
         -------
         ndarray of float64, shape (n, n_actions)
         """
-        if observations is not None:
-            return softmax(self.q(observations), action_mask)
-        if not self.legal_.size:
-            raise errors.ParameterError("policy() needs observations=, an array (n, d), where they are not ids")
-        ids = np.arange(float(len(self.legal_)))[:, None]
-        return softmax(self.q(ids), self.legal_ if action_mask is None else action_mask)
+        if observations is None:
+            if not self.legal_.size:
+                raise errors.ParameterError("policy() needs observations=, an array (n, d), where they are not ids")
+            observations = np.arange(float(len(self.legal_)))[:, None]
+            action_mask = self.legal_ if action_mask is None else action_mask
+        q = self.q(observations)
+        return softmax(
+            q, None if action_mask is None else legal_actions("action_mask", action_mask, q.shape[1], len(q))
+        )
 
     def frozen_policy(self) -> Policy:
         """The policy learned so far, as a function of one vector and a mask, by a copy of the weights."""
@@ -171,7 +174,7 @@ class SoftmaxPolicyAgent(LinearAgent):
         def policy(vector: NDArray[np.float64], action_mask: Any) -> NDArray[np.float64]:
             preferences = np.zeros((1, weights.shape[1]))
             evaluate_rows(known.features, weights, vector[None], indices, values, preferences)
-            return softmax(preferences, action_mask)[0]
+            return softmax(preferences, None if action_mask is None else [action_mask])[0]
 
         return policy
 

@@ -210,10 +210,13 @@ def test_forbidden_actions_are_never_taken(corridor):
 @pytest.mark.parametrize(
     ("mask", "message"),
     [
-        ([1], r"step 1: info\['action_mask'\] has shape \(1,\); for the 2 actions .* must have \(2,\)"),
+        ([1], r"step 1: info\['action_mask'\] has shape \(1,\); for 2 actions it must have \(2,\)"),
         ([1, 1, 1], r"has shape \(3,\)"),
         (1, r"has shape \(\)"),
         ([[1], [1, 0]], "is not an array of 0 and 1"),
+        ([0.5, 0.5], "is not an array of 0 and 1"),
+        ([2, 3], "is not an array of 0 and 1"),
+        (None, "is not an array of 0 and 1"),
     ],
 )
 def test_a_mask_of_an_environment_that_does_not_fit_is_named(corridor, mask, message):
@@ -229,6 +232,8 @@ def test_a_mask_to_act_by_that_does_not_fit_is_named(learned):
     for mask in ([1], [1, 1, 1]):  # one number would be taken for all actions
         with pytest.raises(errors.ParameterError, match=r"action_mask has shape .* must have \(2,\)"):
             learned.act(ZERO[0], mask)
+    with pytest.raises(errors.ParameterError, match="no action is legal at observation"):
+        learned.act(ZERO[0], [0, 0])
 
 
 def test_ctrl_c_keeps_what_was_learned(corridor):
