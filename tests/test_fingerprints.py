@@ -39,7 +39,14 @@ def constants(value):
         ("return VALUE(1)", [{"VALUE": made(f"def f(x):\n    return {number}")} for number in (1, 2)]),
         ("return VALUE(1)", [{"VALUE": function} for function in (np.sin, np.cos, len)]),
     ],
-    ids=str,
+    ids=[
+        "constants",
+        "arrays",
+        "attributes of modules",
+        "inside a comprehension",
+        "functions",
+        "functions of libraries",
+    ],
 )
 def test_whatever_it_refers_to_matters(source, values):
     hashes = [fingerprint_of(made(f"def f(x):\n    {source}\n", **given))[0] for given in values]
