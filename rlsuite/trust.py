@@ -34,6 +34,7 @@ _proven: set[tuple[type, str, bytes]] = set()
 
 SHORT_WALK, LONG_WALK = 100, 5_000
 MAX_PAIRS = 10_000
+_SIMPLE = (bool, int, float, str)
 # what `step` may change: the state, the generator, and what only rendering reads
 EXPECTED_CHANGES = {"s", "lastaction", "lastreward", "_np_random", "_np_random_seed", "taxi_orientation"}
 
@@ -263,7 +264,7 @@ def simple_attributes(base: Any) -> dict[str, Any]:
     attributes: dict[str, Any] = base.__dict__
     simple: dict[str, Any] = {}
     for name, value in attributes.items():
-        if isinstance(value, bool | int | float | str):
+        if isinstance(value, _SIMPLE):
             simple[name] = value
         elif type(value) is np.ndarray and value.size < 1_000:
             simple[name] = value.tolist()

@@ -9,7 +9,7 @@ the values of the list are kept, because `step` picks from it by running sum.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from numbers import Integral, Real
@@ -94,7 +94,7 @@ def read_table(env: Env[Any, Any]) -> Table:
 def same_table(env: Env[Any, Any], rows: Rows, start: FloatArray) -> bool:
     """Whether the table of an environment says what these rows and this start distribution say.
 
-    Much faster than to read it again: nothing is checked.
+    Faster than to read it again: nothing is checked.
     """
     bare: Any = env.unwrapped
     try:
@@ -111,6 +111,29 @@ def same_table(env: Env[Any, Any], rows: Rows, start: FloatArray) -> bool:
         and np.array_equal(numbers, known.ravel())
         and np.array_equal(start_now, start)
     )
+
+
+def copied_table(env: Env[Any, Any]) -> dict[Any, dict[Any, list[Any]]] | None:
+    """Copy a table down to its tuples; None if it is not made of dicts, lists and tuples of plain numbers.
+
+    A tuple cannot be edited. So ``P == copy`` has to look at each list, but into a tuple only if it is another one: it
+    takes a tenth of the time of `same_table`.
+    """
+    P: dict[Any, dict[Any, list[Any]]] = getattr(env.unwrapped, "P", {})
+    if not _all_of_type(dict, [P]) or not _all_of_type(dict, P.values()):
+        return None
+    lists = [listed for row in P.values() for listed in row.values()]
+    if not _all_of_type(list, lists) or not _all_of_type(tuple, chain.from_iterable(lists)):
+        return None
+    kinds = {*map(type, chain.from_iterable(chain.from_iterable(lists)))}
+    if not all(issubclass(kind, (int, float, np.generic)) for kind in kinds):
+        return None
+    return {state: {action: [*listed] for action, listed in row.items()} for state, row in P.items()}
+
+
+def _all_of_type(kind: type, objects: Iterable[object]) -> bool:
+    """Whether there are objects, all of this type and not of a subclass."""
+    return {*map(type, objects)} == {kind}
 
 
 def _numbers(name: str, which: str, space: object) -> range:

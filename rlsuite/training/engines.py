@@ -52,6 +52,7 @@ class CompiledEngine:
         self.learner = learner
         self.plug = plug
         self.time_limit = time_limit(env)
+        self.limits = time_limits(env)
         base: Any = env.unwrapped
         self.env_rng = base.np_random
         self.state = plug.read()
@@ -98,7 +99,7 @@ class CompiledEngine:
     def _settle(self) -> None:
         """Set the environment to the state that the compiled environment has reached."""
         self.plug.write(self.state)
-        for layer in time_limits(self.env):
+        for layer in self.limits:
             layer._elapsed_steps = int(self.learner.books.place[ELAPSED])
 
 
@@ -253,7 +254,7 @@ class EnvironmentEngine:
 
 def _check_sum(env: gymnasium.Env[Any, Any], books: Books) -> None:
     """Raise LearningError if the sum of rewards, each of which is finite, has overflowed."""
-    if not np.isfinite(books.sums[kernels.ALL_REWARD]):
+    if not math.isfinite(books.sums[kernels.ALL_REWARD]):
         raise errors.LearningError(
             f"{where(env, books)} each reward is finite, but their sum has overflowed: it is beyond "
             f"{np.finfo(np.float64).max:.2g}. Divide the rewards by a constant "

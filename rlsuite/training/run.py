@@ -23,7 +23,7 @@ from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATI
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, no_optimum
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.sight import Encoding, Sight
-from rlsuite.training.staleness import Noted, note, unchanged
+from rlsuite.training.staleness import Watch
 from rlsuite.trust import NO_LIMIT, actions_are_told, has_table, name_of, time_limit
 
 LoopChoice = Literal["auto", "compiled", "stepwise"]
@@ -66,10 +66,9 @@ class Budget:
             whole_number("checkpoint_every", checkpoint_every, at_least=1)
         return cls(amount, unit, checkpoint_every or math.ceil(amount / 200), evaluate_every)
 
-    def marks(self, every: int) -> NDArray[np.int64]:
+    def marks(self, every: int) -> set[int]:
         """Multiples of ``every`` up to the end, and the end itself."""
-        marks = np.arange(every, self.amount + 1, every, dtype=np.int64)
-        return marks if marks.size and marks[-1] == self.amount else np.append(marks, self.amount)
+        return {*range(every, self.amount + 1, every), self.amount}
 
 
 @dataclass
@@ -168,7 +167,7 @@ class Run:
         self.learner = Learner(rule, memory, sight, legal, legality, gap, agent_rng, new_books())
         self.learner.books.place[OBSERVATION] = place
         self.notes = _Notes("steps")
-        self.noted: Noted | None = None
+        self.watch = Watch(env, self.form.model)
         self.use(loop)
 
     def use(self, loop: LoopChoice) -> None:
@@ -205,7 +204,7 @@ class Run:
         try:
             self._advance(budget, policy, progress)
         finally:
-            self.noted = note(self.env)
+            self.watch.note()
 
     def _advance(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
         """Go from mark to mark; keep what is measured at each."""
@@ -213,7 +212,7 @@ class Run:
         clock = STEPS if budget.unit == "steps" else EPISODES
         notes = self.notes
         checkpoints = budget.marks(budget.checkpoint_every)
-        evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else checkpoints[:0]
+        evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else set[int]()
         evaluate = None
         if budget.evaluate_every:
             evaluate = evaluator(self.env, self.form.model, self.gamma, self.seed, self.encode)
@@ -221,7 +220,7 @@ class Run:
         bar: Any  # tqdm's stubs leave parts of it untyped
         with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress, desc="compiling") as bar:
             self.engine.prepare()
-            for mark in np.union1d(checkpoints, evaluations):
+            for mark in sorted(checkpoints | evaluations):
                 while place[clock] < start + mark:
                     remaining = int(start + mark - place[clock])
                     limits = (remaining, NO_LIMIT) if budget.unit == "steps" else (NO_LIMIT, remaining)
@@ -268,8 +267,8 @@ class Run:
 
     def _look_again(self) -> None:
         """Take notice of what has been done to the environment since the last call of `learn`."""
-        if self.noted is not None and self.form.plug is not None:
-            if not unchanged(self.env, self.noted, self.form.model):
+        if self.watch.begun and self.form.plug is not None:
+            if not self.watch.unchanged():
                 self._form_again()
             self.engine.resume()
 
@@ -277,6 +276,7 @@ class Run:
         """Read the environment's table again, and prove it again: it is not what it was."""
         told = self.mask_info is not None
         self.form = compiled_form(self.env, self.encode, self.gamma, self.loop, told)
+        self.watch = Watch(self.env, self.form.model)
         learner = self.learner
         if self.encode is None:
             learner.legal[:] = self.form.model.legal if isinstance(self.form.model, MDP) else True

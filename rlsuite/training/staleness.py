@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 
 from rlsuite.models import MDP, POMDP
-from rlsuite.models.gymnasium_table import same_table
+from rlsuite.models.gymnasium_table import copied_table, same_table
 from rlsuite.trust import EXPECTED_CHANGES, has_table, simple_attributes, time_limit
 from rlsuite.trusted_dynamics import dynamics_of
 
@@ -29,7 +29,7 @@ class Noted(NamedTuple):
 
 
 def note(env: gymnasium.Env[Any, Any]) -> Noted:
-    """Note what `unchanged` compares."""
+    """Note what `Watch.unchanged` compares."""
     base: Any = env.unwrapped
     attributes = {key: value for key, value in simple_attributes(base).items() if key not in EXPECTED_CHANGES}
     names = sorted(base.__dict__.keys() - EXPECTED_CHANGES)
@@ -37,16 +37,60 @@ def note(env: gymnasium.Env[Any, Any]) -> Noted:
     return Noted(getattr(base, "model", None), time_limit(env), {**attributes, "": names}, dynamics)
 
 
-def unchanged(env: gymnasium.Env[Any, Any], noted: Noted, model: MDP | POMDP | None) -> bool:
-    """Whether nothing has been changed since; `model` is what was read from the environment's table, if it has one."""
-    now = note(env)
-    if now.model is not noted.model or (now.limit, now.attributes) != (noted.limit, noted.attributes):
-        return False
-    if not _same(now.dynamics, noted.dynamics):
-        return False
-    if isinstance(now.model, MDP | POMDP) or not isinstance(model, MDP):
-        return True
-    return same_table(env, model.rows, model.start)
+class Watch:
+    """Compares an environment with what it was at the end of the last call of `learn`.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        The environment.
+    model : MDP, POMDP or None
+        What was read from its table, if it has one.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], model: MDP | POMDP | None):
+        self.env = env
+        self.table = model if isinstance(model, MDP) else None
+        self._noted: Noted | None = None
+        self._copy: dict[Any, Any] | None = None  # of a table that has been compared with the model
+
+    @property
+    def begun(self) -> bool:
+        """Whether there was a call of `learn`."""
+        return self._noted is not None
+
+    def note(self) -> None:
+        """Note the environment at the end of a call of `learn`."""
+        self._noted = note(self.env)
+
+    def unchanged(self) -> bool:
+        """Whether nothing has been changed since; nor before the first note."""
+        noted = self._noted
+        if noted is None:
+            return True
+        now = note(self.env)
+        if now.model is not noted.model or (now.limit, now.attributes) != (noted.limit, noted.attributes):
+            return False
+        if not _same(now.dynamics, noted.dynamics):
+            return False
+        return isinstance(now.model, MDP | POMDP) or self.table is None or self._same_table(self.table)
+
+    def _same_table(self, table: MDP) -> bool:
+        """Whether the environment's table is the one that was read."""
+        base: Any = self.env.unwrapped
+        try:
+            if self._copy is not None and _equal(base.P, self._copy):
+                return np.array_equal(base.initial_state_distrib, table.start)
+        except ValueError:  # an array has been put where a number was
+            pass
+        same = same_table(self.env, table.rows, table.start)
+        self._copy = copied_table(self.env) if same else None
+        return same
+
+
+def _equal(P: object, copied: dict[Any, Any]) -> bool:
+    """Whether a table equals a copy."""
+    return isinstance(P, dict) and copied == P
 
 
 def _same(one: Any, other: Any) -> bool:

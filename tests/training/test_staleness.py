@@ -1,5 +1,7 @@
 """What is done to an environment between two calls of `learn` counts in the second, in both loops alike."""
 
+import copy
+
 import gymnasium
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ from gymnasium.envs.toy_text import FrozenLakeEnv
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.approximation import SemiGradientSarsa, TileCoding
-from rlsuite.errors import StepwiseWarning, UntrustedTable
+from rlsuite.errors import ModelError, StepwiseWarning, UntrustedTable
+from rlsuite.models.gymnasium_table import copied_table
 
 
 class Own(gymnasium.Env):
@@ -74,6 +77,56 @@ def test_an_edit_between_two_calls_counts_in_both_loops(make, edit):
     compiled, stepwise = (two_calls(make(), edit, loop) for loop in ("auto", "stepwise"))
     assert (compiled.record_.loop, stepwise.record_.loop) == ("compiled", "stepwise")
     same(compiled, stepwise)
+
+
+def one_entry(env):
+    env.unwrapped.P[0][0][1] = (1.0 / 3.0, 0, -1.0, False)
+
+
+def one_more_entry(env):
+    env.unwrapped.P[0][0].append((0.0, 0, 0.0, False))
+
+
+def equal_table(env):
+    env.unwrapped.P = copy.deepcopy(env.unwrapped.P)
+
+
+def an_array_for_a_number(env):
+    env.unwrapped.P[0][0][0] = (np.array(1.0 / 3.0), 0, np.zeros(1), False)
+
+
+@pytest.mark.parametrize("edit", [lower_rewards, one_entry, one_more_entry, equal_table, other_starts])
+def test_an_edit_before_the_third_call_counts(edit):
+    learned = []
+    for loop in ("auto", "stepwise"):
+        env = FrozenLakeEnv()
+        agent = rl.QLearning(gamma=0.9, learning_rate=0.5)
+        agent.learn(env, steps=300, seed=3, loop=loop).learn(env, steps=300, loop=loop)
+        edit(env)
+        learned.append(agent.learn(env, steps=300, loop=loop))
+    assert learned[0].record_.loop == "compiled"
+    same(*learned)
+
+
+def test_a_table_that_cannot_be_read_any_more_is_an_error():
+    env = FrozenLakeEnv()
+    agent = rl.QLearning().learn(env, steps=10, seed=3).learn(env, steps=10)
+    an_array_for_a_number(env)
+    with pytest.raises(ModelError, match=r"P\[0\]\[0\]\[0\]"):
+        agent.learn(env, steps=10)
+
+
+def test_mutable_entries_are_compared_in_full():
+    env = FrozenLakeEnv()
+    assert copied_table(env) == env.P
+    for row in env.P.values():
+        for listed in row.values():
+            listed[:] = map(list, listed)
+    assert copied_table(env) is None
+    agent = rl.QLearning(gamma=0.9).learn(env, steps=10, seed=3).learn(env, steps=10)
+    env.P[0][0][1][2] = -1.0
+    agent.learn(env, steps=300)
+    assert agent.q_[0, 0] < 0.0
 
 
 def test_other_starts_count():
