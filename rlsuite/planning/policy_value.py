@@ -10,30 +10,36 @@ Markov chain. As in the environment, an illegal action changes nothing and earns
 """
 
 import math
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from rlsuite.checks import fraction, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP, validation
-from rlsuite.models.aliases import BoolArray, FloatArray
+from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import contracting, representable
 from rlsuite.planning.linear_system import solve_fixed_point
-from rlsuite.planning.matrices import averaging
 from rlsuite.planning.observation_chain import chain_of_observations, chain_of_states
 from rlsuite.planning.operators import Lookahead
-from rlsuite.planning.reachability import reachable
+from rlsuite.planning.policy_chain import PolicyChain, policy_chain, value_of_steps, ways_to_the_end
 
 DENSE_LIMIT = 160
-"""Up to this many nodes the chain is kept as a dense tensor: fewer calls into Python outweigh the zeros."""
-DOUBLING_LIMIT = 40
-"""Up to this many nodes a few products of matrices are faster than many products with a vector."""
+"""Up to this many nodes a linear system is solved as a dense one: fewer calls into Python outweigh the zeros."""
+
+SHORT_EPISODE = 64
+"""So many sweeps are tried before a linear system is set up."""
 
 
-LEAST_END = 1e-7
-"""Smaller probabilities of ending are what rounding leaves of a row that sums to 1."""
+class _Visited(NamedTuple):
+    """The nodes that a policy visits."""
+
+    chain: PolicyChain
+    start: FloatArray
+    reward: FloatArray
+    """mean of a step"""
 
 
 class PolicyEvaluator:
@@ -103,12 +109,8 @@ class PolicyEvaluator:
         self._observation = chain.observation
         self._start = chain.start
         self._reward: FloatArray = lookahead.reward.reshape(-1, mdp.n_actions)[chain.state]
-        self._undiscounted = chain.matrix
-        self._matrix = self.gamma * chain.matrix
-        self._tensor: FloatArray | None = None
-        if n <= DENSE_LIMIT:
-            self._tensor = self._matrix.toarray().reshape(n, mdp.n_actions, n)
-            self._identity = np.eye(n)
+        matrix = chain.matrix
+        self._rows = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
     def __call__(self, policy: ArrayLike) -> float:
         """Return the expected discounted return of `policy` from the start.
@@ -128,15 +130,21 @@ class PolicyEvaluator:
         ParameterError
             If `policy` has another shape or a row is not a probability distribution.
         """
-        weights = self._weights(policy)
-        reward = (weights * self._reward).sum(axis=1)
-        if self._tensor is None:
-            return self._sparse_value(weights, reward)
-        chain: FloatArray = np.matmul(weights[:, np.newaxis, :], self._tensor)[:, 0, :]
-        if self.horizon is None:
-            return float(self._start @ cast("FloatArray", np.linalg.solve(self._identity - chain, reward)))
-        cut_value = _cut_value_by_doubling if self.n_nodes <= DOUBLING_LIMIT else _cut_value
-        return float(self._start @ cut_value(chain, reward, self.horizon))
+        return self._value(self._visited(policy))
+
+    def value_and_total(self, policy: ArrayLike, limit: int | None = None) -> tuple[float, float]:
+        """Return what a call returns, and what `total_reward` does, in less time than the two take.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> from rlsuite.planning import PolicyEvaluator
+        >>> evaluate = PolicyEvaluator(MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5))
+        >>> evaluate.value_and_total([[1, 0], [0, 0]], limit=10)
+        (2.0, 10.0)
+        """
+        visited = self._visited(policy)
+        return self._value(visited), self._total(visited, limit)
 
     def ends(self, policy: ArrayLike) -> float:
         """Return the probability that an episode of `policy` reaches an end, if no time limit cuts it.
@@ -154,33 +162,46 @@ class PolicyEvaluator:
         >>> evaluate.ends([[1, 0], [0, 0]]), evaluate.ends([[0.9, 0.1], [0, 0]])
         (0.0, 1.0)
         """
-        chain, start, _ = self._visited(self._weights(policy))
-        leaving, ending = _ways_to_the_end(chain)
+        chain, start, _ = self._visited(policy)
+        leaving, ending = ways_to_the_end(*chain[1:])
         if not ending.any():
             return 0.0
         if ending.all():
             return 1.0
-        among = chain[ending][:, ending]
+        among = _matrix(chain)[ending][:, ending]
         return float(start[ending] @ solve_fixed_point(among, leaving[ending]))
 
-    def total_reward(self, policy: ArrayLike) -> float:
-        """Return the expected sum of rewards until the end, undiscounted; NaN if episodes may go on for ever.
+    def total_reward(self, policy: ArrayLike, limit: int | None = None) -> float:
+        """Return the expected sum of rewards, undiscounted, of an episode; NaN if it may go on for ever.
 
         Parameters
         ----------
         policy : array_like (n_observations, A)
             As for a call.
+        limit : int, optional
+            Number of steps after which an episode is cut; by default it goes on to the end.
         """
-        chain, start, reward = self._visited(self._weights(policy))
-        _, ending = _ways_to_the_end(chain)
-        return float(start @ solve_fixed_point(chain, reward)) if ending.all() else math.nan
+        return self._total(self._visited(policy), limit)
 
-    def _visited(self, weights: FloatArray) -> tuple[Any, FloatArray, FloatArray]:
-        """Return the undiscounted chain of the nodes that are visited, their start, and their mean rewards."""
-        chain = averaging(weights) @ self._undiscounted
-        visited = np.flatnonzero(reachable(chain, self._start > 0.0))
-        reward: FloatArray = (weights * self._reward).sum(axis=1)
-        return chain[visited][:, visited], self._start[visited], reward[visited]
+    def _visited(self, policy: ArrayLike) -> _Visited:
+        # A greedy policy visits few of the nodes that another one could visit.
+        weights = self._weights(policy)
+        chain = PolicyChain(*policy_chain(weights, *self._rows, self._start))
+        return _Visited(chain, self._start[chain.node], (weights * self._reward).sum(axis=1)[chain.node])
+
+    def _value(self, visited: _Visited) -> float:
+        chain, start, reward = visited
+        discounted = chain._replace(probability=self.gamma * chain.probability)
+        if self.horizon is None:
+            return float(start @ _solved(discounted, reward))
+        return float(start @ value_of_steps(*discounted[1:], reward, self.horizon)[0])
+
+    def _total(self, visited: _Visited, limit: int | None) -> float:
+        chain, start, reward = visited
+        if limit is not None:
+            return float(start @ value_of_steps(*chain[1:], reward, limit)[0])
+        _, ending = ways_to_the_end(*chain[1:])
+        return float(start @ _solved(chain, reward)) if ending.all() else math.nan
 
     def _weights(self, policy: ArrayLike) -> FloatArray:
         """Return the probability of each action in each node: (n_nodes, A)."""
@@ -190,7 +211,7 @@ class PolicyEvaluator:
                 f"policy has shape {table.shape}, not ({self.n_observations}, {self.n_actions}): one row per "
                 "observation, one column per action"
             )
-        weights = table[self._observation]
+        weights = table.take(self._observation, axis=0)
         # One comparison each; written so that NaN fails too.
         if not (weights.min() >= 0.0 and np.abs(weights.sum(axis=1) - 1.0).max() <= validation.ROW_SUM_TOLERANCE):
             wrong = ~(
@@ -202,40 +223,21 @@ class PolicyEvaluator:
             )
         return weights
 
-    def _sparse_value(self, weights: FloatArray, reward: FloatArray) -> float:
-        chain = averaging(weights) @ self._matrix
-        # A greedy policy visits few of the nodes that another one could visit.
-        visited = np.flatnonzero(reachable(chain, self._start > 0.0))
-        chain, reward, start = chain[visited][:, visited], reward[visited], self._start[visited]
-        if self.horizon is None:
-            return float(start @ solve_fixed_point(chain, reward))
-        return float(start @ _cut_value(chain, reward, self.horizon))
+
+def _solved(chain: PolicyChain, constant: FloatArray) -> FloatArray:
+    """Return the v with v = constant + C v."""
+    m = constant.size
+    if chain.column.size <= m:  # one successor each: if there is no circle either, the episode is soon over
+        value, is_all = value_of_steps(*chain[1:], constant, SHORT_EPISODE)
+        if is_all:
+            return value
+    if m > DENSE_LIMIT:
+        return solve_fixed_point(_matrix(chain), constant)
+    system = np.eye(m)
+    system[np.repeat(np.arange(m), np.diff(chain.pointer)), chain.column] -= chain.probability
+    return cast("FloatArray", np.linalg.solve(system, constant))
 
 
-def _ways_to_the_end(chain: Any) -> tuple[FloatArray, BoolArray]:
-    """Return the probability that each node ends the episode at once, and whether it can ever be ended from there."""
-    leaving: FloatArray = 1.0 - np.asarray(chain.sum(axis=1), dtype=np.float64).ravel()
-    leaving[leaving < LEAST_END] = 0.0
-    return leaving, reachable(chain.T, leaving > 0.0)
-
-
-def _cut_value(chain: Any, reward: FloatArray, horizon: int) -> FloatArray:
-    """Return the value of `horizon` steps: v_k = reward + chain @ v_(k-1) from v_0 = 0."""
-    value = np.zeros_like(reward)
-    for _ in range(horizon):
-        before, value = value, reward + chain @ value
-        if np.array_equal(before, value):  # and so it stays
-            break
-    return value
-
-
-def _cut_value_by_doubling(chain: FloatArray, reward: FloatArray, horizon: int) -> FloatArray:
-    """Return the same as `_cut_value`: v_2k = v_k + C^k v_k and v_(k+1) = reward + C v_k by the bits of `horizon`."""
-    power, value = chain, reward
-    for bit in bin(horizon)[3:]:
-        value = value + power @ value
-        power = power @ power
-        if bit == "1":
-            value = reward + chain @ value
-            power = chain @ power
-    return value
+def _matrix(chain: PolicyChain) -> Any:
+    m = chain.node.size
+    return csr_array((chain.probability, chain.column, chain.pointer), shape=(m, m))

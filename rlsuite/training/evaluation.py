@@ -101,17 +101,15 @@ class _OnModel:
     def __init__(self, model: MDP | POMDP, gamma: float, limit: int):
         self.limit = limit
         self.value = PolicyEvaluator(model, gamma, horizon=limit if gamma == 1.0 else None)
-        self.total = self.value
-        if gamma < 1.0 and limit != NO_LIMIT:
-            self.total = PolicyEvaluator(model, 1.0, horizon=limit)
         mdp = model.mdp if isinstance(model, POMDP) else model
         self.has_ends = bool(mdp.terminated.any())
 
     def __call__(self, policy: NDArray[np.float64]) -> Evaluation:
+        limit = None if self.limit == NO_LIMIT else self.limit
+        if self.value.gamma < 1.0 and (limit is not None or self.has_ends):
+            return Evaluation(*self.value.value_and_total(policy, limit))
         value = self.value(policy)
-        if self.limit == NO_LIMIT:
-            return Evaluation(value, self.value.total_reward(policy) if self.has_ends else math.nan)
-        return Evaluation(value, value if self.total is self.value else self.total(policy))
+        return Evaluation(value, value if self.value.gamma == 1.0 else math.nan)
 
     def ends(self, policy: NDArray[np.float64]) -> float | None:
         return self.value.ends(policy) if self.has_ends else None

@@ -227,3 +227,27 @@ def test_probability_of_an_end_and_total_reward():
     assert evaluate.ends(back) == 1.0
     # v0 = 2 + 3/4 v1, v1 = -1 + v0/2 + v1/2
     assert evaluate.total_reward(back) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("n", [7, 300])
+def test_value_and_total_at_once(n):
+    """A sparse random model and policies with zeros; two actions may lead to one state, and some rows end early."""
+    rng = np.random.default_rng(n)
+    successors = [[{rng.integers(n).item(): 0.5, rng.integers(n).item(): 0.375} for _ in range(3)] for _ in range(n)]
+    outcomes = {}
+    for s, rows in enumerate(successors):
+        outcomes[s] = {
+            a: [*((p, j, 1.0 + a, False) for j, p in row.items()), (1.0 - sum(row.values()), n, -2.0, True)]
+            for a, row in enumerate(rows)
+        }
+    outcomes[n] = {a: [(1.0, n, 0.0, True)] for a in range(3)}
+    mdp = MDP.from_table(outcomes, gamma=0.9, start=0)
+    evaluate = PolicyEvaluator(mdp)
+    for policy in (np.eye(3)[rng.integers(3, size=n + 1)], np.full((n + 1, 3), 1 / 3)):
+        value = evaluate_policy(mdp, policy)[0]
+        total = evaluate_policy(mdp.replace(gamma=1.0), policy)[0]
+        cut = evaluate_policy(mdp.replace(gamma=1.0), policy, horizon=9)[0]
+        assert evaluate.value_and_total(policy) == pytest.approx((value, total))
+        assert evaluate.value_and_total(policy, limit=9) == pytest.approx((value, cut))
+        assert (evaluate(policy), evaluate.total_reward(policy, 9)) == evaluate.value_and_total(policy, limit=9)
+        assert evaluate.ends(policy) == pytest.approx(1.0)
