@@ -97,7 +97,8 @@ def learn_pomdp(
     seed : int, SeedSequence or Generator
         Where random starts come from.
     deadline : float, optional
-        Number of seconds after which the best model so far is returned; so it is after Ctrl-C.
+        Number of seconds after which the best model so far is returned; so it is after Ctrl-C. The clock is checked
+        after each iteration.
     progress : bool
         Whether to show a progress bar on stderr.
 

@@ -374,7 +374,7 @@ def test_malformed_observations(name, z, message):
         (lambda: Categorical([0.5, 0.5]), r"emission has shape \(2,\), not \(K, M\)"),
         (lambda: Categorical([[NAN, 1.0]]), r"emission\[0, 0\] is nan"),
         (lambda: Gaussian([0.0], [0.0]), r"variance\[k=0, d=0\] is 0; variances are positive"),
-        (lambda: Gaussian([0.0], [-1.0], -2.0), r"variance\[k=0, d=0\] is -1"),
+        (lambda: Gaussian([0.0], [-1.0]), r"variance\[k=0, d=0\] is -1"),
         (lambda: Gaussian([0.0, 1.0], [1.0]), r"variance has shape \(1, 1\), not \(2, 1\)"),
         (
             lambda: MultivariateGaussian([[0.0, 0.0]], [[[1.0, 2.0], [2.0, 1.0]]]),

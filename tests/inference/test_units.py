@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlsuite.errors import CollapseWarning, ModelError
+from rlsuite.errors import CollapseWarning, ModelError, ParameterError
 from rlsuite.inference import (
     HMM,
     Gaussian,
@@ -160,7 +160,15 @@ def test_a_constant_coordinate_tells_nothing(family, constant):
 def test_a_model_that_is_narrower_than_the_floor_is_only_widened():
     """The likelihood never falls, whatever learning begins with."""
     z, _ = two_levels()
-    found = HMM(START, TRANSITION, Gaussian([0.0, 5.0], [1.0, 4.0], least_variance=10.0))
+    found = HMM(START, TRANSITION, Gaussian([0.0, 5.0], [1.0, 4.0], least_variance=0.9))
     with pytest.warns(CollapseWarning, match="state 0, 1 has collapsed"):
         learned = found.fit(z, max_iterations=10, tol=0)
     assert (np.diff(learned.log_likelihoods_) >= -1e-9).all()
+
+
+@pytest.mark.parametrize("least", [-1e-9, 1.5])
+def test_the_floor_is_a_part_of_the_variance_of_all_observations(least):
+    with pytest.raises(ParameterError, match=rf"least_variance={least:g} is not in \[0, 1\]"):
+        Gaussian([0.0, 5.0], [1.0, 4.0], least_variance=least)
+    with pytest.raises(ParameterError, match=rf"least_variance={least:g} is not in \[0, 1\]"):
+        MultivariateGaussian([[0.0], [5.0]], [[[1.0]], [[4.0]]], least_variance=least)

@@ -266,6 +266,12 @@ PREAMBLE_FAULTS = {
     ":4:3: expected ':' after 'T', found 'go'": (
         "states: 2\nactions: go\nobservations: x y\nT go identity\nO: * uniform"
     ),
+    ":4:7: expected ':' after 'start', found '0.5'": (
+        "states: a b\nactions: go\nobservations: x y\nstart 0.5 0.5\nT: * identity\nO: * uniform"
+    ),
+    ":2:10: expected ':' after 'discount', found '0.9'": (
+        "states: a b\ndiscount 0.9\nactions: go\nobservations: x y\nT: * identity\nO: * uniform"
+    ),
     ":3:14: expected ':' after 'observations', found 'x'": (
         "states: a b\nactions: go stay\nobservations x y\nT: * identity\nO: * uniform"
     ),

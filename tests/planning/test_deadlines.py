@@ -123,6 +123,9 @@ def test_the_gain_is_bounded_where_there_is_no_time_for_a_linear_system(seconds)
 def test_what_gives_no_answer_before_the_end_says_so(seconds):
     with pytest.raises(ParameterError, match=r"deadline=20 seconds are too short for horizon=1000: \d+ of these steps"):
         solve(garnet(10, 1.0), "backward_induction", horizon=1_000, deadline=20)
+    known = POMDP.from_arrays([[[1.0]]], [1.0], [[[1.0]]], order="ass", gamma=1.0)
+    with pytest.raises(ParameterError, match=r"seconds are too short for horizon=1000: \d+ of these steps"):
+        solve(known, "reachable_beliefs", horizon=1_000, deadline=40)
     stay, again = np.eye(3), np.full((3, 3), 1 / 3)
     hidden = POMDP.from_arrays(
         [stay, again], [[-1, -1, -1], [1, 2, 3]], [np.full((3, 3), 0.1) + 0.7 * stay, again], order="ass", gamma=0.9

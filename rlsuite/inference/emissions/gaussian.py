@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import finite_number
+from rlsuite.checks import fraction
 from rlsuite.errors import ModelError
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.centres import distant_centres, overall
@@ -62,7 +62,7 @@ class Gaussian(Emission):
     parameter_names: ClassVar[tuple[str, ...]] = ("mean", "variance")
 
     def __post_init__(self) -> None:
-        finite_number("least_variance", self.least_variance)
+        fraction("least_variance", self.least_variance)
         mean, variance = validation.floats("mean", self.mean), validation.floats("variance", self.variance)
         if mean.ndim == 1:
             mean = mean[:, np.newaxis]

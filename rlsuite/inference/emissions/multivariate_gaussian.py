@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import finite_number
+from rlsuite.checks import fraction
 from rlsuite.errors import ModelError
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.centres import Overall, distant_centres, overall
@@ -67,7 +67,7 @@ class MultivariateGaussian(Emission):
     parameter_names: ClassVar[tuple[str, ...]] = ("mean", "covariance")
 
     def __post_init__(self) -> None:
-        finite_number("least_variance", self.least_variance)
+        fraction("least_variance", self.least_variance)
         mean, covariance = validation.floats("mean", self.mean), validation.floats("covariance", self.covariance)
         if mean.ndim != 2 or 0 in mean.shape:
             raise ModelError(f"mean has shape {mean.shape}, not (K, D)")

@@ -128,16 +128,13 @@ def listed(text: Text) -> list[Token]:
 def declaration(text: Text, kind: str, actions: Names | None) -> Names:
     """Read what follows ``states:``, ``actions:`` or ``observations:``, a number or names.
 
-    Where the actions have been declared already, a line that begins with T, O or R and an action is not more names, but
-    an entry without its colon.
+    A line that begins like a statement is not more names, but a statement without its colon.
     """
     tokens = listed(text)
     for token in tokens:
-        if actions is not None and token.text in ("T", "O", "R") and text.first_on_its_line(token.at):
-            word = text.after(token).text
-            if word in actions.number_of or (word.isdecimal() and int(word[:9]) < actions.size):
-                text.at = token.at + 1
-                text.colon(repr(token.text))
+        if _begins_a_statement(text, token, actions):
+            text.at = token.at + len(token.text)
+            text.colon(repr(token.text))
     if not tokens:
         text.fail(text.peek().at, f"expected the number of {kind}s or their names, found {shown(text.peek())}")
     if len(tokens) == 1 and NUMBER.fullmatch(tokens[0].text):
@@ -161,6 +158,16 @@ def declaration(text: Text, kind: str, actions: Names | None) -> Names:
             text.fail(token.at, f"the {kind} {shown(token)} is declared twice")
         first[name] = token
     return Names(kind, len(tokens), tuple(first), any(token.text not in first for token in tokens))
+
+
+def _begins_a_statement(text: Text, token: Token, actions: Names | None) -> bool:
+    """Return whether a line begins here with a keyword and what follows it: a number, or for entries an action."""
+    if token.text not in ("start", "discount", "T", "O", "R") or not text.first_on_its_line(token.at):
+        return False
+    word = text.after(token).text
+    if token.text in ("start", "discount"):
+        return NUMBER.fullmatch(word) is not None
+    return actions is not None and (word in actions.number_of or (word.isdecimal() and int(word[:9]) < actions.size))
 
 
 def _a(kind: str) -> str:

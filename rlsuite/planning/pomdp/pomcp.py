@@ -82,7 +82,8 @@ def pomcp(
     preparation : float, optional
         Seconds for the bounds at the leaves, once, before the first decision; by default 10 if there is a deadline, and
         as many as are needed if not. They are not a part of the `deadline`. If they are too few, each of the following
-        decisions goes on with the bounds for a quarter of its time, until the plan's ``prepared`` is true.
+        decisions goes on with the bounds for a quarter of its time, until the plan's ``prepared`` is true. Not with a
+        horizon, whose bounds need all of their steps.
     progress : bool, optional
         Whether to show a progress bar on stderr, in the search from the start.
 
@@ -129,6 +130,11 @@ def pomcp(
             bounds = preparing.bounds
         else:
             horizon = whole_number("horizon", horizon)
+            if preparation is not None:
+                raise ParameterError(
+                    f"preparation={preparation!r} is for plans without a horizon: with horizon={horizon} the bounds "
+                    "need all of their steps; leave it out"
+                )
             bounds = bounds_with_horizon(pomdp, horizon)
         planner = MonteCarloPlanner(
             pomdp,

@@ -49,7 +49,8 @@ def reachable_beliefs(
         How many beliefs there may be. They grow up to (A Z)^H in the worst case.
     deadline : float, optional
         Stop after about this many seconds; beliefs are followed up for the first half of them. What the rest may be
-        worth widens the bounds.
+        worth widens the bounds. With a horizon there is no answer before the last step: if there is no time for it,
+        that is an error.
 
     Returns
     -------
@@ -60,7 +61,8 @@ def reachable_beliefs(
     Raises
     ------
     ParameterError
-        If there are too many beliefs, gamma is 1 without a horizon, or an argument is out of range.
+        If there are too many beliefs, the deadline is too short for the horizon, gamma is 1 without a horizon, or an
+        argument is out of range.
     ModelError
         If no action is legal in every state of the support of some belief, or values overflow.
 
@@ -96,12 +98,12 @@ def reachable_beliefs(
     half = None if clock.deadline is None else clock.deadline / 2.0
     with clock:
         graph = belief_mdp(pomdp, steps=steps, max_beliefs=max_beliefs, deadline=half)
+        left = max(clock.left, 1e-3)
         if horizon is None:
-            left = None if clock.deadline is None else max(clock.deadline - clock.seconds, 1e-3)
             found = policy_iteration(graph.mdp, tol=math.inf, deadline=left)
             values, policies = found.value[np.newaxis], found.policy[np.newaxis]
         else:
-            found = backward_induction(graph.mdp, horizon=horizon, tol=math.inf)
+            found = backward_induction(graph.mdp, horizon=horizon, tol=math.inf, deadline=left)
             values, policies = found.values, found.policies
     edge = graph.depth[~graph.mdp.legal.any(axis=1)]
     tail = _tail(pomdp, int(edge.min()), horizon) if edge.size else 0.0

@@ -74,3 +74,5 @@ def test_without_a_deadline_the_bounds_are_always_finished(planner):
 
 def test_with_a_horizon_nothing_is_to_be_prepared():
     assert pomcp(tiger(), horizon=3, simulations=10).prepared
+    with pytest.raises(ParameterError, match="preparation=3 is for plans without a horizon"):
+        pomcp(tiger(), horizon=3, simulations=10, preparation=3)
