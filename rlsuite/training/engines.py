@@ -86,7 +86,8 @@ class CompiledEngine:
                 f"{where(self.env, books)} the environment returned a reward that is not finite, now or earlier, or "
                 "rewards so large that their sum overflows; rewards must be finite numbers"
             )
-        _check_sum(self.env, books)
+        if not math.isfinite(books.sums[kernels.ALL_REWARD]):
+            raise overflow(where(self.env, books))
         return finished[: int(books.place[kernels.EPISODES]) - first]
 
     def resume(self) -> None:
@@ -204,7 +205,9 @@ class EnvironmentEngine:
                 for layer in time_limits(self.env):
                     layer._elapsed_steps = elapsed
         self.action, self.info = action, info
-        _check_sum(self.env, self.learner.books)
+        books = self.learner.books
+        if not math.isfinite(books.sums[kernels.ALL_REWARD]):
+            raise overflow(where(self.env, books))
         return np.concatenate(finished) if finished else np.empty((0, 3))
 
     def resume(self) -> None:
@@ -252,14 +255,12 @@ class EnvironmentEngine:
         self.action = NONE
 
 
-def _check_sum(env: gymnasium.Env[Any, Any], books: Books) -> None:
-    """Raise LearningError if the sum of rewards, each of which is finite, has overflowed."""
-    if not math.isfinite(books.sums[kernels.ALL_REWARD]):
-        raise errors.LearningError(
-            f"{where(env, books)} each reward is finite, but their sum has overflowed: it is beyond "
-            f"{np.finfo(np.float64).max:.2g}. Divide the rewards by a constant "
-            "(gymnasium.wrappers.TransformReward)"
-        )
+def overflow(place: str) -> errors.LearningError:
+    """Describe a sum of rewards, each of which is finite, that has overflowed."""
+    return errors.LearningError(
+        f"{place} each reward is finite, but their sum has overflowed: it is beyond {np.finfo(np.float64).max:.2g}. "
+        "Divide the rewards by a constant (gymnasium.wrappers.TransformReward)"
+    )
 
 
 def _of_the_answer(error: BaseException) -> bool:

@@ -5,6 +5,7 @@ drawn from the one that was given. So an episode does not depend on those before
 over workers.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.checks import fraction, whole_number
 from rlsuite.finding import find_env
+from rlsuite.training.engines import overflow
 
 Act = Callable[[Any], Any]
 """``act(observation) -> action``, both as the environment has them."""
@@ -58,7 +60,7 @@ def episode_of(
         If an argument is outside its allowed values.
     LearningError
         If the policy takes an action that a Discrete space does not have, or the environment pays a reward that is not
-        a finite number.
+        a finite number, or rewards whose sum overflows.
 
     Examples
     --------
@@ -74,10 +76,12 @@ def episode_of(
         action = chosen_of("act", act, observation, env.action_space)
         answer = cast("tuple[Any, float, bool, bool, object]", env.step(action))
         observation, reward, terminated, truncated, _ = answer
+        if not math.isfinite(reward):
+            raise errors.LearningError(f"step {length} of an episode paid {reward}; rewards must be finite numbers")
         total += discount * float(reward)
         discount *= discount_per_step
-        if not np.isfinite(total):
-            raise errors.LearningError(f"step {length} of an episode paid {reward}; rewards must be finite numbers")
+        if not math.isfinite(total):
+            raise overflow(f"step {length} of an episode:")
         if terminated or truncated:
             return Rollout(total, length, bool(terminated))
     return Rollout(total, most, terminated=False)
@@ -116,7 +120,7 @@ def returns_of(
         If `env` leads to none.
     LearningError
         If the policy takes an action that a Discrete space does not have, or the environment pays a reward that is not
-        a finite number.
+        a finite number, or rewards whose sum overflows.
 
     Examples
     --------

@@ -273,7 +273,7 @@ def finite_reward(where: str, paid: Any) -> float:
     Raises
     ------
     LearningError
-        If it is not a finite number.
+        If it is not a finite number, or beyond the range of float32.
     """
     try:
         reward = float(paid) if math.isfinite(paid) else None
@@ -282,5 +282,11 @@ def finite_reward(where: str, paid: Any) -> float:
     if reward is None:
         raise errors.LearningError(
             f"{where} the environment returned the reward {paid!r}; rewards must be finite numbers"
+        )
+    largest = float(np.finfo(np.float32).max)
+    if abs(reward) > largest:
+        raise errors.LearningError(
+            f"{where} the environment returned the reward {paid!r}, and a network computes in float32, up to "
+            f"{largest:.2g}. Divide the rewards by a constant (gymnasium.wrappers.TransformReward)"
         )
     return reward

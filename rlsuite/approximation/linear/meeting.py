@@ -97,17 +97,17 @@ def legal_ids(env: gymnasium.Env[Any, Any]) -> NDArray[np.bool_]:
 def _outside(features: Any, found: Encoding) -> tuple[FeatureMap, Encoding]:
     """Features that only Python can compute are applied to the observations before the agent gets them."""
     middle = np.nan_to_num((found.low + found.high) / 2.0, nan=0.0, posinf=0.0, neginf=0.0)
-    try:
-        width = _dense_features(features, middle[None]).shape[1]
-    except sklearn.exceptions.NotFittedError as error:
-        raise errors.NotLearned(
-            f"features: {type(features).__name__} is not fitted; call its fit(observations) first, with an array "
-            f"(n, {middle.size}) of observations that a few random episodes meet"
-        ) from error
-    except Exception as error:  # whatever the transformer's library raises
-        raise errors.UnsuitableEnvironment(
-            f"features: {type(features).__name__} cannot transform observations of {middle.size} numbers: {error}"
-        ) from error
+    name = type(features).__name__
+    with naming(
+        f"features: {name} cannot transform observations of {middle.size} numbers", errors.UnsuitableEnvironment
+    ):
+        try:
+            width = _dense_features(features, middle[None]).shape[1]
+        except sklearn.exceptions.NotFittedError as error:
+            raise errors.NotLearned(
+                f"features: {name} is not fitted; call its fit(observations) first, with an array (n, {middle.size}) "
+                "of observations that a few random episodes meet"
+            ) from error
     unknown = np.zeros(int(width))  # the identity asks for no bounds, only for how many there are
     return Identity().fit_bounds(unknown, unknown), found._replace(transform=Outside(features), plain=False)
 

@@ -169,7 +169,10 @@ def choose_approximator(
         errors = np.array([each.errors for each in validations]).reshape(len(names), len(training), k)
         means = errors.mean(axis=(1, 2))
         if not np.isfinite(means).any():
-            raise LearningError(f"none of the candidates could learn: {', '.join(names)} all diverge")
+            raise LearningError(
+                f"none of the candidates could learn: {', '.join(names)} all diverge, or their estimators fail, as a "
+                "warning says"
+            )
         best = names[int(means.argmin())]
         tests, p_values = _compare(names, errors, best, validations[0].test_to_train)
         returns = pool(

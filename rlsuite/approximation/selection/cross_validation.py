@@ -9,6 +9,7 @@ Algorithm 1.2, which requires more than 30 examples in each part.
 import copy
 import dataclasses
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.selection import held_out
 from rlsuite.checks import one_of, whole_number
-from rlsuite.errors import LearningError, ParameterError
+from rlsuite.errors import LearningError, ParameterError, RlsuiteWarning
 
 # scikit-learn carries no types that strict checking could use
 _base: Any = sklearn.base
@@ -124,6 +125,11 @@ def cross_validate(
     ParameterError
         If there are fewer episodes (or transitions) than parts, or an argument is outside its allowed values.
 
+    Warns
+    -----
+    RlsuiteWarning
+        If learning failed by an error of a third-party estimator, which the warning tells.
+
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsRegressor
@@ -197,8 +203,10 @@ def _measure(learner: Any, score: Score | str) -> Score:
 def _error(learner: Any, learned: Batch, held: Batch, measure: Score, seed: int) -> float:
     try:
         found = float(measure(learned_anew(learner, learned, seed), held))
-    except LearningError:
-        return float("inf")  # a candidate that diverges loses; the others go on
+    except LearningError as error:  # a candidate that fails loses; the others go on
+        if error.__cause__ is not None:  # not values that diverge, but an error of its estimator
+            warnings.warn(f"the error of this part is infinite: {error}", RlsuiteWarning, stacklevel=3)
+        return float("inf")
     if np.isnan(found):
         raise ParameterError("score(learner, batch) is NaN; it must be a number, the smaller the better")
     return found

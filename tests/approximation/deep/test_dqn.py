@@ -337,3 +337,11 @@ def test_many_seeds_at_once():
         assert record.episode_return.tolist() == alone.record_.episode_return.tolist()
     with pytest.raises(errors.ParameterError, match="DQN has no compiled loop"):
         rl.train(DQN(**SMALL), "CartPole-v1", steps=10, loop="compiled")
+
+
+def test_a_reward_beyond_float32_is_named(corridor):
+    env = gymnasium.wrappers.TransformReward(corridor(), lambda reward: -1e39)
+    with pytest.raises(
+        errors.LearningError, match=r"step 1: .* reward -1e\+39, and a network computes in float32, up to"
+    ):
+        DQN(**SMALL).learn(env, steps=10, seed=1)

@@ -244,3 +244,14 @@ def test_values_of_all_ids_need_no_list_of_them():
     assert agent.q().tobytes() == agent.q(np.arange(48)[:, None]).tobytes()
     with pytest.raises(ParameterError, match=r"observations= is needed, an array \(n, d\), where they are not ids"):
         sarsa(TILES).learn("MountainCar-v0", steps=10, seed=0).q()
+
+
+def test_an_error_of_a_third_party_transformer_is_told_with_its_kind():
+    class Broken(StandardScaler):
+        def transform(self, X, copy=None):
+            raise KeyError("velocity")
+
+    with pytest.raises(
+        UnsuitableEnvironment, match="Broken cannot transform observations of 2 numbers: KeyError: 'vel"
+    ):
+        SemiGradientSarsa(features=Broken().fit([[0.0, 0.0]])).learn("MountainCar-v0", steps=5, seed=1)

@@ -12,7 +12,7 @@ from rlsuite.approximation.batch.lstd import LSTD
 from rlsuite.approximation.features.identity import OneHot
 from rlsuite.approximation.selection.cross_validation import cross_validate
 from rlsuite.approximation.selection.five_by_two import five_by_two_f
-from rlsuite.errors import LearningError, ParameterError
+from rlsuite.errors import LearningError, ParameterError, RlsuiteWarning
 
 
 @dataclass
@@ -145,6 +145,16 @@ def test_a_learner_that_fails_has_an_infinite_error(single):
     found = cross_validate(Diverging(), single, cv=3)
     assert found.errors.tolist() == [np.inf] * 3
     assert found.mean == found.standard_error == np.inf
+
+
+def test_an_error_of_an_estimator_is_told_and_not_taken_for_divergence(single):
+    class Broken(DecisionTreeRegressor):
+        def fit(self, X, y):
+            raise KeyError("column")
+
+    with pytest.warns(RlsuiteWarning, match="Broken cannot learn from these .* samples: KeyError: 'column'"):
+        found = cross_validate(FittedQ(Broken()), single, cv=3)
+    assert found.errors.tolist() == [np.inf] * 3
 
 
 def test_five_halvings(single):
