@@ -25,10 +25,15 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
     rlsuite.errors.CallError: learn() has no parameter 'total_timesteps'; did you mean steps=5? (parameters: steps)
     """
     names = _names(function)
+    needed = _needed(function) if names is None else []
 
     @wraps(function)
     def checked(*args: Given.args, **given: Given.kwargs) -> Answer:
-        _check(f"{function.__name__}()", given, names)
+        what = f"{function.__name__}()"
+        _check(what, given, names)
+        missing = [name for name in needed if name not in given]
+        if missing:  # what is unknown belongs to the environment, unless it sounds like what is missing
+            _check(what, {name: value for name, value in given.items() if nearest(name, missing)}, missing)
         return function(*args, **given)
 
     return checked
@@ -71,10 +76,16 @@ class MadeFromArrays:
 
 def _names(function: Callable[..., Any]) -> list[str] | None:
     """Return the keywords that a function takes; None if it takes any."""
-    parameters = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
+    parameters = [one for one in inspect.signature(function).parameters.values() if one.name not in ("self", "cls")]
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return None
     return [one.name for one in parameters if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
+
+
+def _needed(function: Callable[..., Any]) -> list[str]:
+    """Return the keywords without a default."""
+    parameters = inspect.signature(function).parameters.values()
+    return [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
 
 
 def _check(what: str, given: Mapping[str, Any], names: Iterable[str] | None) -> None:

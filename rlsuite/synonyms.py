@@ -13,6 +13,7 @@ _STEP_SIZE: Final = ("learning_rate",)
 _GAMMA: Final = ("gamma",)
 _STEPS: Final = ("steps",)
 _EPISODES: Final = ("episodes",)
+_ITERATIONS: Final = ("iterations", "max_iterations")
 _EPSILON: Final = ("epsilon", "exploration=EpsilonGreedy({})", "tol")
 _TEMPERATURE: Final = ("temperature", "exploration=Softmax({})")
 _LAMBDA: Final = ("lambda_",)
@@ -72,9 +73,12 @@ SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
     "precision": ("gap", "tol"),
     "theta": ("tol",),
     "timeout": ("deadline",),
-    "maxiter": ("max_iterations",),
-    "maxiterations": ("max_iterations",),
-    "iterations": ("max_iterations",),
+    "maxiter": _ITERATIONS,
+    "maxiterations": _ITERATIONS,
+    "niter": _ITERATIONS,
+    "niterations": _ITERATIONS,
+    "numiterations": _ITERATIONS,
+    "iterations": _ITERATIONS,
     # what agents have and do
     "predict": _ACT,
     "chooseaction": _ACT,

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -84,6 +85,46 @@ def test_learn_and_train(given, meant):
         with pytest.raises(CallError) as caught:
             call("FrozenLake-v1", **given)
         assert str(caught.value).startswith(f"{verb}() has no parameter {name!r}; did you mean {meant}?")
+
+
+P, R = np.ones((1, 1, 1)), np.zeros((1, 1))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        partial(rl.MDP.from_arrays, P, R),
+        partial(rl.MDP.from_pairs, P, R),
+        partial(rl.MDP.from_successors, [[0]], [0.0]),
+        partial(rl.MDP.from_table, {0: {0: [(1.0, 0, 0.0, False)]}}),
+        partial(rl.MDP.from_env, "FrozenLake-v1"),
+        partial(rl.MDP.from_env, "FrozenLake-v1", is_slippery=False),
+        partial(rl.MDP.read, "model.npz"),
+        partial(rl.POMDP.from_arrays, P, R, P),
+        partial(rl.POMDP.from_env, "FrozenLake-v1"),
+        partial(rl.POMDP.read, "model.pomdp"),
+    ],
+    ids=lambda call: call.func.__qualname__,
+)
+def test_models_know_the_discount(call):
+    with pytest.raises(CallError, match=r"\(\) has no parameter 'discount'; did you mean gamma=0\.9\? \(parameters: "):
+        call(discount=0.9)
+
+
+def test_keywords_of_the_environment_are_left_alone():
+    assert rl.MDP.from_env("FrozenLake-v1", gamma=0.9, is_slippery=False).n_states == 16
+    with pytest.raises(TypeError, match="gamma"):
+        rl.MDP.from_env("FrozenLake-v1", is_slippery=False)
+
+
+def test_learn_of_policy_search_and_from_batches():
+    from rlsuite import approximation
+
+    search = approximation.CrossEntropyMethod()
+    with pytest.raises(CallError, match=r"^learn\(\) has no parameter 'n_iter'; did you mean iterations=5\?"):
+        search.learn("CartPole-v1", n_iter=5)
+    with pytest.raises(CallError, match=r"^learn\(\) has no parameter 'verbose'; did you mean progress=True\?"):
+        approximation.LSPI(features=approximation.Identity()).learn(None, verbose=True)
 
 
 def test_signatures_stay():

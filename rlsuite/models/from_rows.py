@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import row_checks, validation
 
 
@@ -16,6 +17,7 @@ class FromRows:
     """What is made from rows: an `MDP`, or a class that inherits from it."""
 
     @classmethod
+    @says_what_to_write
     def from_rows(
         cls,
         indptr: ArrayLike,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, cast, get_args
 
 from rlsuite.checks import fraction
 from rlsuite.errors import FileError, ModelError, ParameterError, unknown, unknown_suffix
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models.cassandra import read_mdp, write_mdp
 from rlsuite.models.explicit import Dialect, read_explicit, write_explicit
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, write_arrays
@@ -24,6 +25,7 @@ class OnDisk(FromRows):
     """The methods of `MDP` that read and write files."""
 
     @classmethod
+    @says_what_to_write
     def read(
         cls,
         path: str | PathLike[str],

@@ -10,6 +10,7 @@ import numpy as np
 
 from rlsuite.checks import fraction
 from rlsuite.errors import FileError, ModelError, unknown_suffix
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models.cassandra import read_pomdp, write_pomdp
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, text, text_in, write_arrays
 from rlsuite.models.observations import ObservationRows, Observations
@@ -27,6 +28,7 @@ class PomdpOnDisk:
     """The methods of `POMDP` that read and write files."""
 
     @classmethod
+    @says_what_to_write
     def read(cls, path: str | PathLike[str], *, gamma: float | None = None) -> Self:
         """Read a model from a file; its suffix says which kind of file it is.
 

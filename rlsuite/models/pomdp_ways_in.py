@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, FloatArray, SparseLike
 from rlsuite.models.arrays import Order, Tables, is_sparse, listed_by_action
@@ -30,6 +31,7 @@ class PomdpWaysIn:
     """The constructors of a `POMDP` from arrays, functions or environments."""
 
     @classmethod
+    @says_what_to_write
     def from_arrays(
         cls,
         P: Tables,
@@ -98,6 +100,7 @@ class PomdpWaysIn:
         return model.replace(reward=mean, **{name: value for name, value in noise.items() if value is not None})
 
     @classmethod
+    @says_what_to_write
     def from_function(
         cls,
         transitions: Transitions,
@@ -177,6 +180,7 @@ class PomdpWaysIn:
         return cast("type[Any]", cls)(mdp, seen.rows, labels_of(seen.observations))
 
     @classmethod
+    @says_what_to_write
     def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: Any) -> Self:
         """Read the model of a partially observable environment of ours.
 

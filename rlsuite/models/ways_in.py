@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import validation
 from rlsuite.models.experience import Experience, rows_from_experience
 from rlsuite.models.functions import RewardFunction, Terminal, Transitions, explore, labels_of
@@ -34,6 +35,7 @@ class WaysIn(ArraysIn):
     """The constructors of an `MDP` from other things than rows."""
 
     @classmethod
+    @says_what_to_write
     def from_successors(
         cls,
         successors: Sequence[Sequence[Successors]],
@@ -90,6 +92,7 @@ class WaysIn(ArraysIn):
         )
 
     @classmethod
+    @says_what_to_write
     def from_function(
         cls,
         transitions: Transitions,
@@ -158,6 +161,7 @@ class WaysIn(ArraysIn):
         )
 
     @classmethod
+    @says_what_to_write
     def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: Any) -> Self:
         """Read the model of an environment: its ``model`` if it is one of ours, else Gymnasium's ``P``.
 
@@ -207,6 +211,7 @@ class WaysIn(ArraysIn):
         )
 
     @classmethod
+    @says_what_to_write
     def from_table(
         cls,
         P: object,
@@ -257,6 +262,7 @@ class WaysIn(ArraysIn):
         )
 
     @classmethod
+    @says_what_to_write
     def from_experience(
         cls,
         transitions: Experience,

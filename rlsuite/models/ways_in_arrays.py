@@ -7,6 +7,7 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import validation
 from rlsuite.models.aliases import SparseLike
 from rlsuite.models.arrays import Order, Tables, rows_from_arrays
@@ -18,6 +19,7 @@ class ArraysIn(FromRows):
     """The constructors of an `MDP` from matrices."""
 
     @classmethod
+    @says_what_to_write
     def from_arrays(
         cls,
         P: Tables,
@@ -90,6 +92,7 @@ class ArraysIn(FromRows):
         )
 
     @classmethod
+    @says_what_to_write
     def from_pairs(
         cls,
         R: ArrayLike,

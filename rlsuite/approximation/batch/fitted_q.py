@@ -23,6 +23,7 @@ from rlsuite.approximation.batch.divergence import value_limit
 from rlsuite.approximation.batch.fitted_iteration import FittedIteration
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.checks import whole_number
+from rlsuite.keywords import says_what_to_write
 
 
 @dataclass(eq=False)
@@ -77,6 +78,7 @@ class FittedQ(FittedIteration, BatchAgent):
         super().__post_init__()
         self._way = OnePerAction if self.one_per_action else OneForAll
 
+    @says_what_to_write
     def learn(self, batch: Batch, *, seed: int | None = None, progress: bool = False) -> Self:
         """Do up to `iterations` rounds on a batch, and return self.
 

@@ -23,6 +23,7 @@ from rlsuite.approximation.batch.fitted_iteration import FittedIteration
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError
+from rlsuite.keywords import says_what_to_write
 
 
 @dataclass(eq=False)
@@ -65,6 +66,7 @@ class FittedValueIteration(FittedIteration):
     array([-7.458])
     """
 
+    @says_what_to_write
     def learn(self, batch: Batch, *, seed: int | None = None, progress: bool = False) -> Self:
         """Do up to `iterations` rounds on a batch, and return self.
 

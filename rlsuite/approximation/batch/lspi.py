@@ -25,6 +25,7 @@ from rlsuite.approximation.batch.lstd import scaled
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.checks import finite_number, fraction, whole_number
 from rlsuite.errors import ConvergenceWarning, ParameterError
+from rlsuite.keywords import says_what_to_write
 
 TIE = 1e-9
 """Part of the largest value by which another action has to be better before a policy changes, more than rounding."""
@@ -87,6 +88,7 @@ class LSPI(BatchAgent):
         self.changes_: list[int] = []
         self.converged_ = False
 
+    @says_what_to_write
     def learn(self, batch: Batch, *, progress: bool = False) -> Self:
         """Improve the policy on a batch until it stays the same, and return self.
 

@@ -20,6 +20,7 @@ from rlsuite.approximation.batch.linear_systems import solve
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.checks import finite_number, fraction
 from rlsuite.errors import NotLearned, ParameterError
+from rlsuite.keywords import says_what_to_write
 
 CHUNK = 2_048
 """Transitions whose traces are in memory at once."""
@@ -81,6 +82,7 @@ class LSTD:
         self._matrix: Any = None
         self._vector = np.zeros(0)
 
+    @says_what_to_write
     def learn(self, batch: Batch) -> Self:
         """Add the transitions of a batch to those learned from before, and return self.
 

@@ -29,6 +29,7 @@ from rlsuite.approximation.policies.cloning import ClassifierPolicy
 from rlsuite.approximation.policies.search import draw_seed
 from rlsuite.checks import fraction, whole_number
 from rlsuite.finding import find_env
+from rlsuite.keywords import says_what_to_write
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.sight import Encoding, encoding
 from rlsuite.trust import name_of, time_limits
@@ -116,6 +117,7 @@ class ClassificationIteration:
         self._examples: list[int] = []
         self._asked_for: Any = None
 
+    @says_what_to_write
     def learn(
         self,
         env: str | gymnasium.Env[Any, Any],

@@ -18,6 +18,7 @@ from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.regressors import fresh
 from rlsuite.approximation.features.checks import check_observations, naming, shown
 from rlsuite.checks import whole_number
+from rlsuite.keywords import says_what_to_write
 from rlsuite.planning.solution import Solution
 
 # scikit-learn carries no types that strict checking could use
@@ -92,6 +93,7 @@ class ClassifierPolicy:
         self.classifier_, self.actions_, self.n_features_in_ = fitted, known, seen.shape[1]
         return self
 
+    @says_what_to_write
     def learn(self, batch: Batch) -> Self:
         """Clone the policy that a batch was collected with, and return self; see `fit`."""
         check_batch(batch, "ClassifierPolicy.learn")

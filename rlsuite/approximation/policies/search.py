@@ -21,6 +21,7 @@ from rlsuite.approximation.batch.rollout import LONGEST, returns_of
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
 from rlsuite.checks import fraction, whole_number
 from rlsuite.finding import find_env
+from rlsuite.keywords import says_what_to_write
 
 # joblib carries no types that strict checking could use
 _joblib: Any = joblib
@@ -84,6 +85,7 @@ class PolicySearch:
         """Update `parameters_` (and other arrays), given the scores (candidates,) of the candidates."""
         raise NotImplementedError
 
+    @says_what_to_write
     def learn(
         self,
         env: str | gymnasium.Env[Any, Any],
