@@ -103,7 +103,8 @@ class PrincipalComponents(FeatureMap):
         if self.n_components > min(observations.shape):
             raise errors.ParameterError(
                 f"PrincipalComponents: n_components={self.n_components}, and {observations.shape[0]} observations of "
-                f"{observations.shape[1]} numbers have no more than {min(observations.shape)}"
+                f"{observations.shape[1]} numbers have no more than {min(observations.shape)} "
+                f"(n_samples={observations.shape[0]}, n_features={observations.shape[1]})"
             )
         found = _decomposition.PCA(self.n_components, whiten=self.whiten, random_state=self.seed).fit(observations)
         self.mean_: NDArray[np.float64] = found.mean_
