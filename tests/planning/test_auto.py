@@ -56,3 +56,14 @@ def test_news_with_a_long_way_to_go_are_swept_along(first_action_leads_on: bool)
     found = solve(corridor(0.99, first_action_leads_on=first_action_leads_on))
     assert found.method == "gauss_seidel"
     assert found.converged
+
+
+def test_equal_rewards_before_an_end_that_the_first_policy_never_meets() -> None:
+    """No state differs from another in the probe; only the transition that ends the episode will tell them apart."""
+    states = np.arange(CORRIDOR)
+    moves = np.stack([np.maximum(states - 1, 0), np.minimum(states + 1, CORRIDOR - 1)], axis=1).ravel()
+    ends = np.arange(2 * CORRIDOR) == 2 * CORRIDOR - 1
+    rows, one = np.arange(2 * CORRIDOR + 1), np.ones(2 * CORRIDOR)
+    found = solve(MDP.from_rows(rows, moves, one, -one, n_actions=2, gamma=0.99, terminated=ends))
+    assert found.method == "gauss_seidel"
+    assert found.converged
