@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from rlsuite.models import POMDP
 
 
+PLANNING = 10
+"""Seconds for the plan that ``--best-action`` asks."""
+
+
 def add(commands: Any) -> None:
     """Describe the command."""
     parser = commands.add_parser(
@@ -44,6 +48,11 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--decode", action="store_true", help="also the most probable path of hidden states")
     parser.add_argument(
+        "--best-action",
+        action="store_true",
+        help=f"also the best action after the last observation, in a POMDP (plans for at most {PLANNING} seconds)",
+    )
+    parser.add_argument(
         "--plot", metavar="FILE.png", help="draw the states of a hidden Markov model over time (.png, .svg, .pdf)"
     )
     add_json_flag(parser)
@@ -65,15 +74,32 @@ def run(chosen: argparse.Namespace) -> int:
         check_writable(Path(chosen.plot), "--plot", FIGURE_SUFFIXES)
         if not isinstance(model, HMM):
             raise ParameterError(f"--plot draws hidden Markov models, and {chosen.model} is a POMDP")
+    if chosen.best_action and isinstance(model, HMM):
+        raise ParameterError(f"--best-action is about POMDPs, and {chosen.model} is a hidden Markov model")
     steps = _steps_of_hmm(chosen, model) if isinstance(model, HMM) else _steps_of_pomdp(chosen, model)
     with saying_so():
         found = trail(model, steps, smooth=chosen.smooth, decode=chosen.decode)
+        best = _best_action(model, found) if chosen.best_action and not isinstance(model, HMM) else None
     if chosen.plot and isinstance(model, HMM):
         from rlsuite.plotting import save, state_posteriors
 
         save(state_posteriors(model, found.given["observations"]), chosen.plot)
-    _report(chosen, found)
+    _report(chosen, found, best)
     return 0
+
+
+def _best_action(pomdp: "POMDP", found: "Trail") -> dict[str, Any]:
+    """Return the action of a plan in the last belief, and the bounds on its value at the start, for JSON."""
+    from rlsuite.cli.beliefs import names
+    from rlsuite.planning import solve
+
+    plan = solve(pomdp, deadline=PLANNING)
+    action = plan.act(found.beliefs[-1])
+    return {
+        "best_action": action,
+        "best_action_label": names(pomdp.action_labels, pomdp.n_actions)[action],
+        "gap_at_start": float(plan.gap),
+    }
 
 
 def _steps_of_hmm(chosen: argparse.Namespace, model: "HMM") -> "Steps":
@@ -125,21 +151,25 @@ def _either(words: list[str], listed: list[str]) -> list[str]:
     return words or listed
 
 
-def _report(chosen: argparse.Namespace, found: "Trail") -> None:
+def _report(chosen: argparse.Namespace, found: "Trail", best: dict[str, Any] | None) -> None:
     if chosen.json:
         written = {"plot": chosen.plot} if chosen.plot else {}
-        print_json({"model": chosen.model, **found.facts(), **written})
+        print_json({"model": chosen.model, **found.facts(), **(best or {}), **written})
         return
     print(f"{chosen.model}, {'smoothed' if chosen.smooth else 'filtered'}")
     print(table(["t", *found.heads()], _rows(found), len(found.beliefs)))
     summary = [("log-likelihood", f"{number(found.log_likelihood)} nats")]
     if found.path is not None:
         summary.append(("log-probability of the path", f"{number(found.path_log_probability)} nats"))
+    if best is not None:
+        label, gap = best["best_action_label"], number(best["gap_at_start"])
+        summary.append(("best action now", f"{label} (of a plan whose value at the start is known within {gap})"))
     print(columns(summary))
     if chosen.plot:
         print(f"  written: {chosen.plot}")
-    if not (chosen.smooth or chosen.decode):
-        note("next: the same with --smooth, or --decode")
+    if not (chosen.smooth or chosen.decode or best):
+        options = "--smooth, --decode or --best-action" if "action" in found.seen else "--smooth, or --decode"
+        note(f"next: the same with {options}")
 
 
 def _rows(found: "Trail") -> Iterator[list[str]]:

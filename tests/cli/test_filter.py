@@ -1,7 +1,9 @@
 """Filtering on the command line, against the textbook's numbers and the library's."""
 
+import json
 import math
 import sys
+from pathlib import Path
 
 import numba.core.event as events
 import numpy as np
@@ -247,3 +249,19 @@ def test_mistakes(rlsuite, tiger_file, umbrella_file, tmp_path, arguments, sente
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"rlsuite: error: {sentence}")
     assert done.err.count("\n") == 1
+
+
+def test_the_best_action_in_the_last_belief(rlsuite, umbrella_file):
+    doors = Path(__file__).parents[1] / "problems" / "two-doors.pomdp"
+    seen = ["listen", "growl-left", "listen", "growl-left"]
+    done = rlsuite("filter", doors, *seen)
+    assert done.err == "next: the same with --smooth, --decode or --best-action\n"
+    once = rlsuite("filter", doors, *seen[:2], "--best-action")
+    assert "best action now  listen (of a plan whose value" in once.out
+    twice = rlsuite("filter", doors, *seen, "--best-action", "--json")
+    found = json.loads(twice.out)
+    assert (found["best_action"], found["best_action_label"]) == (2, "open-right")
+    assert 0.0 <= found["gap_at_start"] < 1e-4
+    refused = rlsuite("filter", umbrella_file, "0", "--best-action")
+    assert refused.code == 2
+    assert "--best-action is about POMDPs" in refused.err
