@@ -20,6 +20,7 @@
     |-- DivergenceWarning     learned numbers that grow beyond what any return can be
     |-- CollapseWarning       a learned distribution that is as narrow as it may be
     |-- RoundingWarning       probabilities in a file that had to be changed to sum to one
+    |-- RewardWarning         rewards outside the range that an agent expects
     `-- StepwiseWarning       `loop="auto"` had to leave the compiled loop
 """
 
@@ -94,6 +95,10 @@ class CollapseWarning(RlsuiteWarning):
 
 class RoundingWarning(RlsuiteWarning):
     """Probabilities in a text file are off by more than the rounding of a few decimals; they were rescaled."""
+
+
+class RewardWarning(RlsuiteWarning):
+    """An environment has rewards outside the range that an agent expects."""
 
 
 class StepwiseWarning(RlsuiteWarning):

@@ -19,6 +19,7 @@ from rlsuite.npz import Npz
 from rlsuite.synonyms import attribute_error
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy
+from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kernels import Begin, Rule, Step
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record
@@ -60,6 +61,8 @@ class Agent(Described):
 
     begin: ClassVar[Begin]
     step: ClassVar[Step]
+    expected_rewards: ClassVar[tuple[float | str, float | str] | None] = None
+    """Least and largest reward that the rule is made for: numbers, or names of parameters; None if any will do."""
 
     gamma: float = 0.99
 
@@ -167,7 +170,9 @@ class Agent(Described):
     ) -> Run:
         made = find_env(env)
         encode = self.meet(made)
-        run = Run(made, Rule(type(self).begin, type(self).step), self._recall, self.gamma, seed, loop, optima, encode)
+        rule = Rule(type(self).begin, type(self).step)
+        expected = ExpectedRewards.of(self, self.expected_rewards)
+        run = Run(made, rule, self._recall, self.gamma, seed, loop, optima, encode, expected)
         self._run, self._asked_for = run, env
         self._memory = run.learner.memory
         self.seed_ = run.seed

@@ -71,7 +71,7 @@ def compiled_form(
         if loop == "compiled":
             raise
         if loop == "auto":
-            warnings.warn(f"{error}. Learning stepwise.", errors.StepwiseWarning, stacklevel=_level_of_the_caller())
+            warnings.warn(f"{error}. Learning stepwise.", errors.StepwiseWarning, stacklevel=level_of_the_caller())
         return UNKNOWN
     if loop == "compiled":
         what = "transition table (env.unwrapped.P or .model)"
@@ -83,7 +83,7 @@ def compiled_form(
     return UNKNOWN
 
 
-def _level_of_the_caller() -> int:
+def level_of_the_caller() -> int:
     """The stacklevel, for a warning in the function that asks, of the first line that is not rlsuite's."""
     level, frame = 0, inspect.currentframe()
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "rlsuite":

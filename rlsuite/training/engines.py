@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.exploration import Legality, listed_actions
 from rlsuite.training import kernels
+from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.inbox import Inbox, first_answer, mask_of, where
 from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, Books, Rule
 from rlsuite.training.sight import NONE, Encoding, Receive, Sight, receive_id, receive_vector
@@ -108,7 +109,7 @@ class EnvironmentEngine:
     """Learn by calling `step` and `reset` of an environment.
 
     With ``mask_info``, the info of the first reset, the legal actions are taken from each ``info["action_mask"]``. With
-    an ``encoding``, observations are shown as vectors.
+    an ``encoding``, observations are shown as vectors. With ``expected``, each reward is compared with a range.
     """
 
     loop: Final = "stepwise"
@@ -120,8 +121,10 @@ class EnvironmentEngine:
         mask_info: dict[str, Any] | None,
         encoding: Encoding | None,
         info: dict[str, Any],
+        expected: ExpectedRewards | None,
     ):
         self.env = env
+        self.expected = expected
         self.learner = learner
         self.first_action = int(action_space_of(env).start)
         if mask_info is not None:
@@ -167,6 +170,8 @@ class EnvironmentEngine:
         self.looked_at = True
         remaining = min(steps, most)
         next_action, deliver = self.session.__next__, self.inbox.deliver
+        if self.expected is not None:
+            deliver = self.expected.watch(self.inbox)
         action_offset = self.first_action
         finished: list[NDArray[np.float64]] = []
         action, elapsed, info = self.action, int(place[ELAPSED]), self.info
@@ -175,7 +180,7 @@ class EnvironmentEngine:
                 if action == NONE:
                     if place[OBSERVATION] == NONE:
                         observation, info = first_answer(self.env)
-                        deliver(observation, 0.0, False, False, info)
+                        self.inbox.deliver(observation, 0.0, False, False, info)
                     action = self._checked(next_action())
                 observation, reward, terminated, truncated, info = env_step(action + action_offset)
                 elapsed += 1

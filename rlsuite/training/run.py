@@ -18,6 +18,7 @@ from rlsuite.models import MDP, POMDP
 from rlsuite.training.compiled_form import compiled_form
 from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy, evaluator
+from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.inbox import first_answer, mask_of
 from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATION, STEPS, Rule, new_books
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, no_optimum
@@ -113,6 +114,8 @@ class Run:
         Where the optimal values come from that regret is measured against; None for no regret.
     encode : Encoding or None
         How observations become vectors, for an agent that is shown vectors; None for one that is shown ids.
+    expected : ExpectedRewards or None
+        The range of rewards that the agent expects; None for any.
     """
 
     def __init__(
@@ -125,6 +128,7 @@ class Run:
         loop: LoopChoice,
         optima: Optima | None,
         encode: Encoding | None = None,
+        expected: ExpectedRewards | None = None,
     ):
         if loop not in LOOPS:
             raise errors.ParameterError(errors.unknown("loop", loop, LOOPS))
@@ -138,6 +142,7 @@ class Run:
         self.env = env
         self.gamma = gamma
         self.encode = encode
+        self.expected = expected
         observation, info = first_answer(env, int(env_seed.generate_state(1)[0]))
 
         # a table says which actions exist, by id; otherwise the environment's word is taken at every step
@@ -161,6 +166,7 @@ class Run:
         legality = listed_actions if told or not legal.all() else every_action
         self.optima = optima
         self.optimum = self._optimum()
+        self._check_rewards()
         gap = self.optimum.gap if encode is None else np.zeros((0, 0))
         agent_rng = np.random.default_rng(agent_seed)
         memory = remember(legal, legality)
@@ -180,7 +186,8 @@ class Run:
             self.engine = CompiledEngine(self.env, self.form.plug, self.learner)
         else:
             info = {} if self.learner.books.place[STEPS] else self.first_info
-            self.engine = EnvironmentEngine(self.env, self.learner, self.mask_info, self.encode, info)
+            expected = self.expected if self.form.model is None else None
+            self.engine = EnvironmentEngine(self.env, self.learner, self.mask_info, self.encode, info, expected)
 
     def learn(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
         """Learn; `record` returns the results, also when an error or Ctrl-C ended it early.
@@ -227,6 +234,8 @@ class Run:
                     began = time.perf_counter()
                     notes.finished.append(self.engine.advance(*limits))
                     notes.seconds += time.perf_counter() - began
+                    if self.expected is not None:
+                        self.expected.report(self.name)
                     if progress:
                         bar.set_description(self.name, refresh=False)
                         bar.set_postfix(notes.summary(), refresh=False)
@@ -285,6 +294,7 @@ class Run:
                 if "legality" in learner.memory._fields:
                     learner = learner._replace(memory=learner.memory._replace(legality=listed_actions))
         self.optimum = self._optimum()
+        self._check_rewards()
         gap = self.optimum.gap if self.encode is None else np.zeros((0, 0))
         self.learner = learner._replace(gap=gap)
         self.use(self.loop)
@@ -296,6 +306,11 @@ class Run:
         if self.form.model is None:
             return no_optimum(f"{self.name} has no transition table that can be trusted")
         return self.optima.of(self.form.model)
+
+    def _check_rewards(self) -> None:
+        """Warn if the model has rewards that the agent does not expect."""
+        if self.expected is not None and self.form.model is not None:
+            self.expected.check(self.form.model, self.name)
 
     def _endless(self) -> bool:
         """Whether no episode can ever end in the model."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import rlsuite as rl
 from rlsuite.agents.bandits.kl_ucb import bernoulli_bound, negative_entropy
 from rlsuite.agents.description import agent_classes
-from rlsuite.errors import ParameterError
+from rlsuite.errors import ParameterError, RewardWarning
 from rlsuite.exploration import every_action
 from rlsuite_envs.bandits import bandit, contextual_bandit
 
@@ -265,7 +265,9 @@ def test_a_reward_between_0_and_1_is_a_success_as_often_as_it_says():
     successes, failures = agent.alpha_[0, 0] - 1, agent.beta_[0, 0] - 1
     assert successes + failures == 20_000
     assert abs(successes - 6_000) < 5 * math.sqrt(20_000 * 0.3 * 0.7)
-    outside = rl.ThompsonBernoulli().learn(bandit([-2.0, 7.0], kind="deterministic").to_env(), steps=100, seed=3)
+    outside = rl.ThompsonBernoulli()
+    with pytest.warns(RewardWarning, match="the reward -2 and 7"):
+        outside.learn(bandit([-2.0, 7.0], kind="deterministic").to_env(), steps=100, seed=3)
     assert outside.alpha_[0, 0] == outside.beta_[0, 1] == 1.0
 
 
@@ -429,6 +431,7 @@ def test_contextual_bandit():
 BANDITS = [kind for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite.agents.bandits.")]
 
 
+@pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")
 @pytest.mark.parametrize("kind", BANDITS)
 def test_both_loops_on_grids_of_gymnasium(kind):
     """Rewards far outside [0, 1], ends, and many states: whatever the rule makes of them, it is the same."""

@@ -12,7 +12,7 @@ import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.agents.model_based.counted import new_counts, observe
 from rlsuite.agents.model_based.posterior_sampling import draw_chances, draw_reward
 from rlsuite.agents.model_based.ucrl2 import best_mean, best_reward
-from rlsuite.errors import ParameterError
+from rlsuite.errors import ParameterError, RewardWarning
 from rlsuite.exploration import every_action, listed_actions
 from rlsuite.testing.problems import corridor, gamble, ring
 from rlsuite_envs.chains import chain, river_swim
@@ -35,6 +35,7 @@ def world_of(chance, reward, gamma, legal):
 
 
 @pytest.mark.parametrize("name", ["corridor", "FrozenLake-v1"])
+@pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")  # rewards beyond the range widen it
 @pytest.mark.parametrize("agent", AGENTS)
 def test_both_loops_give_the_same_bytes(agent, name):
     pair = [
@@ -85,6 +86,7 @@ def counted_world(agent, model, gamma, m):
 
 
 @pytest.mark.parametrize(("problem", "steps"), [(gamble, 30), (gamble, 300), (ring, 80), (ring, 400)])
+@pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")  # the rewards of the gamble are normal
 def test_r_max_plans_for_the_world_it_has_counted(problem, steps):
     model, m, gamma, tol = problem(), 10, 0.9, 1e-5
     agent = rl.RMax(m=m, r_max=3.0, gamma=gamma, tol=tol).learn(model.to_env(), steps=steps, seed=2)
@@ -96,7 +98,9 @@ def test_r_max_plans_for_the_world_it_has_counted(problem, steps):
 
 
 def test_r_max_counts_m_outcomes_and_no_more():
-    agent = rl.RMax(m=7, gamma=0.9, r_max=3.0).learn(gamble().to_env(), steps=2_000, seed=0)
+    agent = rl.RMax(m=7, gamma=0.9, r_max=3.0)
+    with pytest.warns(RewardWarning, match="normally distributed"):
+        agent.learn(gamble().to_env(), steps=2_000, seed=0)
     assert (agent.outcomes_.sum(axis=1) == np.minimum(agent.visits_, 7).ravel()).all()
 
 

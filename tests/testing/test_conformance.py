@@ -28,6 +28,7 @@ TOO_LARGE = {("PosteriorSampling", "Taxi-v4")}
 """Worlds of 500 x 6 x 501 probabilities are drawn and solved again and again: an hour, for nothing new."""
 
 
+@pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")  # most of these are costs
 @pytest.mark.parametrize(
     ("name", "env"), [(name, env) for name in OURS for env in TABLES if (name, env) not in TOO_LARGE]
 )

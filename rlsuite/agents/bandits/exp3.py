@@ -111,6 +111,7 @@ class EXP3(Bandit):
     epsilon: float | Schedule = 0.1
 
     step: ClassVar[Step] = _step
+    expected_rewards = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -212,6 +212,7 @@ class KLUCB(IndexPolicy):
     high: float = 1.0
 
     step: ClassVar[Step] = _bounded_step
+    expected_rewards = ("low", "high")
 
     def __post_init__(self) -> None:
         super().__post_init__()

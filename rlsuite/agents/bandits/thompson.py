@@ -122,6 +122,7 @@ class ThompsonBernoulli(ThompsonSampling):
     beta: float = 1.0
 
     step: ClassVar[Step] = _beta_step
+    expected_rewards = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,5 +1,6 @@
 """R-max: pairs that are not known well are assumed to pay r_max for ever (Brafman & Tennenholtz 2002)."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -162,6 +163,7 @@ class RMax(TabularAgent):
     initial_value: float = field(init=False, repr=False, default=0.0)
     begin: ClassVar[Begin] = _begin
     step: ClassVar[Step] = _step
+    expected_rewards = (-math.inf, "r_max")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -268,6 +268,7 @@ class UCRL2(TabularAgent):
     initial_value: float = field(init=False, repr=False, default=0.0)
     begin: ClassVar[Begin] = _begin
     step: ClassVar[Step] = _step
+    expected_rewards = ("r_min", "r_max")
 
     def __post_init__(self) -> None:
         super().__post_init__()

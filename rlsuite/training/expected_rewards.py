@@ -1,0 +1,109 @@
+"""Whether the rewards of an environment lie in the range that an agent expects.
+
+Where there is a model, its rewards are compared with the range once, when a run begins; otherwise those that the
+environment returns are, and only for agents that declare a range.
+"""
+
+import math
+import warnings
+from typing import Any, Self
+
+import numpy as np
+
+from rlsuite import errors
+from rlsuite.models import MDP, POMDP
+from rlsuite.training.compiled_form import level_of_the_caller
+from rlsuite.training.inbox import Deliver, Inbox
+
+
+class ExpectedRewards:
+    """The range of rewards that an agent expects; warns once if one lies outside.
+
+    Parameters
+    ----------
+    agent : str
+        The agent's class.
+    low, high : float
+        Ends of the range; infinite where there is none.
+    names : tuple of (str or None)
+        The agent's parameters that give the ends, where it has such.
+    """
+
+    def __init__(self, agent: str, low: float, high: float, names: tuple[str | None, str | None]):
+        self.agent, self.low, self.high, self.names = agent, low, high, names
+        self._outside: list[float] = []  # rewards of the environment
+        self._warned = False
+
+    @classmethod
+    def of(cls, agent: object, ends: tuple[float | str, float | str] | None) -> Self | None:
+        """The range of an agent, which gives each end as a number or by the name of a parameter; None for none."""
+        if ends is None:
+            return None
+        low, high = (float(getattr(agent, end) if isinstance(end, str) else end) for end in ends)
+        names = tuple(end if isinstance(end, str) else None for end in ends)
+        return cls(type(agent).__name__, low, high, (names[0], names[1]))
+
+    def check(self, model: MDP | POMDP, env: str) -> None:
+        """Compare the rewards that can occur in a model with the range."""
+        low, high = reward_limits(model)
+        self._outside = [low] * (low < self.low) + [high] * (high > self.high)
+        self.report(env)
+
+    def watch(self, inbox: Inbox) -> Deliver:
+        """The `deliver` of an inbox, with a look at each reward until one has been found outside the range."""
+        if self._warned:
+            return inbox.deliver
+
+        def deliver(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
+            inbox.deliver(observation, reward, terminated, truncated, info)
+            received = float(inbox.numbers[1])
+            if not self.low <= received <= self.high:
+                self._outside[:] = [received]
+
+        return deliver
+
+    def report(self, env: str) -> None:
+        """Warn of rewards that were found outside, once."""
+        if self._outside and not self._warned:
+            self._warned = True
+            warnings.warn(self._sentence(env), errors.RewardWarning, stacklevel=level_of_the_caller())
+
+    def _sentence(self, env: str) -> str:
+        expected = f"from {self.low:g} to {self.high:g}" if math.isfinite(self.low) else f"of at most {self.high:g}"
+        found = "normally distributed rewards, which have no bounds"
+        named = [name for name in self.names if name is not None]
+        remedy = f"choose {' and '.join(named)} such that hardly any reward lies outside"
+        if all(map(math.isfinite, self._outside)):
+            found = f"the reward {' and '.join(f'{reward:g}' for reward in self._outside)}"
+            ends = [(self.names[reward > self.high], reward) for reward in self._outside]
+            remedy = f"give {' and '.join(f'{name}={reward:g}' for name, reward in ends)}, or what the bounds are"
+        if not named:
+            remedy = "scale them (gymnasium.wrappers.TransformReward), or take an agent that has no such range"
+        return f"{self.agent} expects rewards {expected}, and {env} has {found}; {remedy}"
+
+
+def reward_limits(model: MDP | POMDP) -> tuple[float, float]:
+    """The least and the largest reward that can occur, infinite for normal rewards.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> reward_limits(rl.MDP.from_env("CliffWalking-v1", gamma=1.0))
+    (-100.0, -1.0)
+    """
+    mdp = model.mdp if isinstance(model, POMDP) else model
+    pair = np.repeat(np.arange(mdp.n_states * mdp.n_actions), np.diff(mdp.indptr))
+    possible = mdp.probability > 0.0
+    acted_in = mdp.start > 0.0  # states in which actions are taken: others are ends, or never entered
+    acted_in[mdp.next_state[possible & ~mdp.terminated]] = True
+    possible &= acted_in[pair // mdp.n_actions]
+    pairs, rewards = pair[possible], mdp.rows.reward[possible]
+    low, high = rewards.min(initial=np.inf), rewards.max(initial=-np.inf)
+    if mdp.bernoulli is not None and mdp.bernoulli[pairs].any():
+        drawn = mdp.bernoulli[pairs]
+        exact = rewards[~drawn]
+        low = min(exact.min(initial=np.inf), 0.0 if (rewards[drawn] < 1.0).any() else 1.0)
+        high = max(exact.max(initial=-np.inf), 1.0 if (rewards[drawn] > 0.0).any() else 0.0)
+    if mdp.reward_std is not None and (mdp.reward_std[pairs] > 0.0).any():
+        return -math.inf, math.inf
+    return float(low), float(high)

@@ -1,0 +1,107 @@
+"""Agents that expect rewards in a range warn once if an environment has others, in both loops."""
+
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+
+import rlsuite as rl
+from rlsuite.errors import RewardWarning
+from rlsuite.training.expected_rewards import reward_limits
+from rlsuite_envs.bandits import bandit
+
+
+def agents():
+    return [
+        rl.UCRL2(), rl.UCRL2(r_min=-1.0), rl.RMax(m=1, gamma=0.5), rl.KLUCB(), rl.KLUCB(high=2.0),
+        rl.EXP3(), rl.ThompsonBernoulli(),
+    ]  # fmt: skip
+
+
+class Arms(gymnasium.Env):
+    """Without a table."""
+
+    observation_space = gymnasium.spaces.Discrete(1)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, reward):
+        self.reward = reward
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return 0, self.reward, False, False, {}
+
+
+@pytest.mark.parametrize("loop", ["compiled", "stepwise"])
+@pytest.mark.parametrize("agent", agents(), ids=repr)
+def test_a_reward_of_the_table_outside_the_range(agent, loop):
+    with pytest.warns(RewardWarning, match=r"expects rewards (from|of at most) .* has the reward 5") as caught:
+        agent.learn(bandit([0.5, 5.0], std=0.0).to_env(), steps=100, seed=0, loop=loop)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agent.learn(agent._asked_for, steps=100)  # the same run
+
+
+@pytest.mark.parametrize("agent", agents(), ids=repr)
+def test_a_reward_that_is_returned(agent):
+    with pytest.warns(RewardWarning, match="Arms has the reward 5") as caught:
+        agent.learn(Arms(5.0), steps=30, seed=0)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("agent", agents(), ids=repr)
+@pytest.mark.parametrize("reward", [0.0, 1.0])
+def test_rewards_in_the_range_are_expected(agent, reward):
+    for env in (Arms(reward), bandit([0.0, reward], std=0.0).to_env(), bandit([0.0, 0.7], kind="bernoulli").to_env()):
+        agent.learn(env, steps=30, seed=0)
+
+
+def test_the_reward_of_a_reset_is_none():
+    rl.KLUCB(low=1.0, high=2.0).learn(Arms(1.5), steps=10, seed=0)
+
+
+@pytest.mark.parametrize("agent", agents(), ids=repr)
+def test_normal_rewards_have_no_bounds(agent):
+    with pytest.warns(RewardWarning, match="normally distributed rewards, which have no bounds"):
+        agent.learn(bandit([0.0, 1.0], std=0.5).to_env(), steps=10, seed=0)
+
+
+def test_the_sentence_names_the_parameters():
+    river = "rlsuite/RiverSwim-v0"
+    with pytest.warns(RewardWarning, match=r"UCRL2 expects rewards from 0 to 1, .* reward 10000; give r_max=10000,"):
+        rl.UCRL2().learn(river, steps=10, seed=0)
+    with pytest.warns(RewardWarning, match=r"RMax expects rewards of at most 1, .* give r_max=10000, or what"):
+        rl.RMax().learn(river, steps=10, seed=0)
+    with pytest.warns(RewardWarning, match=r"the reward -100; give r_min=-100,"):
+        rl.UCRL2().learn("CliffWalking-v1", steps=10, seed=0)
+    with pytest.warns(RewardWarning, match=r"reward -1 and 5; give low=-1 and high=5, or what the bounds are"):
+        rl.KLUCB().learn(bandit([-1.0, 5.0], std=0.0).to_env(), steps=10, seed=0)
+    with pytest.warns(RewardWarning, match=r"; scale them \(gymnasium.wrappers.TransformReward\)"):
+        rl.EXP3().learn(bandit([-1.0, 5.0], std=0.0).to_env(), steps=10, seed=0)
+
+
+def test_an_edited_table_is_compared_again():
+    env = gymnasium.make("FrozenLake-v1")
+    agent = rl.UCRL2().learn(env, steps=10, seed=0)
+    env.unwrapped.P[0][0] = [(1.0, 0, 9.0, False)]
+    with pytest.warns(RewardWarning, match="the reward 9"):
+        agent.learn(env, steps=10)
+
+
+def test_limits_are_those_of_the_rewards_that_can_occur():
+    assert reward_limits(rl.MDP.from_env("FrozenLake-v1", gamma=0.9)) == (0.0, 1.0)
+    assert reward_limits(bandit([0.5, 1.0], kind="bernoulli")) == (0.0, 1.0)
+    assert reward_limits(bandit([0.0, 0.0], kind="bernoulli")) == (0.0, 0.0)
+    assert reward_limits(bandit([0.5, 1.0], std=0.1)) == (-np.inf, np.inf)
+    assert reward_limits(bandit([0.5, 1.0], std=0.0)) == (0.5, 1.0)
+    P = {
+        0: {0: [(1.0, 1, 2.0, True), (0.0, 0, 7.0, False)]},  # never 7
+        1: {0: [(1.0, 1, 0.0, True)]},  # an end: nothing is received there
+    }
+    assert reward_limits(rl.MDP.from_table(P, gamma=0.9, start=[1.0, 0.0])) == (2.0, 2.0)
