@@ -124,16 +124,9 @@ def _probe(lookahead: Lookahead, series: ValueSeries) -> tuple[FloatArray, float
     if scale == 0.0:
         return value, 0.0
     series.begin(action, nothing, value, scale)
-    least, greatest = min(change[0] for change in changes), max(change[1] for change in changes)
-    differs = greatest - least > series.noise(scale)
-    widths: list[float] = []
-    while len(widths) < PROBE:
+    widths = [series.add_term()]
+    while len(widths) < PROBE and widths[-1] > series.floor:
         widths.append(series.add_term())
-        if widths[-1] <= series.floor:
-            break
-        differs = True
     series.settle(value)
-    if widths[-1] > series.floor:
-        return value, widths[-1] / widths[PROBE // 2 - 1]
-    # Down to rounding, the bounds have come together; but where they were so from the first, no change was seen at all.
-    return value, 0.0 if differs else 1.0
+    # Down to rounding, the bounds have come together: what is left of their widths says nothing.
+    return value, 0.0 if widths[-1] <= series.floor else widths[-1] / widths[PROBE // 2 - 1]
