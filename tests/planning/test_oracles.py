@@ -347,7 +347,7 @@ def solved_by_all(case: Case, rng: np.random.Generator) -> list:
         tol = float(rng.choice([1e-2, 1e-5, 1e-7]))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            solution = solve(case.mdp, method, tol=tol, **options)
+            solution = solve(case.mdp, method, tol=tol, rtol=0.0, **options)
         assert solution.converged == (solution.error_bound <= tol), method
         solutions.append(solution)
     return solutions

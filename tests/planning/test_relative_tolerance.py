@@ -122,3 +122,10 @@ def test_every_kind_of_plan_has_it():
         plan = solve(model, method, tol=1e-12, rtol=0.95)
         assert plan.converged, method
         assert plan.gap <= 0.95 * abs(plan.upper_bound) or method in ("qmdp", "fast_informed_bound", "blind")
+
+
+@pytest.mark.parametrize("gamma", [0.9, 1.0])
+def test_auto_hands_it_on_for_small_models(gamma):
+    mdp = MDP.from_successors([[1, 2], [0, 2], [None, None]], [[-1, -3], [-1, -1], [0, 0]], gamma=gamma)
+    with pytest.raises(ParameterError, match="rtol=-1 is negative"):
+        solve(mdp, rtol=-1)

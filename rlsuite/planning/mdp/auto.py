@@ -87,7 +87,7 @@ def auto(
     >>> solve(MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5)).method
     'policy_iteration'
     """
-    limits: dict[str, Any] = {"tol": tol, "deadline": deadline, "progress": progress}
+    limits: dict[str, Any] = {"tol": tol, "rtol": rtol, "deadline": deadline, "progress": progress}
     if max_iterations is not None:
         limits["max_iterations"] = max_iterations
     if mdp.gamma == 1.0:
