@@ -41,8 +41,13 @@ EXPECTED_CHANGES = {"s", "lastaction", "lastreward", "_np_random", "_np_random_s
 
 def has_table(env: gymnasium.Env[Any, Any]) -> bool:
     """Whether the environment comes with a model of ours or with Gymnasium's ``P`` that says which actions exist."""
+    return not masks_are_law(env) and comes_with_table(env)
+
+
+def comes_with_table(env: gymnasium.Env[Any, Any]) -> bool:
+    """Whether the environment comes with a model of ours or with Gymnasium's ``P``, whatever its masks say."""
     base = env.unwrapped
-    return not masks_are_law(env) and (getattr(base, "model", None) is not None or getattr(base, "P", None) is not None)
+    return isinstance(getattr(base, "model", None), MDP | POMDP) or getattr(base, "P", None) is not None
 
 
 def masks_are_law(env: gymnasium.Env[Any, Any]) -> bool:

@@ -11,7 +11,7 @@ from rlsuite import errors
 from rlsuite.models import MDP, POMDP
 from rlsuite.training.sight import Encoding
 from rlsuite.training.world import Plug, dynamics_plug, table_plug, vector_table_plug
-from rlsuite.trust import check_wrappers, has_table, name_of, shown_vectors, trusted_model
+from rlsuite.trust import check_wrappers, comes_with_table, has_table, name_of, shown_vectors, trusted_model
 from rlsuite.trusted_dynamics import dynamics_of, trusted_dynamics
 
 
@@ -54,6 +54,11 @@ def compiled_form(
     try:
         if has_table(env):
             return _of_table(env, encode, gamma)
+        if comes_with_table(env):
+            raise errors.UnsuitableEnvironment(
+                f'{name_of(env)} declares metadata["action_mask"] = "law": its masks say which actions exist, and its '
+                "table does not; where that depends on the state alone, write P[s][a] = [] instead"
+            )
         dynamics = dynamics_of(env) if encode is not None else None
         if dynamics is not None and encode is not None:
             if told:

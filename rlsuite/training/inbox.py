@@ -1,7 +1,9 @@
 """The buffer for an environment's answers, from which the compiled session reads; filling it fast is most of a step."""
 
+import inspect
 import struct
 from collections.abc import Callable
+from operator import index
 from typing import Any, TypeAlias, cast
 
 import gymnasium
@@ -79,7 +81,13 @@ class Inbox:
         first, told = int(space.start), self.told
 
         def deliver(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
-            row = observation - first
+            try:
+                row = index(observation) - first
+            except TypeError:
+                raise errors.LearningError(
+                    f"{where(self.env, self.books)} the environment returned observation {observation!r}, which is "
+                    f"not in {space}: its elements are integers, not {type(observation).__name__}"
+                ) from None
             if told:
                 self._note_actions(row, info, terminated or truncated)
             post(inbox, 0, row, reward, terminated, truncated)
@@ -169,9 +177,18 @@ def first_answer(env: gymnasium.Env[Any, Any], seed: int | None = None) -> tuple
     Raises
     ------
     LearningError
-        If it returns anything else.
+        If it returns anything else, or takes no seed.
     """
-    answer: Any = env.reset() if seed is None else env.reset(seed=seed)
+    try:
+        answer: Any = env.reset() if seed is None else env.reset(seed=seed)
+    except TypeError as error:
+        taken = inspect.signature(env.unwrapped.reset).parameters.values()
+        if any(one.name == "seed" or one.kind is inspect.Parameter.VAR_KEYWORD for one in taken):
+            raise
+        raise errors.LearningError(
+            f"{name_of(env)}: reset does not take a seed ({error}); write def reset(self, *, seed=None, options=None), "
+            "call super().reset(seed=seed) first, and draw from self.np_random"
+        ) from error
     if isinstance(answer, tuple) and len(cast("tuple[Any, ...]", answer)) == 2 and isinstance(answer[1], dict):
         return cast("tuple[Any, dict[str, Any]]", answer)
     raise errors.LearningError(f"{name_of(env)}: reset returned {answer!r}, which is not (observation, info)")

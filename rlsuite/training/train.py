@@ -78,6 +78,11 @@ def train(
     [0, 1, 2]
     """
     Budget.of(steps, episodes, evaluate_every, checkpoint_every)
+    if isinstance(env, list | tuple):
+        raise errors.ParameterError(
+            f"env={env!r}: one environment at a time; call train once for each, or list them in an experiment file "
+            "(rlsuite run FILE.toml)"
+        )
     chosen = seed_list(seeds)
     whole_number("workers", workers, at_least=1)
     own_options = _own_options(agent, loop, Optima() if regret else None)

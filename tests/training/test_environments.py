@@ -52,7 +52,15 @@ class Answering(gymnasium.Env):
         ((-1, 1.0, False, False), "step 3: the environment returned observation -1, which is not in Discrete(4)"),
         ((1.5, 1.0, False, False), "step 3: the environment returned observation 1.5, which is not in Discrete(4)"),
         ((1, None, False, False), "step 3: step returned what is not (observation, reward, terminated, truncated"),
-        ((None, 1.0, False, False), "step 3: step returned what is not (observation, reward, terminated, truncated"),
+        ((None, 1.0, False, False), "step 3: the environment returned observation None, which is not in Discrete(4)"),
+        (
+            (3.0, 1.0, False, False),
+            "step 3: the environment returned observation 3.0, which is not in Discrete(4): its",
+        ),
+        (
+            (np.array([3]), 1.0, False, False),
+            "observation array([3]), which is not in Discrete(4): its elements are int",
+        ),
         ((1, 1.0, False), "step 3: step returned what is not (observation, reward, terminated, truncated, info) with"),
         ((1, 1.0, False, False, 0), "step 3: step returned what is not (observation, reward, terminated, truncated"),
     ],
@@ -63,6 +71,38 @@ def test_bad_answers_stop_the_run_and_keep_what_was_learned(answer, message, q_l
     assert message in str(caught.value)
     assert q_learning.visits_.sum() == 2
     assert (q_learning.q_ > 0).any()
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.uint8, np.array])
+def test_integers_of_numpy_are_ids(kind, q_learning):
+    q_learning.learn(Answering((kind(3), 1.0, False, False)), steps=10, seed=0)
+    assert q_learning.visits_[3].sum() > 0
+
+
+def test_a_reset_without_seed_is_told_what_to_write(q_learning):
+    class Old(Answering):
+        def reset(self):
+            return 0, {}
+
+    with pytest.raises(LearningError, match=r"^Old: reset does not take a seed .*; write def reset\(self, \*, seed"):
+        q_learning.learn(Old((1, 1.0, False, False)), steps=10, seed=0)
+
+
+def test_a_type_error_inside_reset_is_that_of_the_environment(q_learning):
+    class Broken(Answering):
+        def reset(self, *, seed=None, options=None):
+            return len(None), {}
+
+    with pytest.raises(TypeError, match="NoneType"):
+        q_learning.learn(Broken((1, 1.0, False, False)), steps=10, seed=0)
+
+
+def test_a_model_of_another_kind_is_not_a_table(q_learning):
+    env = Answering((1, 1.0, False, False))
+    env.model = object()
+    q_learning.learn(env, steps=2, seed=0)  # no warning
+    with pytest.raises(UnsuitableEnvironment, match="has no transition table"):
+        q_learning.learn(env, steps=2, seed=0, loop="compiled")
 
 
 def test_a_bad_first_observation_is_named(q_learning):

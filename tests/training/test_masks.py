@@ -6,7 +6,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.approximation import LinearActorCritic, Reinforce, SemiGradientSarsa
-from rlsuite.errors import LearningError, StepwiseWarning
+from rlsuite.errors import LearningError, StepwiseWarning, UnsuitableEnvironment
 
 
 class Line(gymnasium.Env):
@@ -83,10 +83,19 @@ def test_an_environment_that_refuses_what_its_table_allows_is_told_how_to_say_it
 
 
 @pytest.mark.parametrize("loop", ["auto", "stepwise"])
+@pytest.mark.filterwarnings("ignore::rlsuite.errors.StepwiseWarning")
 def test_masks_that_are_law_are_followed_beside_a_table(loop):
     agent = rl.QLearning().learn(Law(), steps=300, seed=1, loop=loop)
     assert agent.visits_[0, 0] == 0
     assert agent.visits_.sum() == 300
+
+
+def test_masks_that_are_law_are_the_reason_for_the_stepwise_loop():
+    reason = r'^Law declares metadata\["action_mask"\] = "law": its masks say .* P\[s\]\[a\] = \[\] instead'
+    with pytest.warns(StepwiseWarning, match=reason):
+        rl.QLearning().learn(Law(), steps=3, seed=1)
+    with pytest.raises(UnsuitableEnvironment, match=reason):
+        rl.QLearning().learn(Law(), steps=3, seed=1, loop="compiled")
 
 
 def test_an_empty_list_in_the_table_says_the_same_and_is_compiled():

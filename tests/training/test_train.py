@@ -104,3 +104,8 @@ def test_results_are_shown_in_a_line():
     assert len(repr(results)) < 200
     assert repr(results).startswith("Results('mine', 'FrozenLake-v1', records=3, the first: seed=0, loop='compiled', ")
     assert repr(results.records[0]).startswith("Record(seed=0, loop='compiled', steps=1000, episodes=")
+
+
+def test_several_environments_are_refused_with_the_way_to_do_it():
+    with pytest.raises(ParameterError, match=r"one environment at a time; call train once for each, or .*FILE.toml"):
+        rl.train(rl.QLearning(), ["FrozenLake-v1", "CliffWalking-v1"], steps=10)
