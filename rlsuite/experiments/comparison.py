@@ -33,6 +33,8 @@ class Row(NamedTuple):
     """``mean / optimum``; None unless the optimum is known and positive, and the mean is not negative."""
     undiscounted: float | None = None
     """Undiscounted return of the greedy policy at the last evaluation, mean over the seeds; None if it is not known."""
+    optimum_unknown: str = ""
+    """Why the optimum is unknown, as a phrase; empty if it is known, or not comparable."""
 
 
 def compare(results: Mapping[str, Iterable[Results]]) -> list[Row]:
@@ -92,7 +94,10 @@ def _row(environment: str, results: Results) -> Row:
     optimum = _optimum(results) if measure == VALUE else None
     share = mean / optimum if optimum is not None and optimum > 0.0 <= mean else None
     undiscounted = _undiscounted(results) if measure == VALUE else None
-    return Row(environment, results.agent, measure, n_seeds, mean, low, high, optimum, share, undiscounted)
+    unknown = ""
+    if measure == VALUE and optimum is None:
+        unknown = next((one.optimum_unknown for one in results.records if one.optimal_value is None), "")
+    return Row(environment, results.agent, measure, n_seeds, mean, low, high, optimum, share, undiscounted, unknown)
 
 
 def _samples(results: Results) -> tuple[str, NDArray[np.float64]]:
@@ -131,6 +136,8 @@ def _block(environment: str, measure: str, rows: Sequence[Row]) -> str:
     ]
     lines = ["  ".join(parts).rstrip() for parts in zip(*aligned, strict=True)]
     what = f"discounted {measure}" if measure == VALUE else measure
+    reasons = dict.fromkeys(row.optimum_unknown for row in rows if row.optimum_unknown)
+    lines += [f"optimum unknown: {reason}" for reason in reasons]
     return "\n".join([f"{environment}: {what}, {over}", *(f"  {line}" for line in lines)])
 
 

@@ -1,9 +1,12 @@
 import math
 
+import gymnasium
 import numpy as np
 import pytest
 from scipy import stats
 
+import rlsuite as rl
+from rlsuite.errors import StepwiseWarning
 from rlsuite.experiments import compare, table
 from rlsuite.training.results import Record, Results
 
@@ -80,3 +83,14 @@ def test_the_table_is_aligned_and_has_a_block_per_environment():
         "b: discounted value of the greedy policy, mean over 2 seeds [95 % interval]",
         "  Q  80.5  [74.15, 86.85]  optimum 81  99.4% of it",
     ]
+
+
+def test_the_table_says_why_the_optimum_is_unknown():
+    env = gymnasium.wrappers.TransformReward(gymnasium.make("FrozenLake-v1"), float)
+    with pytest.warns(StepwiseWarning):
+        results = rl.train(rl.QLearning(gamma=0.9), env, steps=20, seeds=2, evaluate_every=20)
+    (row,) = compare({"lake": [results]})
+    assert row.optimum is None
+    assert table([row]).splitlines()[-1] == (
+        "  optimum unknown: FrozenLake-v1 has no transition table that can be trusted"
+    )
