@@ -9,6 +9,7 @@ wrong with a file ends in a `FileError`.
 import json
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Generator, Iterator
@@ -41,6 +42,7 @@ DAMAGED = (
     RuntimeError,
     SyntaxError,
     struct.error,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.description import build_agent, describe
-from rlsuite.agents.storage import learned_arrays, load
+from rlsuite.agents.storage import declared_arrays, learned_arrays, load
+from rlsuite.declared import Array, how_to_declare
 from rlsuite.errors import ConformanceError, LearningError, RewardWarning, RlsuiteError
 from rlsuite.schedules import EPISODES, STEPS
 from rlsuite.testing import problems
@@ -173,6 +174,17 @@ def check_a_file_keeps_it(agent: Agent) -> None:
         _expect_same_arrays(learned, twin, f"{name}: the loaded agent is not the saved one")
         _expect(describe(twin) == describe(learned), agent, f"{name}: the loaded agent has other parameters")
         twin.learn(problems.environments()[name], steps=ENOUGH // 3, seed=SEED)
+
+
+def check_whole_numbers_say_what_they_may_be(agent: Agent) -> None:
+    """A file with other whole numbers than a rule can use is refused: an index outside its table reaches no rule."""
+    for name in problems.environments():
+        memory = _learned(agent, name).memory_
+        declared = declared_arrays(memory)
+        for field, values in learned_arrays(memory).items():
+            if values.dtype.kind in "iu":
+                said = declared.get(field, Array()).at_least is not None
+                _expect(said, agent, f"{field} is an array of whole numbers, and {how_to_declare(field, values.dtype)}")
 
 
 def check_copies_are_independent(agent: Agent) -> None:

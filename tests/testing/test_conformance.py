@@ -1,6 +1,7 @@
 """Every agent there is passes the kit; agents that break a promise are found out."""
 
 import dataclasses
+from typing import NamedTuple
 
 import gymnasium
 import numpy as np
@@ -161,6 +162,15 @@ class AskingTheOthers(rl.QLearning):
         return EVERYBODY
 
 
+class Latest(NamedTuple):
+    latest: np.ndarray
+
+
+class Undeclared(rl.QLearning):
+    def tables(self, n_states, n_actions):
+        return Latest(np.zeros(n_states, dtype=np.int64))
+
+
 class Negative(rl.QLearning):
     def policy(self):
         return -super().policy()
@@ -198,6 +208,10 @@ BROKEN = {
     LearningNaN: ("what_is_learned_is_finite", "q holds NaN"),
     BreakingTheLaw: ("both_loops_give_the_same_bytes", "cannot learn the problem 'corridor': .* chose action 0"),
     AskingTheOthers: ("the_same_seed_gives_the_same_bytes", "two runs with the same seed differ, in q"),
+    Undeclared: (
+        "whole_numbers_say_what_they_may_be",
+        r"learned\.latest is an array of .* rl\.Array\(at_least=0",
+    ),
     Negative: ("the_policy_is_one", "negative probabilities"),
     Unnormalised: ("the_policy_is_one", r"sum to \[2.0"),
     Misshapen: ("the_policy_is_one", r"has shape \(5, 1\), not \(5, 2\)"),
@@ -216,4 +230,4 @@ def test_a_broken_promise_is_found_out(kind):
 
 def test_there_is_a_check_for_each_promise():
     assert {check for check, _ in BROKEN.values()} < set(agent_checks())
-    assert len(agent_checks()) == 12
+    assert len(agent_checks()) == 13

@@ -3,6 +3,7 @@
 Images enter it as (planes, rows, columns), in whatever order the environment has them.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, cast
@@ -87,6 +88,29 @@ class Inputs:
             f"a network needs a Box or a Discrete observation space, got {space}. "
             "Wrap the environment: gymnasium.wrappers.FlattenObservation(env) makes one vector of all parts"
         )
+
+    def check(self) -> None:
+        """Raise ValueError unless the fields go together; part of reading a file.
+
+        Raises
+        ------
+        ValueError
+            If one is of another type or out of its range, or the bounds are not those of so many numbers.
+        """
+        whole = [("n_ids", self.n_ids), ("first_id", self.first_id), ("brightest", self.brightest)]
+        for name, number in [*whole, *(("shape", length) for length in self.shape)]:
+            least = {"first_id": -(2**53), "n_ids": 0}.get(name, 1)
+            if type(number) is not int or not least <= number <= 2**53:
+                raise ValueError(f"{name} of the inputs is {number!r}, not a whole number of at least {least}")
+        if type(self.pixels) is not bool or type(self.channels_last) is not bool:
+            raise ValueError("pixels and channels_last of the inputs are not true or false")
+        if self.n_ids and self.shape != (1,):
+            raise ValueError(f"inputs that are ids have shape {self.shape}, not (1,)")
+        for bound in (self.low, self.high):
+            if len(bound) not in (1, math.prod(self.shape)) or not all(type(each) is float for each in bound):
+                raise ValueError(f"low and high of the inputs are not bounds of {math.prod(self.shape)} numbers")
+        if len(self.low) != len(self.high) or any(np.isnan(self.low + self.high)):
+            raise ValueError("low and high of the inputs do not go together, or are not numbers")
 
     @property
     def dtype(self) -> np.dtype[Any]:

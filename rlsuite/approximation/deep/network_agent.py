@@ -144,7 +144,11 @@ class NetworkAgent(SaysWhatToWrite):
             plain = header["parameters"] | {"device": device}
             agent = cls(**{name: build_part(name, value) for name, value in plain.items()})
             inputs = header["inputs"] | {name: tuple(header["inputs"][name]) for name in ("shape", "low", "high")}
-            learner = agent.make_learner(Inputs(**inputs), int(header["n_actions"]), np.random.default_rng(0))
+            seen, n_actions = Inputs(**inputs), whole(header, "n_actions")
+            seen.check()
+            if n_actions < 1:
+                raise ValueError(f"n_actions={n_actions}: there is no action")
+            learner = agent.make_learner(seen, n_actions, np.random.default_rng(0))
             put_weights(learner.networks, arrays)
             clock = arrays.take("clock", agent._clock.dtype, agent._clock.shape)
             check_array("clock", clock, Array(at_least=0), {})

@@ -99,7 +99,7 @@ class MixtureResponsibilities(FeatureMap):
 
     expected_failed_checks: ClassVar[dict[str, str]] = UNSEEDED
     learns: ClassVar[Mapping[str, Array] | None] = {
-        "weights_": Array(shape=("n",)),
+        "weights_": Array(shape=("n",), at_least=float(np.finfo(np.float64).tiny), at_most=1.0 + 1e-9),
         "means_": Array(shape=("n", "d")),
         "whitening_": Array(shape=("n", "d", "d")),
     }

@@ -130,7 +130,11 @@ class OnlinePlan(BeliefPlan):
         return self.planner.search().plan(b, checked_steps(self.horizon, steps_left), progress=False)
 
     def act(self, belief: ArrayLike, steps_left: int | None = None) -> int:
-        """Return the best action that a search from a belief finds; arguments and errors as in `decide`."""
+        """Return the best action that a search from a belief finds; arguments and errors as in `decide`.
+
+        Where searches draw random numbers (`pomcp`), all of a plan draw from one generator: several threads at once
+        would get other answers than one thread. Give each thread a plan of its own.
+        """
         return self.decide(belief, steps_left).action
 
     def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
