@@ -72,7 +72,8 @@ FAULTS = {
     r"observation 3, which is not in Discrete\(3\)": (3, 0.0, False, False, {}),
     "observation -1, which": (-1, 0.0, False, False, {}),
     "observation 1.5, which": (1.5, 0.0, False, False, {}),
-    "what is not": (None, 0.0, False, False, {}),
+    "observation None, which": (None, 0.0, False, False, {}),
+    "what is not": (1, None, False, False, {}),
 }
 
 
