@@ -19,7 +19,7 @@ from typing import Any as _Any
 from rlsuite.synonyms import ELSEWHERE as _ELSEWHERE
 from rlsuite.synonyms import attribute_error as _attribute_error
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "rlsuite.agents": (

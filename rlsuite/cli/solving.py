@@ -60,7 +60,10 @@ def add(commands: Any) -> None:
         "--tol", type=float, default=1e-6, metavar="NUMBER", help="largest error allowed (default 1e-6)"
     )
     parser.add_argument(
-        "--rtol", type=float, metavar="NUMBER", help="the same relative to the value (default: a thousandth of --tol)"
+        "--rtol",
+        type=float,
+        metavar="NUMBER",
+        help="the same relative to the value (default: a thousandth of --tol, at most 1e-9)",
     )
     parser.add_argument("--horizon", type=whole_number, metavar="N", help="number of steps, for methods that take one")
     parser.add_argument("--gap", type=float, metavar="NUMBER", help="largest distance of two bounds; overrides --tol")

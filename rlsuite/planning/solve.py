@@ -112,8 +112,8 @@ def solve(
         The same relative to the value. A solution has converged if its error bound (the distance of its bounds) is at
         most max(tol, rtol * size), as in `math.isclose`, with the largest absolute value of a state for the size; of
         the gain, for the average reward; and for a POMDP the absolute value at the start belief, or the least that it
-        can be between the bounds. By default a thousandth of `tol`, which matters for values beyond 1,000: of a value
-        of a million no double knows the twelfth digit after a few thousand steps. 0 leaves it to `tol`.
+        can be between the bounds. By default a thousandth of `tol`, at most 1e-9: that matters for values beyond
+        1,000, whose last digits are lost to rounding. 0 leaves it to `tol`.
     gamma : float, optional
         Discount factor to use instead of the model's.
     max_iterations : int, optional

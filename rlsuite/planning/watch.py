@@ -9,8 +9,8 @@ from rlsuite.compiling_clock import CompilingClock
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import FloatArray, IndexArray
 
-RELATIVE = 1e-3
-"""The relative tolerance, in absolute ones, by default: it matters where values are beyond 1,000."""
+RELATIVE, LARGEST_RELATIVE = 1e-3, 1e-9
+"""The relative tolerance by default, in absolute ones, and at most: who asks for 1,000 of a million means 1,000."""
 
 MOST_RECORDS = 1 << 16
 """Entries of a trace beyond which it becomes coarser."""
@@ -45,7 +45,7 @@ class Watch(CompilingClock):
     tol : float
         Stop when the error bound is at most this,
     rtol : float, optional
-        or at most so many times `size`; by default a thousandth of `tol`.
+        or at most so many times `size`; by default a thousandth of `tol`, at most 1e-9.
     max_iterations : int, optional
         Stop after so many iterations.
     deadline : float, optional
@@ -92,7 +92,8 @@ class Watch(CompilingClock):
     ) -> None:
         super().__init__(method, deadline=deadline, progress=progress)
         self.absolute = positive_number("tol", tol)
-        self.relative = RELATIVE * self.absolute if rtol is None else _not_negative(rtol)
+        default = min(RELATIVE * self.absolute, LARGEST_RELATIVE)
+        self.relative = default if rtol is None else _not_negative(rtol)
         self.size = 0.0
         self._rtol_told = rtol is not None
         self.max_iterations = None if max_iterations is None else whole_number("max_iterations", max_iterations)

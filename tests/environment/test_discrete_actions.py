@@ -56,7 +56,7 @@ def test_it_can_be_made_again_from_its_record():
         (spaces.Box(-1, 1, (1,)), [0.5], ParameterError, "at least two"),
         (spaces.Box(-1, 1, (1,)), [0.5, 1.5], ParameterError, r"actions\[1\]=\[1.5\] is not in Box"),
         (spaces.Box(-1, 1, (1,)), [0.5, np.nan], ParameterError, r"actions\[1\]=\[nan\] is not in Box"),
-        (spaces.Box(-1, 1, (1,)), ["left", "right"], ParameterError, "no arrays of numbers"),
+        (spaces.Box(-1, 1, (1,)), ["left", "right"], ParameterError, "not arrays of numbers"),
         (spaces.Box(-1, 1, (2,)), [0.5, 0.1], ParameterError, "each of shape .2,."),
     ],
 )

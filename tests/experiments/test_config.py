@@ -162,7 +162,7 @@ BAD = {
 IMPOSSIBLE = {
     "unknown agent": (
         HEAD + LAKE + '[[agents]]\nname = "QLerning"\n',
-        "agents[0].name: unknown agent 'QLerning'; did you mean 'QLearning'? (choices: ",
+        "agents[0].name: unknown agent 'QLerning'; did you mean 'QLearning' or 'RLearning' or 'SpeedyQLearning'? (",
     ),
     "gamma above 1": (HEAD + LAKE + LEARNER + "gamma = 1.5\n", "agents[0]: gamma=1.5 "),
     "gamma that is not a number": (HEAD + LAKE + LEARNER + 'gamma = "high"\n', "agents[0]: gamma='high' "),
@@ -233,7 +233,10 @@ def test_missing_agent_file_is_named(toml):
     file = toml(HEAD + LAKE + '[[agents]]\nname = "nowhere.py:Mine"\n')
     with pytest.raises(FileError) as caught:
         Experiment.read(file)
-    assert str(caught.value) == f"{file}: agents[0].name: there is no file {file.parent / 'nowhere.py'}"
+    assert (
+        str(caught.value)
+        == f"{file}: agents[0].name: 'nowhere.py:Mine': there is no file '{file.parent / 'nowhere.py'}'"
+    )
 
 
 def test_an_experiment_in_python_is_checked_as_well():

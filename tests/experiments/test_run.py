@@ -484,8 +484,9 @@ def test_edited_files_are_another_experiment(toml, tmp_path):
 
 def test_other_versions_are_mentioned(toml, tmp_path, monkeypatch):
     Experiment.read(toml(), seeds=1).run(tmp_path / "out")
+    known = rl.__version__
     monkeypatch.setattr("rlsuite.__version__", "9.9")
-    with pytest.warns(RlsuiteWarning, match=r"other versions \(rlsuite is \"0.1.0\" there and \"9.9\" here\)"):
+    with pytest.warns(RlsuiteWarning, match=rf"other versions \(rlsuite is \"{known}\" there and \"9.9\" here\)"):
         Experiment.read(toml(), seeds=2).run(tmp_path / "out")
 
 

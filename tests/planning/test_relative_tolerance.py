@@ -50,6 +50,9 @@ def test_a_watch_is_content_with_the_larger_of_two_tolerances():
     strict.measure(np.array([1e9]))
     assert strict.tol == 1e-6
     assert Watch("m", tol=np.inf).tol == np.inf
+    rough = Watch("m", tol=100.0)
+    rough.measure(np.array([1e6]))
+    assert rough.tol == 100.0  # a large tolerance is not multiplied by the values
     for wrong in (-1e-9, "small", np.nan, True):
         with pytest.raises(ParameterError, match="rtol="):
             Watch("m", tol=1e-6, rtol=wrong)

@@ -59,7 +59,7 @@ def average_reward_policy_iteration(
     tol : float
         Largest error of the gain that is allowed, in the unit of the reward per step.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of improvement steps.
     deadline : float, optional

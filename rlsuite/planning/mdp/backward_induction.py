@@ -31,7 +31,7 @@ def backward_induction(
     tol : float
         Largest error of the value that is allowed, in the unit of the reward.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     deadline : float, optional
         Seconds after which to give up: of a plan for fewer steps nothing follows for the first of them.
 

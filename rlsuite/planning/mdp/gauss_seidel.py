@@ -52,7 +52,7 @@ def gauss_seidel(
     tol : float
         Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of iterations.
     deadline : float, optional

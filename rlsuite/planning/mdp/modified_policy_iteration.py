@@ -57,7 +57,7 @@ def modified_policy_iteration(
     tol : float
         Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of sweeps over all actions.
     deadline : float, optional

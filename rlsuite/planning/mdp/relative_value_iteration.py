@@ -55,7 +55,7 @@ def relative_value_iteration(
         Largest error of the gain, and largest loss of gain by the policy, that is allowed; in the unit of the reward
         per step.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of sweeps.
     deadline : float, optional

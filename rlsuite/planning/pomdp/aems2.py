@@ -55,7 +55,7 @@ def aems2(
     tol : float
         A search ends when the two bounds at its root are so close, in the unit of the reward.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     lower : AlphaVectorSolution, optional
         A plan for the same model, found by a method that plans for all beliefs: its vectors are used as lower bounds
         at the leaves, so that the search improves on it.

@@ -36,7 +36,7 @@ def auto(
     tol : float
         Largest distance of the two bounds at the start belief that is allowed, in the unit of the reward.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     gap : float, optional
         The same as `tol`, and wins over it if it is given.
     max_iterations : int, optional

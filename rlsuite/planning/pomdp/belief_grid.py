@@ -167,7 +167,7 @@ def belief_grid(
         Largest distance of the two bounds that counts as converged, in the unit of the reward. What it can be depends
         on the resolution.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_beliefs : int
         How many grid points there may be.
     deadline : float, optional

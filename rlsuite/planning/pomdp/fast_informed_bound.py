@@ -35,7 +35,7 @@ def fast_informed_bound(
     tol : float
         Largest distance from the fixed point that is allowed, in the unit of the reward.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of sweeps.
     deadline : float, optional

@@ -46,7 +46,7 @@ def pbvi(
     tol : float
         Largest distance of the two bounds at the start belief that is allowed, in the unit of the reward.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_beliefs : int
         Largest size of the set.
     deadline : float, optional

@@ -44,7 +44,7 @@ def perseus(
     tol : float
         Largest distance of the two bounds at the start belief that is allowed, in the unit of the reward.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     n_beliefs : int
         Size of the set, the start belief included. The actions of the walk are drawn uniformly; if it comes to fewer
         beliefs, those that can follow them are added.

@@ -78,7 +78,7 @@ def pomcp(
     tol : float
         Not looked at by the search; the solution calls itself converged if its bounds are so close.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     preparation : float, optional
         Seconds for the bounds at the leaves, once, before the first decision; by default 10 if there is a deadline, and
         as many as are needed if not. They are not a part of the `deadline`. If they are too few, each of the following

@@ -31,7 +31,7 @@ def qmdp(
     tol : float
         Largest error of the vectors that counts as converged, in the unit of the reward.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     deadline : float, optional
         Stop after this many seconds.
     progress : bool

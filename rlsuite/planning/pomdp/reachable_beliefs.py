@@ -44,7 +44,7 @@ def reachable_beliefs(
         Largest distance of the two bounds that is allowed, in the unit of the reward. Without a horizon it decides how
         far beliefs are followed up.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_beliefs : int
         How many beliefs there may be. They grow up to (A Z)^H in the worst case.
     deadline : float, optional

@@ -43,7 +43,7 @@ def witness(
     tol : float
         Largest distance of the two bounds that is allowed, in the unit of the reward.
     rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`: see `rlsuite.planning.solve`.
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of stages, without a horizon.
     deadline : float, optional

@@ -242,7 +242,7 @@ def test_a_plan_for_another_model_is_none(cups, tiger):
         with pytest.raises(ParameterError, match="lower= needs a plan without horizon for the same model"):
             aems2(model, lower=offline)
     for method in ("qmdp", "reachable_beliefs"):
-        with pytest.raises(ParameterError, match="whose vectors promise nothing"):
+        with pytest.raises(ParameterError, match="whose vectors are not lower bounds"):
             aems2(tiger(0.75), lower=solve(tiger(0.75), method))
     elsewhere = aems2(tiger(0.75).replace(start=[0.2, 0.8]), max_iterations=5, lower=offline)
     assert elsewhere.lower_bound <= elsewhere.upper_bound

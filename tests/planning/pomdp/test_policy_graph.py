@@ -117,5 +117,5 @@ def test_a_deep_tree_is_cut(graph):
 
 @pytest.mark.parametrize("method", ["qmdp", "fast_informed_bound"])
 def test_upper_bounds_are_no_plans(tiger, method):
-    with pytest.raises(ParameterError, match=rf"the vectors of {method} are upper bounds and no plans.*'sarsop' or"):
+    with pytest.raises(ParameterError, match=rf"the vectors of {method} are upper bounds, not plans.*'sarsop' or"):
         policy_graph(solve(tiger(0.95), method))
