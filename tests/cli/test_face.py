@@ -127,9 +127,9 @@ def test_version(rlsuite):
         ),
         (
             ["agents", "q-lerning"],
-            "unknown agent 'q-lerning'; did you mean 'q-learning' or 'r-learning' or 'speedy-q-learning'? ",
+            "unknown agent 'q-lerning'; did you mean 'q-learning' or 'r-learning' or '",
         ),
-        (["agents", "QLerning"], "unknown agent 'QLerning'; did you mean 'QLearning' or 'RLearning' or 'SpeedyQLearn"),
+        (["agents", "QLerning"], "unknown agent 'QLerning'; did you mean 'QLearning' or 'RLearning' or '"),
         (
             ["train", "FrozenLake-v1", "q-learning"],
             "the agent comes first: rlsuite train q-learning FrozenLake-v1",

@@ -162,7 +162,7 @@ BAD = {
 IMPOSSIBLE = {
     "unknown agent": (
         HEAD + LAKE + '[[agents]]\nname = "QLerning"\n',
-        "agents[0].name: unknown agent 'QLerning'; did you mean 'QLearning' or 'RLearning' or 'SpeedyQLearning'? (",
+        "agents[0].name: unknown agent 'QLerning'; did you mean 'QLearning' or 'RLearning' or '",
     ),
     "gamma above 1": (HEAD + LAKE + LEARNER + "gamma = 1.5\n", "agents[0]: gamma=1.5 "),
     "gamma that is not a number": (HEAD + LAKE + LEARNER + 'gamma = "high"\n', "agents[0]: gamma='high' "),
