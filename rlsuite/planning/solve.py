@@ -7,6 +7,7 @@ wherever methods are listed.
 
 import pkgutil
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any, Literal, overload
@@ -43,7 +44,12 @@ def methods(model: MDP | POMDP | type[MDP] | type[POMDP]) -> dict[str, Callable[
     >>> {"gauss_seidel", "policy_iteration", "value_iteration"} <= methods(MDP).keys()
     True
     """
-    package = PACKAGES[_kind(model)]
+    return dict(_functions_of(PACKAGES[_kind(model)]))
+
+
+@cache
+def _functions_of(package: str) -> dict[str, Callable[..., Any]]:
+    """Return the functions of a package that are named as their module; its folder is read once."""
     found: dict[str, Callable[..., Any]] = {}
     for module in pkgutil.iter_modules(import_module(package).__path__):
         function = getattr(import_module(f"{package}.{module.name}"), module.name, None)
