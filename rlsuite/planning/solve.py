@@ -44,14 +44,15 @@ def methods(model: MDP | POMDP | type[MDP] | type[POMDP]) -> dict[str, Callable[
     >>> {"gauss_seidel", "policy_iteration", "value_iteration"} <= methods(MDP).keys()
     True
     """
-    return dict(_functions_of(PACKAGES[_kind(model)]))
+    package = PACKAGES[_kind(model)]
+    return dict(_functions_of(package, tuple(import_module(package).__path__)))
 
 
 @cache
-def _functions_of(package: str) -> dict[str, Callable[..., Any]]:
-    """Return the functions of a package that are named as their module; its folder is read once."""
+def _functions_of(package: str, folders: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
+    """Return the functions of a package that are named as their module; its folders are read once."""
     found: dict[str, Callable[..., Any]] = {}
-    for module in pkgutil.iter_modules(import_module(package).__path__):
+    for module in pkgutil.iter_modules(folders):
         function = getattr(import_module(f"{package}.{module.name}"), module.name, None)
         if callable(function):
             found[module.name] = function
