@@ -147,7 +147,7 @@ def _import_module(spec: str, module: str) -> None:
         raise EnvironmentNotFound(f"{spec!r}: there is no module {cause.name!r} to import{hint}") from cause
     except (RlsuiteError, Warning):
         raise
-    except Exception as cause:
+    except Exception as cause:  # whatever the module raises as it is imported
         raise EnvironmentNotFound(f"{spec!r}: importing {module} raised {type(cause).__name__}: {cause}") from cause
 
 
@@ -248,7 +248,7 @@ def _built(build: Callable[[], AnyEnv], creator: Callable[[], object], spec: str
         raise
     except error.Error as cause:
         raise EnvironmentNotFound(f"{spec!r} exists, but cannot be made: {cause}") from cause
-    except Exception as cause:
+    except Exception as cause:  # whatever the environment raises as it is made
         misspelt = re.search(r"unexpected keyword argument '(\w+)'", str(cause))
         if isinstance(cause, TypeError) and misspelt and misspelt[1] in kwargs:
             raise ParameterError(f"{spec}: {unknown('keyword', misspelt[1], _parameters(creator()))}") from cause

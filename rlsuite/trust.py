@@ -7,6 +7,7 @@ environment may do more than its table. So both are replayed side by side, on co
 
 import copy
 import hashlib
+import math
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -152,6 +153,41 @@ def double_of(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
         raise errors.UntrustedTable(f"{name_of(env)} cannot be copied for a replay of its step ({error})") from error
 
 
+def finite_reward(paid: Any, name: str, step: int | None = None) -> float:
+    """Return the reward that an environment has paid as a float; its name and the step are for the error.
+
+    An array is a number only if it has no dimensions: NumPy makes no float of any other.
+
+    Raises
+    ------
+    LearningError
+        If it is not a finite number.
+
+    Examples
+    --------
+    >>> finite_reward(np.array(1.0), "Walk-v0", 3)
+    1.0
+    >>> finite_reward(np.array([1.0]), "Walk-v0", 3)  # doctest: +NORMALIZE_WHITESPACE
+    Traceback (most recent call last):
+    rlsuite.errors.LearningError: Walk-v0, step 3: the environment returned the reward array([1.]); rewards must be
+    finite numbers, and this is an array of shape (1,): return reward.item()
+    """
+    hint = ""
+    if type(paid) is not float and np.ndim(paid):
+        remedy = "return reward.item()" if np.size(paid) == 1 else "return one number"
+        hint = f", and this is an array of shape {np.shape(paid)}: {remedy}"
+    else:
+        try:
+            if math.isfinite(paid):
+                return float(paid)
+        except (TypeError, OverflowError):  # text, None; an integer beyond all floats
+            pass
+    raise errors.LearningError(
+        f"{name}{'' if step is None else f', step {step}'}: the environment returned the reward {paid!r}; rewards must "
+        f"be finite numbers{hint}"
+    )
+
+
 def name_of(env: gymnasium.Env[Any, Any]) -> str:
     """Id of an environment, or the name of its class."""
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
@@ -241,7 +277,11 @@ class _Replay:
         for name, value, wanted in zip(
             ("observation", "reward", "terminated", "truncated"), found, expected, strict=False
         ):
-            same = np.array_equal(np.ravel(value), wanted) if np.ndim(wanted) else value == wanted
+            # where a number is due, an array of one element is not what the stepwise loop takes
+            if np.ndim(wanted):
+                same = np.array_equal(np.ravel(value), wanted)
+            else:
+                same = not np.ndim(value) and value == wanted
             if not same:
                 raise errors.UntrustedTable(
                     f"{name_of(self.env)}: at {where} its table says {name} {wanted!r} and its step returns {value!r}"

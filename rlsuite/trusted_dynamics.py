@@ -15,7 +15,7 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.compiled_dynamics import CompiledDynamics, check_dynamics
 from rlsuite.compiled_env import CompiledEnv
-from rlsuite.trust import check_wrappers, double_of, name_of, time_limit
+from rlsuite.trust import check_wrappers, double_of, finite_reward, name_of, time_limit
 
 GROUP = "rlsuite.dynamics"
 """Entry-point group in which a package announces the compiled dynamics of a class from another package:
@@ -88,7 +88,8 @@ def trusted_dynamics(env: gymnasium.Env[Any, Any], dynamics: CompiledDynamics) -
         expected, reward, terminated = dynamics.step(dynamics.constants, state, action, rng)
         observation, found_reward, found_end, _, _ = double.step(action + int(space.start))
         where = f"state {state}, action {action}"
-        if bool(found_end) != bool(terminated) or not _close(float(found_reward), reward, ROUNDING):
+        paid = finite_reward(found_reward, f"{name_of(env)}, at {where}")
+        if bool(found_end) != bool(terminated) or not _close(paid, reward, ROUNDING):
             raise errors.UntrustedTable(
                 f"{name_of(env)}: at {where} its compiled dynamics say reward {reward!r}, terminated {terminated}, and "
                 f"its step {found_reward!r}, {found_end}"

@@ -1,7 +1,6 @@
 """``rlsuite check ENV``: whether an environment follows Gymnasium's rules, and what rlsuite can do with it."""
 
 import argparse
-import math
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -129,6 +128,8 @@ def _walk(env: "gymnasium.Env[Any, Any]") -> list[str]:
     """What an environment returns, as text, which can always be compared."""
     import numpy as np
 
+    from rlsuite.trust import finite_reward, name_of
+
     rng = np.random.default_rng(0)
     space: Any = env.action_space
     space.seed(0)
@@ -141,8 +142,7 @@ def _walk(env: "gymnasium.Env[Any, Any]") -> list[str]:
         legal: list[int] = np.flatnonzero(info["action_mask"]).tolist() if "action_mask" in info else []
         action = int(rng.choice(legal)) + int(space.start) if legal else space.sample()
         observation, reward, terminated, truncated, info = env.step(action)
-        if not math.isfinite(reward):
-            raise LearningError(f"step {step + 1} returned reward {reward!r}, which is not a finite number")
+        finite_reward(reward, name_of(env), step + 1)
         answers.append(repr((observation, reward, terminated, truncated)))
         if terminated or truncated:
             observation, info = env.reset()

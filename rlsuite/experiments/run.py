@@ -125,8 +125,8 @@ class _Shift:
                     if self.stopped:
                         return
                     write_cell(self.folder / cell.place, cell.spec, self.versions, outcome, self.aside)
-            except BaseException as error:
-                self.outcomes.put((cell, error))  # the thread that watches raises it again
+            except BaseException as error:  # the thread that watches raises it again
+                self.outcomes.put((cell, error))
                 return
             self.running.pop(number, None)
             self.outcomes.put((cell, outcome))

@@ -169,7 +169,7 @@ def _start(start: object) -> dict[Hashable, float]:
 def _called(transitions: Transitions, state: object, action: object) -> object:
     try:
         return transitions(state, action)
-    except Exception as error:
+    except Exception as error:  # whatever the user's function raises; it is passed on
         error.add_note(f"raised by transitions(state={state!r}, action={action!r})")
         raise
 

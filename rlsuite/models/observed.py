@@ -83,7 +83,7 @@ def distribution(observe: ObserveFunction, action: Hashable, state: Hashable) ->
     where = f"observe({action!r}, {state!r})"
     try:
         returned = observe(action, state)
-    except Exception as error:
+    except Exception as error:  # whatever the user's function raises; it is passed on
         error.add_note(f"raised by {where}")
         raise
     if isinstance(returned, Mapping):

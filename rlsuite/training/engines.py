@@ -16,7 +16,7 @@ from rlsuite import errors
 from rlsuite.exploration import Legality, listed_actions
 from rlsuite.training import kernels
 from rlsuite.training.expected_rewards import ExpectedRewards
-from rlsuite.training.inbox import Inbox, first_answer, mask_of, where
+from rlsuite.training.inbox import Inbox, first_answer, first_mask_of, where
 from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, Books, Rule
 from rlsuite.training.sight import NONE, Encoding, Receive, Sight, receive_id, receive_vector
 from rlsuite.training.world import Plug, moving_step
@@ -128,7 +128,7 @@ class EnvironmentEngine:
         self.learner = learner
         self.first_action = int(action_space_of(env).start)
         if mask_info is not None:
-            mask = mask_of(env, None, mask_info["action_mask"], learner.legal.shape[1])
+            mask = first_mask_of(mask_info["action_mask"], learner.legal.shape[1], env)
             learner.legal[int(learner.books.place[OBSERVATION])] = mask
         told = mask_info is not None
         self.inbox = Inbox(env, learner.books, learner.sight, learner.legal, told, encoding)
@@ -202,7 +202,7 @@ class EnvironmentEngine:
         except KeyboardInterrupt:
             self._abandon_episode()
             raise
-        except Exception as error:
+        except Exception as error:  # whatever the environment raises; it is passed on
             self._refused(action, info, error)
             raise
         finally:

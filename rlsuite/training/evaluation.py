@@ -19,7 +19,7 @@ from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.inbox import first_answer
 from rlsuite.training.sight import Encoding
-from rlsuite.trust import NO_LIMIT, actions_are_told, name_of, time_limit
+from rlsuite.trust import NO_LIMIT, actions_are_told, finite_reward, name_of, time_limit
 
 Policy = NDArray[np.float64] | Callable[[NDArray[np.float64], Any], NDArray[np.float64]]
 """Probabilities (n_observations, n_actions), or a function from a vector (d,) and a mask of the legal actions, None for
@@ -120,6 +120,7 @@ class _Episodes:
 
     def __init__(self, env: gymnasium.Env[Any, Any], gamma: float, seed: int, encode: Encoding | None):
         self.env = env
+        self.name = f"{name_of(env)}, an episode of evaluation"
         self.gamma = gamma
         self.encode = encode
         env_seed, choice_seed = np.random.SeedSequence(seed, spawn_key=(1_000,)).spawn(2)
@@ -139,14 +140,15 @@ class _Episodes:
     def _episode(self, policy: Policy) -> Evaluation:
         observation, info = first_answer(self.env)
         value, total, discount = 0.0, 0.0, 1.0
-        for _ in range(MAX_STEPS):
+        for step in range(1, MAX_STEPS + 1):
             probabilities = np.cumsum(self._probabilities(policy, observation, info))
             u = self.rng.random() * float(probabilities[-1])
             action = int(np.searchsorted(probabilities, u, side="right"))
             answer = cast("tuple[Any, float, bool, bool, dict[str, Any]]", self.env.step(action + self.first_action))
             observation, reward, terminated, truncated, info = answer
-            value += discount * reward
-            total += reward
+            paid = finite_reward(reward, self.name, step)
+            value += discount * paid
+            total += paid
             discount *= self.gamma
             if terminated or truncated:
                 break

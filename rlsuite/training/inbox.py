@@ -14,7 +14,7 @@ from rlsuite import errors
 from rlsuite.checks import legal_actions
 from rlsuite.training.kernels import OBSERVATION, STEPS, Books
 from rlsuite.training.sight import Encoding, Sight, next_row
-from rlsuite.trust import name_of
+from rlsuite.trust import finite_reward, name_of
 
 Deliver: TypeAlias = Callable[[Any, Any, Any, Any, dict[str, Any]], None]
 """Takes what `step` returns: observation, reward, terminated, truncated, info."""
@@ -90,7 +90,11 @@ class Inbox:
                 ) from None
             if told:
                 self._note_actions(row, info, terminated or truncated)
-            post(inbox, 0, row, reward, terminated, truncated)
+            try:
+                post(inbox, 0, row, reward, terminated, truncated)
+            except struct.error:
+                finite_reward(reward, name_of(self.env), int(self.books.place[STEPS]) + 1)
+                raise  # it was another of the four
 
         return deliver
 
@@ -122,7 +126,11 @@ class Inbox:
                 ) from error
             if self.told:
                 self._note_actions(next_row(int(place[OBSERVATION])), info, terminated or truncated)
-            post(inbox, 0, 0.0, reward, terminated, truncated)
+            try:
+                post(inbox, 0, 0.0, reward, terminated, truncated)
+            except struct.error:
+                finite_reward(reward, name_of(self.env), int(self.books.place[STEPS]) + 1)
+                raise  # it was another of the four
 
         return deliver
 
@@ -134,7 +142,7 @@ class Inbox:
             key = mask.tobytes() if plain else None
             legal = self.masks.get(key) if key else None
             if legal is None:
-                legal = mask_of(self.env, self.books, mask, self.legal.shape[1])
+                legal = mask_of(mask, self.legal.shape[1], where(self.env, self.books))
                 if key and len(self.masks) < MASKS:
                     self.masks[key] = legal
             if not over and not legal.any():
@@ -151,20 +159,30 @@ class Inbox:
             )
 
 
-def mask_of(env: gymnasium.Env[Any, Any], books: Books | None, mask: object, n_actions: int) -> NDArray[np.bool_]:
-    """Return a mask of the legal actions as bool (n_actions,); without books, that of the first reset.
+def mask_of(mask: object, n_actions: int, place: str) -> NDArray[np.bool_]:
+    """Return ``info["action_mask"]`` as bool (n_actions,); `place` says where it was met, for the error.
 
     Raises
     ------
     LearningError
-        If it is not one 0 or 1 for each action, or leaves none at the first reset.
+        If it is not one 0 or 1 for each action.
     """
     try:
-        legal = legal_actions("info['action_mask']", mask, n_actions)
+        return legal_actions("info['action_mask']", mask, n_actions)
     except errors.ParameterError as error:
-        place = f"{name_of(env)}, reset:" if books is None else where(env, books)
         raise errors.LearningError(f"{place} {error}") from error
-    if books is None and not legal.any():
+
+
+def first_mask_of(mask: object, n_actions: int, env: gymnasium.Env[Any, Any]) -> NDArray[np.bool_]:
+    """Return ``info["action_mask"]`` of the first reset.
+
+    Raises
+    ------
+    LearningError
+        If it is not one 0 or 1 for each action, or leaves none.
+    """
+    legal = mask_of(mask, n_actions, f"{name_of(env)}, reset:")
+    if not legal.any():
         raise errors.LearningError(
             f"{name_of(env)}, reset: info['action_mask']={mask!r} leaves no action, and the episode goes on"
         )

@@ -19,7 +19,7 @@ from rlsuite.training.compiled_form import compiled_form
 from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards
-from rlsuite.training.inbox import first_answer, mask_of
+from rlsuite.training.inbox import first_answer, first_mask_of
 from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATION, STEPS, Rule, new_books
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, no_optimum
 from rlsuite.training.results import Record, TimeUnit
@@ -162,7 +162,7 @@ class Run:
             first = _vector(observation, encode, env)
             sight = Sight(np.stack([first, first]), first, legal)
             if told:
-                legal[0] = mask_of(env, None, info["action_mask"], n_actions)
+                legal[0] = first_mask_of(info["action_mask"], n_actions, env)
         legality = listed_actions if told or not legal.all() else every_action
         self.optima = optima
         self.optimum = self._optimum()

@@ -77,7 +77,7 @@ def test_observations_that_are_not_discrete(rlsuite):
         (
             "return 0, float('nan'), False, False, {}",
             "answers",
-            "step 1 returned reward nan, which is not a finite number",
+            "Odd, step 1: the environment returned the reward nan; rewards must be finite numbers",
         ),
         ("return 0, 0.0, False", "Gymnasium's rules", ""),
     ],

@@ -168,3 +168,14 @@ def test_modules_are_short(root: Path) -> None:
     }
     assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
     assert not [name for name in lengths if Path(name).stem in {"utils", "helpers", "misc", "common"}]
+
+
+def test_who_catches_every_exception_says_why_on_that_line(root: Path) -> None:
+    silent = [
+        f"{path.relative_to(root)}:{number}"
+        for folder in ("rlsuite", "envs")
+        for path in sorted((root / folder).rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if re.match(r"\s*except( (Base)?Exception\b[^#]*)?:?$", line)
+    ]
+    assert silent == []

@@ -51,7 +51,8 @@ class Answering(gymnasium.Env):
         ((4, 1.0, False, False), "step 3: the environment returned observation 4, which is not in Discrete(4)"),
         ((-1, 1.0, False, False), "step 3: the environment returned observation -1, which is not in Discrete(4)"),
         ((1.5, 1.0, False, False), "step 3: the environment returned observation 1.5, which is not in Discrete(4)"),
-        ((1, None, False, False), "step 3: step returned what is not (observation, reward, terminated, truncated"),
+        ((1, None, False, False), "step 3: the environment returned the reward None; rewards must be finite numbers"),
+        ((1, 1.0, None, False), "step 3: step returned what is not (observation, reward, terminated, truncated"),
         ((None, 1.0, False, False), "step 3: the environment returned observation None, which is not in Discrete(4)"),
         (
             (3.0, 1.0, False, False),

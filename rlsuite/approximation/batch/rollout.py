@@ -17,6 +17,7 @@ from rlsuite import errors
 from rlsuite.checks import fraction, whole_number
 from rlsuite.finding import find_env
 from rlsuite.training.engines import overflow
+from rlsuite.trust import finite_reward, name_of
 
 Act = Callable[[Any], Any]
 """``act(observation) -> action``, both as the environment has them."""
@@ -71,17 +72,15 @@ def episode_of(
     discount_per_step, most = fraction("gamma", gamma), whole_number("max_steps", max_steps)
     check_callable("act", act)
     observation, _ = env.reset(seed=seed)
-    total, discount = 0.0, 1.0
+    total, discount, name = 0.0, 1.0, name_of(env)
     for length in range(1, most + 1):
         action = chosen_of("act", act, observation, env.action_space)
         answer = cast("tuple[Any, float, bool, bool, object]", env.step(action))
         observation, reward, terminated, truncated, _ = answer
-        if not math.isfinite(reward):
-            raise errors.LearningError(f"step {length} of an episode paid {reward}; rewards must be finite numbers")
-        total += discount * float(reward)
+        total += discount * finite_reward(reward, name, length)
         discount *= discount_per_step
         if not math.isfinite(total):
-            raise overflow(f"step {length} of an episode:")
+            raise overflow(f"{name}, step {length}:")
         if terminated or truncated:
             return Rollout(total, length, bool(terminated))
     return Rollout(total, most, terminated=False)

@@ -18,8 +18,9 @@ from rlsuite.approximation.batch.rollout import check_callable, chosen_of
 from rlsuite.checks import whole_number
 from rlsuite.errors import LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
 from rlsuite.finding import find_env
+from rlsuite.training.inbox import mask_of
 from rlsuite.training.sight import encoding
-from rlsuite.trust import actions_are_told
+from rlsuite.trust import actions_are_told, finite_reward, name_of
 from rlsuite.trusted_dynamics import dynamics_of
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def collected(
     if policy is not None:
         check_callable("policy", policy)
     made = find_env(env)
+    name = name_of(made)
     space = check_discrete_actions(made.action_space, "this environment")
     as_vector = encoding(made.observation_space).encode
     lowest, many = int(space.start), int(space.n)
@@ -69,7 +71,7 @@ def collected(
     ended: list[bool] = []
     first: list[bool] = []
     observation, info = made.reset(seed=int(env_seed.generate_state(1)[0]))
-    _every_action_is_legal(made, info)
+    _every_action_is_legal(made, info, f"{name}, reset:", many)
     # copies: an environment may write into the same array again
     vector, begins, finished = np.array(as_vector(observation)), True, 0
     while len(taken) != most_steps and finished != most_episodes:
@@ -82,21 +84,21 @@ def collected(
         seen.append(vector)
         vector = np.array(as_vector(observation))
         taken.append(action)
-        rewards.append(float(reward))
+        rewards.append(finite_reward(reward, name, len(taken)))
         ended.append(bool(terminated))
         after.append(vector)
         first.append(begins)
         begins = bool(terminated or truncated)
-        if not (np.isfinite(rewards[-1]) and np.isfinite(vector).all()):
+        if not np.isfinite(vector).all():
             raise LearningError(
-                f"step {len(taken)} of the environment returned observation {observation} and reward {reward}; "
-                "both must be finite numbers"
+                f"{name}, step {len(taken)}: the environment returned observation {observation}; observations must be "
+                "finite numbers"
             )
         if begins:
             finished += 1
             observation, info = made.reset()
             vector = np.array(as_vector(observation))
-        _every_action_is_legal(made, info)
+        _every_action_is_legal(made, info, f"{name}, step {len(taken)}:", many)
     if isinstance(env, str):
         made.close()
     return Transitions(
@@ -113,8 +115,8 @@ def collected(
     )
 
 
-def _every_action_is_legal(env: Env[Any, Any], info: Mapping[str, Any]) -> None:
-    if actions_are_told(env, info) and not np.all(info["action_mask"]):
+def _every_action_is_legal(env: Env[Any, Any], info: Mapping[str, Any], place: str, many: int) -> None:
+    if actions_are_told(env, info) and not mask_of(info["action_mask"], many, place).all():
         raise UnsuitableEnvironment(
             "some actions of this environment are illegal, which a function of the observation cannot "
             "take into account; make them legal first: MDP.from_env(env, gamma=...).with_all_legal().to_env()"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from rlsuite import checks, errors
+from rlsuite import errors
 from rlsuite.agents.memory import ActionValues
 from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep.q_learner import QLearner
@@ -19,8 +19,10 @@ from rlsuite.approximation.deep.replay import Replay
 from rlsuite.exploration import choices
 from rlsuite.schedules import EPISODES, STEPS, Rate
 from rlsuite.training.evaluation import Evaluation
+from rlsuite.training.inbox import mask_of
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run import Budget
+from rlsuite.trust import finite_reward, name_of
 
 EVALUATION_EPISODES = 20
 LONGEST_EVALUATION = 10_000  # steps of an episode: a greedy policy may walk in circles for ever
@@ -103,8 +105,7 @@ class DeepRun:
                         books.checkpoints.append((int(clock[which]), self.all_reward))
                     if evaluate is not None and mark in evaluations:
                         self._note_evaluation(int(clock[which]), *evaluate())
-        except BaseException:
-            # the environment may be a step ahead of the books: a new episode begins next time
+        except BaseException:  # the environment may be a step ahead of the books: a new episode begins next time
             self.present = None
             raise
 
@@ -149,7 +150,7 @@ class DeepRun:
             raise errors.LearningError(f"{self._where} info['action_mask'] leaves no action, and the episode goes on")
         answer = cast("tuple[Any, object, bool, bool, dict[str, Any]]", self.env.step(action + self.first_action))
         observation, paid, terminated, truncated, info = answer
-        reward, arrived = finite_reward(self._where, paid), self._stored(observation)
+        reward, arrived = reward_of_float32(paid, self.name, self.steps + 1), self._stored(observation)
         memory.legal[0] = legal_actions(self._where, info, self.learner.n_actions)
         self.replay.add(present[0], action, reward, arrived[0], terminated, memory.legal[0])
         self.steps += 1
@@ -236,7 +237,7 @@ class _Masks(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: gymnasium.Env[Any, Any], where: str):
         super().__init__(env)
-        self.where = where
+        self.where, self.name = where, name_of(env)
         self.earned = 0.0
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -247,7 +248,7 @@ class _Masks(gymnasium.Wrapper[Any, Any, Any, Any]):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.legal = legal_actions(self.where, info, int(cast(Any, self.action_space).n))
-        self.earned += float(reward)
+        self.earned += finite_reward(reward, self.name)
         return observation, reward, terminated, truncated, info
 
 
@@ -261,13 +262,10 @@ def legal_actions(where: str, info: dict[str, Any], n_actions: int) -> NDArray[n
     """
     if "action_mask" not in info:
         return np.ones(n_actions, dtype=np.bool_)
-    try:
-        return checks.legal_actions("info['action_mask']", info["action_mask"], n_actions)
-    except errors.ParameterError as error:
-        raise errors.LearningError(f"{where} {error}") from error
+    return mask_of(info["action_mask"], n_actions, where)
 
 
-def finite_reward(where: str, paid: Any) -> float:
+def reward_of_float32(paid: Any, name: str, step: int) -> float:
     """Return the reward as a float.
 
     Raises
@@ -275,18 +273,11 @@ def finite_reward(where: str, paid: Any) -> float:
     LearningError
         If it is not a finite number, or beyond the range of float32.
     """
-    try:
-        reward = float(paid) if math.isfinite(paid) else None
-    except (TypeError, OverflowError):  # text, None, several numbers; an integer beyond all floats
-        reward = None
-    if reward is None:
-        raise errors.LearningError(
-            f"{where} the environment returned the reward {paid!r}; rewards must be finite numbers"
-        )
+    reward = finite_reward(paid, name, step)
     largest = float(np.finfo(np.float32).max)
     if abs(reward) > largest:
         raise errors.LearningError(
-            f"{where} the environment returned the reward {paid!r}, and a network computes in float32, up to "
-            f"{largest:.2g}. Divide the rewards by a constant (gymnasium.wrappers.TransformReward)"
+            f"{name}, step {step}: the environment returned the reward {paid!r}, and a network computes in float32, up "
+            f"to {largest:.2g}. Divide the rewards by a constant (gymnasium.wrappers.TransformReward)"
         )
     return reward

@@ -32,7 +32,7 @@ from rlsuite.finding import find_env
 from rlsuite.keywords import says_what_to_write
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.sight import Encoding, encoding
-from rlsuite.trust import name_of, time_limits
+from rlsuite.trust import finite_reward, name_of, time_limits
 
 # joblib and SciPy's special functions carry no types that strict checking could use
 _joblib: Any = joblib
@@ -265,13 +265,13 @@ def try_actions(
             layer._elapsed_steps = 0
     chosen = np.broadcast_to(actions[:, None], shape).flatten()
     seen = np.stack([each.observation for each in begun])
-    total, discount = np.zeros(len(envs)), 1.0
+    total, discount, name = np.zeros(len(envs)), 1.0, name_of(envs[0])
     going = np.arange(len(envs))
-    for _ in range(horizon):
+    for step in range(1, horizon + 1):
         over = np.zeros(len(envs), dtype=np.bool_)
         for i in going:
             observation, reward, terminated, truncated, _ = envs[i].step(int(chosen[i]))
-            total[i] += discount * float(reward)
+            total[i] += discount * finite_reward(reward, name, step)
             seen[i] = encoded.encode(observation)
             over[i] = terminated or truncated
         discount *= gamma

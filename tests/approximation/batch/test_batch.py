@@ -104,11 +104,19 @@ def test_what_cannot_be_collected_is_named():
         Batch.collect("Pendulum-v1", steps=5)
     with pytest.raises(UnsuitableEnvironment, match="with_all_legal"):
         Batch.collect(problems.corridor().to_env(), steps=5)
-    with pytest.raises(LearningError, match=r"step 3 .* nan"):
+    with pytest.raises(LearningError, match=r"step 3: .* nan"):
         Batch.collect(Shifted(third=float("nan")), steps=5)
     with pytest.raises(ParameterError, match="one of steps and episodes"):
         Batch.collect("CartPole-v1")
     assert len(Batch.collect(Shifted(mask=[1, 1]), steps=2, seed=1)) == 2
+    for mask, message in (
+        ([0.5, 1.0], "Shifted, reset: info['action_mask']=array([0.5, 1. ]) is not an array of 0 and 1"),
+        (["1", "1"], "is not an array of 0 and 1"),
+        ([1, 1, 1], "Shifted, reset: info['action_mask'] has shape (3,); for 2 actions it must have (2,)"),
+    ):
+        with pytest.raises(LearningError) as caught:
+            Batch.collect(Shifted(mask=mask), steps=2, seed=1)
+        assert message in str(caught.value)
 
 
 # ------------------------------------------------------------------------------------------------------ doors
