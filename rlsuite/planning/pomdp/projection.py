@@ -125,4 +125,7 @@ def own_worth(vectors: FloatArray, beliefs: FloatArray) -> FloatArray:
 
 def largest(vectors: FloatArray) -> float:
     """Return the largest absolute value of the finite entries."""
-    return float(np.abs(vectors, where=vectors > -np.inf, out=np.zeros_like(vectors)).max(initial=0.0))
+    least = float(vectors.min(initial=0.0))
+    if least == -np.inf:
+        least = float(vectors.min(where=vectors > -np.inf, initial=0.0))
+    return max(-least, float(vectors.max(initial=0.0)))

@@ -15,7 +15,7 @@ import numpy as np
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import EPS, TINY
 from rlsuite.planning.pomdp.projection import largest
-from rlsuite.planning.pomdp.pruning_kernels import PURGE, TOLERANCE, best_at_each, sift
+from rlsuite.planning.pomdp.pruning_kernels import PURGE, TOLERANCE, best_at_each, gather, sift, write_ranks
 from rlsuite.planning.pomdp.simplex_kernels import Basis
 from rlsuite.planning.pomdp.vectors import first_of_best
 from rlsuite.planning.watch import Watch
@@ -58,13 +58,18 @@ class _Set(NamedTuple):
     """(S,), what was taken off"""
     merged: float
     """how far a vector that was treated as equal to another one can rise above it"""
+    rounding: float
+    """how far the entries can be off"""
+    depth: float
+    """minus the least entry of the columns"""
 
     @classmethod
     def of(cls, vectors: FloatArray) -> Self:
-        common = vectors.max(axis=0)
+        common, rounding = vectors.max(axis=0), rounding_of(vectors)
         columns = np.ascontiguousarray((vectors - common).T)
-        first, merged = distinct(columns, max(TOLERANCE * float(-columns.min()), rounding_of(vectors)))
-        return cls(np.ascontiguousarray(columns[:, first]), first, common, merged)
+        first, merged = distinct(columns, max(TOLERANCE * float(-columns.min()), rounding))
+        columns = np.ascontiguousarray(columns[:, first])
+        return cls(columns, first, common, merged, rounding, float(-columns.min()))
 
 
 def distinct(columns: FloatArray, same: float) -> tuple[IndexArray, float]:
@@ -72,29 +77,13 @@ def distinct(columns: FloatArray, same: float) -> tuple[IndexArray, float]:
 
     Columns whose entries differ by `same` at most are one, and the first of them stands for all; entries may be -inf.
     """
-    keys = _ranks(columns, same)
-    order = np.lexsort(-keys[::-1])
-    keys = keys[:, order]
-    new = np.ones(order.size, dtype=np.bool_)
-    new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    first = order[new]
-    after, before = columns[:, order], columns[:, first[np.cumsum(new) - 1]]
-    rises = np.subtract(after, before, where=after > -np.inf, out=np.zeros_like(after))
-    return first, float(rises.max(initial=0.0))
-
-
-def _ranks(rows: FloatArray, same: float) -> IndexArray:
-    """Return for each entry of a row how many different values below it the row has, as an array of the same shape.
-
-    Values in a chain in which none is further than `same` from the next are one value.
-    """
-    order = np.argsort(rows, axis=1)
-    ascending = np.take_along_axis(rows, order, axis=1)
-    steps = np.zeros(rows.shape, dtype=np.bool_)
-    steps[:, 1:] = ascending[:, 1:] > ascending[:, :-1] + same
-    ranks = np.empty(rows.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, np.cumsum(steps, axis=1), axis=1)
-    return ranks
+    if columns.shape[1] == 1:
+        return np.zeros(1, dtype=np.int64), 0.0
+    keys: IndexArray = np.empty(columns.shape, dtype=np.int64)
+    write_ranks(columns, np.argsort(columns, axis=1), same, keys)
+    order = np.lexsort(keys[::-1])
+    n_different, lost = gather(columns, keys, order)
+    return order[:n_different], lost
 
 
 def rounding_of(vectors: FloatArray) -> float:
@@ -173,13 +162,13 @@ def _sums_that_matter(
 ) -> Kept:
     """Do the same for finite vectors; `beside` (q, S) are vectors that are there anyway."""
     first, second = _Set.of(left), _Set.of(right)
-    least = rounding_of(left) + rounding_of(right)
+    least, depth = first.rounding + second.rounding, first.depth + second.depth
     epsilon = max(epsilon, least)
     n, k = first.number.size, second.number.size
     n_states = left.shape[1]
     taken: BoolArray = np.zeros(n * k, dtype=np.bool_)
     if beside is None or not beside.size:
-        tie = max(TOLERANCE * float(-first.columns.min() - second.columns.min()), least)
+        tie = max(TOLERANCE * depth, least)
         known, corners = _best_somewhere(first.columns, second.columns, points, tie, watch)
         taken[known] = True
         begun = first.columns[:, known // k] + second.columns[:, known % k]
@@ -187,7 +176,7 @@ def _sums_that_matter(
         begun = (beside - first.common - second.common).T
         known = np.full(begun.shape[1], -1, dtype=np.int64)
         corners = np.zeros((known.size, n_states))
-    scale = max(float(-first.columns.min() - second.columns.min()), float(np.abs(begun).max()), TINY)
+    scale = max(depth, float(np.abs(begun).max()), TINY)
     unit = power_of_two(scale)
     left, right, begun = first.columns / unit, second.columns / unit, begun / unit
     n_kept = n_known = known.size
@@ -225,8 +214,12 @@ def best_vectors(vectors: FloatArray, beliefs: FloatArray) -> IndexArray:
 
 def different(points: FloatArray) -> FloatArray:
     """Return beliefs (p, S) without those that are the same up to rounding, in ascending order."""
-    _, first = np.unique(points.round(NEAR), axis=0, return_index=True)
-    return points[first]
+    near = points.round(NEAR)
+    order = np.lexsort(near.T[::-1])  # much faster than np.unique(axis=0), which compares whole rows
+    near = near[order]
+    new = np.ones(order.size, dtype=np.bool_)
+    new[1:] = (near[1:] != near[:-1]).any(axis=1)
+    return points[order[new]]
 
 
 def power_of_two(size: float) -> float:

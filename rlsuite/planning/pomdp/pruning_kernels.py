@@ -67,6 +67,52 @@ def best_at_each(vectors: FloatArray, beliefs: FloatArray, tie: float, values: F
 
 
 @compiled(in_place=True)
+def write_ranks(rows: FloatArray, order: IndexArray, same: float, ranks: IndexArray) -> None:
+    """Write into `ranks` minus the number of different values below each entry of a row; `order` sorts the rows.
+
+    Values in a chain in which none is further than `same` from the next are one value. So the largest has the least
+    rank, and what is sorted by rank is in descending order.
+    """
+    for s in range(rows.shape[0]):
+        rank, before = 0, np.inf
+        for i in order[s]:
+            if rows[s, i] > before + same:
+                rank -= 1
+            before = rows[s, i]
+            ranks[s, i] = rank
+
+
+@compiled(in_place=True)
+def gather(columns: FloatArray, keys: IndexArray, order: IndexArray) -> tuple[int, float]:
+    """Move the first of each group of columns with equal keys to the front of `order`, which sorts the keys.
+
+    Returns
+    -------
+    n_different : int
+        Number of groups.
+    lost : float
+        Largest amount by which an entry of a column is above that of the first of its group.
+    """
+    n_states = columns.shape[0]
+    n_different, lost = 1, 0.0
+    for k in range(1, order.size):
+        i, first = order[k], order[n_different - 1]
+        equal = True
+        for s in range(n_states):
+            if keys[s, i] != keys[s, first]:
+                equal = False
+                break
+        if not equal:
+            order[n_different] = i
+            n_different += 1
+            continue
+        for s in range(n_states):
+            if columns[s, i] > columns[s, first]:
+                lost = max(lost, columns[s, i] - columns[s, first])
+    return n_different, lost
+
+
+@compiled(in_place=True)
 def _feasible(basis: Basis, zero: float) -> bool:
     """Return whether nothing in the basis is negative, up to rounding."""
     least = 0.0
