@@ -2,9 +2,10 @@
 
 from rlsuite.inference.baum_welch import Prior, fit
 from rlsuite.inference.checkpoints import Block, smooth_in_blocks
-from rlsuite.inference.counting import from_states
-from rlsuite.inference.counts import Counts, expected_counts
-from rlsuite.inference.decoding import decode, path_log_probability
+from rlsuite.inference.controlled_hmm.episode_inference import decode_episode, score_episodes, smooth_episode
+from rlsuite.inference.controlled_hmm.episodes import Episode
+from rlsuite.inference.controlled_hmm.learn_pomdp import LearnedPOMDP, learn_pomdp
+from rlsuite.inference.e_step import Counts, expected_counts
 from rlsuite.inference.emissions import (
     Categorical,
     Emission,
@@ -18,19 +19,18 @@ from rlsuite.inference.emissions import (
     PseudoObservations,
     gaussian_mixture,
 )
-from rlsuite.inference.episodes import Episode
 from rlsuite.inference.families import random_hmm
 from rlsuite.inference.fitted import FittedHMM
 from rlsuite.inference.forward_backward import Scaled, backward, filter, forward, log_likelihoods
+from rlsuite.inference.from_complete_data import from_states
 from rlsuite.inference.hmm import HMM
-from rlsuite.inference.input_output import LearnedPOMDP, learn_pomdp
-from rlsuite.inference.known_actions import decode_episode, score_episodes, smooth_episode
 from rlsuite.inference.learning import Learning
+from rlsuite.inference.model_selection import Selection, choose_n_states
 from rlsuite.inference.online import OnlineFilter
 from rlsuite.inference.particle_filter import ParticleFilter
 from rlsuite.inference.prediction import predict_ahead, smooth_with_lag
-from rlsuite.inference.selection import Selection, choose_n_states
 from rlsuite.inference.smoothing import smooth
+from rlsuite.inference.viterbi import decode, path_log_probability
 
 __all__ = [
     "HMM",

@@ -19,15 +19,15 @@ from rlsuite.checks import whole_number
 from rlsuite.compiling_clock import CompilingClock
 from rlsuite.errors import CollapseWarning, ParameterError, unknown
 from rlsuite.inference import dirichlet
-from rlsuite.inference.ascent import Limits, best_ascent
-from rlsuite.inference.counts import Counts, expected_counts
+from rlsuite.inference.e_step import Counts, expected_counts
 from rlsuite.inference.emissions.base import Emission, Likelihoods
+from rlsuite.inference.expectation_maximisation import Limits, best_of_starts
 from rlsuite.inference.fitted import FittedHMM
 from rlsuite.inference.forward_backward import log_likelihoods
 from rlsuite.inference.hmm import HMM
-from rlsuite.inference.known_states import Combined, Labelled, labelled
 from rlsuite.inference.learning import Learning, record_of
 from rlsuite.inference.sampling import Seed, generator
+from rlsuite.inference.semi_supervised import DistinctPairs, KnownStates, known_states
 from rlsuite.inference.sequences import Observations, Sequences, sequences
 from rlsuite.inference.transitions import TransitionRows
 from rlsuite.models.aliases import FloatArray
@@ -136,16 +136,16 @@ def fit(
     rng = generator(seed)
     clock = CompilingClock("Baum-Welch", deadline=deadline, progress=progress)
     data = sequences(model.emission, z, lengths)
-    problem = HiddenStates(
+    problem = BaumWelch(
         model,
         data,
-        known=None if states is None else labelled(states, data, model.n_states),
+        known=None if states is None else known_states(states, data, model.n_states),
         prior=prior,
         frozen=parts,
         others=None if held_out is None else sequences(model.emission, held_out),
     )
     with clock:
-        best, reached = best_ascent(problem, problem.starts(model, starts, rng), limits, clock)
+        best, reached = best_of_starts(problem, problem.starts(model, starts, rng), limits, clock)
     record = record_of(
         best,
         reached,
@@ -170,15 +170,15 @@ def warn_of_collapse(emission: Emission) -> None:
         )
 
 
-class HiddenStates:
-    """The problem: observations, the parameters to learn, and the prior; see `rlsuite.inference.ascent.Problem`."""
+class BaumWelch:
+    """The problem: observations, the parameters to learn, and the prior; its protocol is that of `run_em`."""
 
     def __init__(
         self,
         model: HMM,
         data: Sequences,
         *,
-        known: Labelled | None = None,
+        known: KnownStates | None = None,
         prior: float | Prior | None = None,
         frozen: AbstractSet[str] = frozenset(),
         others: Sequences | None = None,
@@ -245,7 +245,7 @@ class HiddenStates:
             return np.nan
         return score(model, Sequences(model.emission, self.others.z, self.others.pieces))
 
-    def why_impossible(self, model: HMM) -> str:
+    def explain_impossible(self, model: HMM) -> str:
         """Return a sentence; the E-step raises a better one itself."""
         return "the observations are impossible under the model"
 
@@ -264,7 +264,7 @@ class HiddenStates:
         return seen
 
 
-def _masked(known: Combined, exact: Callable[[], FloatArray]) -> FloatArray:
+def _masked(known: DistinctPairs, exact: Callable[[], FloatArray]) -> FloatArray:
     return known.masked(exact(), -np.inf)
 
 

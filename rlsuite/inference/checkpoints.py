@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from rlsuite.inference import passes
-from rlsuite.inference.counts import Counts, Part, gathered
-from rlsuite.inference.decoding import in_blocks
-from rlsuite.inference.exact import exact_posterior
-from rlsuite.inference.request import Request
+from rlsuite.inference import forward_backward_kernels as kernels
+from rlsuite.inference.e_step import Counts, Part, gathered
+from rlsuite.inference.log_space import exact_posterior
 from rlsuite.inference.sequences import Observations, sequences
+from rlsuite.inference.viterbi import in_blocks
+from rlsuite.inference.workspace import Workspace
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 if TYPE_CHECKING:
@@ -61,31 +61,31 @@ def smooth_in_blocks(model: HMM, z: Observations, lengths: ArrayLike | None = No
     2 [[0.284, 0.716], [0.731, 0.269]]
     0 [[0.866, 0.134], [0.816, 0.184]]
     """
-    return _smooth(Request(model, sequences(model.emission, z, lengths)))
+    return _smooth(Workspace(model, sequences(model.emission, z, lengths)))
 
 
-def _smooth(request: Request) -> Generator[Block]:
-    for number, piece in enumerate(request.data.pieces):
-        way_back = _WayBack(request, piece, alone=True)
+def _smooth(workspace: Workspace) -> Generator[Block]:
+    for number, piece in enumerate(workspace.data.pieces):
+        way_back = _WayBack(workspace, piece, alone=True)
         while way_back.fine and way_back.blocks:
             begin, rows = way_back.block()
             if way_back.fine:
-                yield Block(begin, request.prepared.narrow(rows))
+                yield Block(begin, workspace.prepared.narrow(rows))
         if not way_back.fine:
             # one block of these is the price of a sequence on the edge of what is possible
-            posterior = exact_posterior(request, number)[1]
+            posterior = exact_posterior(workspace, number)[1]
             first = int(piece[0])
             for begin, end in reversed(way_back.blocks):
                 yield Block(int(begin), posterior[begin - first : end - first])
 
 
-def count_by_checkpoints(request: Request) -> Counts:
+def count_by_checkpoints(workspace: Workspace) -> Counts:
     """Return what `rlsuite.inference.expected_counts` does."""
-    total = Part(request)
-    kept = request.prepared.empty(request.length) if total.keeps else None
-    for number, piece in enumerate(request.data.pieces):
-        part = Part(request)
-        way_back = _WayBack(request, piece)
+    total = Part(workspace)
+    kept = workspace.prepared.empty(workspace.length) if total.keeps else None
+    for number, piece in enumerate(workspace.data.pieces):
+        part = Part(workspace)
+        way_back = _WayBack(workspace, piece)
         while way_back.fine and way_back.blocks:
             part.start[:] = 0.0  # only what the block at the very beginning adds is about x_0
             begin, rows = way_back.block(part)
@@ -93,10 +93,10 @@ def count_by_checkpoints(request: Request) -> Counts:
                 kept[begin : begin + len(rows)] = rows
         part.log_likelihood = way_back.log_likelihood
         if not way_back.fine:
-            part = Part(request)
+            part = Part(workspace)
             part.add_exactly(number, kept)
         total.add(part)
-    return gathered(request, [total], kept)
+    return gathered(workspace, [total], kept)
 
 
 class _WayBack:
@@ -104,7 +104,7 @@ class _WayBack:
 
     Parameters
     ----------
-    request : Request
+    workspace : Workspace
         The observations.
     piece : ndarray (2,) int64
         Where the sequence begins and ends.
@@ -121,15 +121,15 @@ class _WayBack:
         ln Pr[z], in nats.
     """
 
-    def __init__(self, request: Request, piece: IndexArray, alone: bool = False) -> None:
-        self.request = request
+    def __init__(self, workspace: Workspace, piece: IndexArray, alone: bool = False) -> None:
+        self.workspace = workspace
         self.alone = alone
         self.blocks = in_blocks(piece)
         self.fine = True
         self.log_likelihood = 0.0
         self._before: list[FloatArray | None] = [None]
         self._after: FloatArray | None = None
-        ring = request.prepared.empty(passes.RING_ROWS)
+        ring = workspace.prepared.empty(kernels.RING_ROWS)
         for block in self.blocks:
             part, pieces = self._part(block)
             swept = part.sweep(pieces, initial=self._before[-1], kept=ring)
@@ -145,7 +145,7 @@ class _WayBack:
         block = self.blocks[-1]
         part, pieces = self._part(block)
         base, length = int(pieces[0, 0]), int(block[1] - block[0])
-        rows, work = part.room(pieces), part.work()
+        rows, work = part.buffer(pieces), part.work()
         part.sweep(pieces, initial=self._before.pop(), kept=rows, base=base)
         self.fine = part.posteriors(
             pieces,
@@ -161,12 +161,12 @@ class _WayBack:
             self.blocks.pop()
         return int(block[0]), rows
 
-    def _part(self, block: IndexArray) -> tuple[Request, IndexArray]:
-        """Return the request that holds a block, and where."""
-        part = self.request.part(block) if self.alone else self.request
+    def _part(self, block: IndexArray) -> tuple[Workspace, IndexArray]:
+        """Return the workspace that holds a block, and where."""
+        part = self.workspace.part(block) if self.alone else self.workspace
         return part, part.data.pieces if self.alone else block[None]
 
 
 def _normalised(ring: FloatArray, place: int) -> FloatArray:
-    row = ring[[place & (passes.RING_ROWS - 1)]]
+    row = ring[[place & (kernels.RING_ROWS - 1)]]
     return row / row.sum()

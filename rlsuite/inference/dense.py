@@ -8,13 +8,13 @@ time: backwards the matrix is the transposed one.
 from typing import NamedTuple
 
 from rlsuite.compilation import compiled
-from rlsuite.inference import lanes as simd
-from rlsuite.inference.lanes import Lanes
+from rlsuite.inference import simd
+from rlsuite.inference.simd import Lanes
 from rlsuite.models.aliases import FloatArray
 
 _multiply = simd.multiply
-_meet = simd.meet
-_best = simd.best
+_meet = simd.multiply_two
+_best = simd.max_plus
 _add_outer = simd.add_outer
 
 
@@ -24,7 +24,7 @@ class Dense(NamedTuple):
     weight: FloatArray
     """(K or Kp, Kp) float64: from a state (row) to a state (column); padded with 0, or minus infinity for logarithms"""
     lanes: Lanes
-    """see `rlsuite.inference.lanes`"""
+    """see `rlsuite.inference.simd`"""
 
 
 @compiled(in_place=True)
@@ -36,7 +36,7 @@ def step(
 
 
 @compiled(in_place=True)
-def meeting_step(
+def joint_step(
     matrix: Dense,
     u: FloatArray,
     u_row: int,
@@ -54,7 +54,7 @@ def meeting_step(
 
 
 @compiled(in_place=True)
-def best_step(
+def viterbi_step(
     matrix: Dense, u: FloatArray, u_row: int, table: FloatArray, row: int, shift: float, out: FloatArray, out_row: int
 ) -> float:
     """``out[j] = max_i (u[i] + matrix[i, j]) + table[row, j] + shift``; return the maximum."""
@@ -62,7 +62,7 @@ def best_step(
 
 
 @compiled(in_place=True)
-def best_before(matrix: Dense, state: int, kept: FloatArray, t: int) -> int:
+def best_predecessor(matrix: Dense, state: int, kept: FloatArray, t: int) -> int:
     """The first state i that maximises ``kept[t, i] + matrix[state, i]``: here the matrix is the transposed one."""
     chosen, high = -1, -float("inf")
     for i in range(matrix.weight.shape[0]):

@@ -18,7 +18,7 @@ from rlsuite.models.aliases import FloatArray
 PseudoCounts: TypeAlias = float | ArrayLike | None
 """How often every outcome is taken to have been seen before: one number, an array with one for each, or None for 0."""
 
-NOTHING = 1e-300
+NO_VISITS = 1e-300
 """A sum of counts below this is a rounding error: the row was not visited."""
 
 
@@ -76,8 +76,8 @@ def most_probable(counts: FloatArray, pseudo: FloatArray, rows: FloatArray) -> F
     """
     added = counts + pseudo
     total = added.sum(axis=-1, keepdims=True)
-    told = total > NOTHING
-    return np.where(told, added / np.where(told, total, 1.0), rows)
+    visited = total > NO_VISITS
+    return np.where(visited, added / np.where(visited, total, 1.0), rows)
 
 
 def log_density(rows: FloatArray, pseudo: FloatArray) -> float:

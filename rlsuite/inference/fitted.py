@@ -21,7 +21,7 @@ class FittedHMM(HMM):
     Attributes
     ----------
     learning : Learning
-        Everything about the climb; what is asked for most often is here, too.
+        Everything about the run of expectation maximisation; what is asked for most often is here, too.
 
     Examples
     --------

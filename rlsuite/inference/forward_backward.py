@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.inference import passes
-from rlsuite.inference.exact import exact, exact_posterior
-from rlsuite.inference.prepared import logarithms
-from rlsuite.inference.request import Request, Swept, covered
+from rlsuite.inference import forward_backward_kernels as kernels
+from rlsuite.inference.log_space import exact, exact_posterior
+from rlsuite.inference.parameters import logarithms
 from rlsuite.inference.sequences import Observations, sequences
+from rlsuite.inference.workspace import PassResult, Workspace, mask_of
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.threads import at_the_same_time
 
@@ -61,45 +61,47 @@ def log_likelihoods(model: HMM, z: Observations, lengths: ArrayLike | None = Non
     >>> np.exp(log_likelihoods(hmm, [[0], [0, 0]])).round(4).tolist()
     [0.55, 0.3515]
     """
-    request = Request(model, sequences(model.emission, z, lengths))
-    cut = request.cut
-    found = np.empty(len(request.data))
-    sweeps = [partial(_sweep_all, request, batches) for batches in cut.batches]
+    workspace = Workspace(model, sequences(model.emission, z, lengths))
+    schedule = workspace.schedule
+    found = np.empty(len(workspace.data))
+    sweeps = [partial(_sweep_all, workspace, batches) for batches in schedule.batches]
     halves = [
-        partial(request.sweep, half, backwards=bool(backwards), kept=kept)
-        for number in cut.halved
-        for backwards, half in enumerate(request.halves(number))
-        for kept in [request.prepared.empty(passes.RING_ROWS)]
+        partial(workspace.sweep, half, backwards=bool(backwards), kept=kept)
+        for number in schedule.halved
+        for backwards, half in enumerate(workspace.halves(number))
+        for kept in [workspace.prepared.empty(kernels.RING_ROWS)]
     ]
-    results = at_the_same_time([*sweeps, *halves], request.worth_threads)
-    for numbers, logs in zip(cut.numbers, results, strict=False):
+    results = at_the_same_time([*sweeps, *halves], workspace.worth_threads)
+    for numbers, logs in zip(schedule.numbers, results, strict=False):
         found[np.concatenate(numbers)] = cast("FloatArray", logs)
-    for k, number in enumerate(cut.halved):
-        one, other = (cast("Swept", results[len(sweeps) + 2 * k + side]) for side in (0, 1))
+    for k, number in enumerate(schedule.halved):
+        one, other = (cast("PassResult", results[len(sweeps) + 2 * k + side]) for side in (0, 1))
         rows = [halves[2 * k + side].keywords["kept"] for side in (0, 1)]
-        middle = int(request.halves(number)[0][0, 1])
-        found[number] = joined(request, one, other, rows[0][(middle - 1) & 1], rows[1][middle & 1])
-    for number in cut.halved:
+        middle = int(workspace.halves(number)[0][0, 1])
+        found[number] = log_likelihood_of_halves(workspace, one, other, rows[0][(middle - 1) & 1], rows[1][middle & 1])
+    for number in schedule.halved:
         if found[number] == -np.inf:
             # a pass from the beginning knows which states can be reached at all, and may come through
-            found[number] = request.sweep(request.data.pieces[[number]]).log_likelihood[0]
+            found[number] = workspace.sweep(workspace.data.pieces[[number]]).log_likelihood[0]
     for number in np.flatnonzero(found == -np.inf):
-        found[number] = exact(request, int(number)).log_likelihood
-    return found + request.data.shifts
+        found[number] = exact(workspace, int(number)).log_likelihood
+    return found + workspace.data.shifts
 
 
-def _sweep_all(request: Request, batches: list[IndexArray]) -> FloatArray:
-    return request.sweep(np.concatenate(batches)).log_likelihood
+def _sweep_all(workspace: Workspace, batches: list[IndexArray]) -> FloatArray:
+    return workspace.sweep(np.concatenate(batches)).log_likelihood
 
 
-def joined(request: Request, one: Swept, other: Swept, f: FloatArray, w: FloatArray) -> float:
+def log_likelihood_of_halves(
+    workspace: Workspace, one: PassResult, other: PassResult, f: FloatArray, w: FloatArray
+) -> float:
     """Return the log-likelihood of a sequence from the sweeps over its halves and the rows that meet."""
     if one.failed[0] >= 0 or other.failed[0] >= 0:
         return -np.inf
-    states = request.model.n_states
-    ahead = cast("FloatArray", request.model.transition @ (w[:states] / w.sum()))
+    states = workspace.model.n_states
+    ahead = cast("FloatArray", workspace.model.transition @ (w[:states] / w.sum()))
     link = float(f[:states] @ ahead / f.sum())
-    if not link > passes.TINY:
+    if not link > kernels.UNDERFLOW:
         return -np.inf
     return float(one.log_likelihood[0] + other.log_likelihood[0] + logarithms(link))
 
@@ -162,16 +164,20 @@ def forward(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> Sc
     >>> (rows[1] * np.exp(log_scale[1])).round(4).tolist()
     [0.3105, 0.041]
     """
-    request = Request(model, sequences(model.emission, z, lengths))
-    kept, sums, logs = request.prepared.empty(request.length), np.empty(request.length), np.empty(request.length)
-    swept = _sweep_whole(request, False, kept, sums, logs)
-    passes.normalise(kept, sums, request.prepared.lanes)
+    workspace = Workspace(model, sequences(model.emission, z, lengths))
+    kept, sums, logs = (
+        workspace.prepared.empty(workspace.length),
+        np.empty(workspace.length),
+        np.empty(workspace.length),
+    )
+    swept = _sweep_whole(workspace, False, kept, sums, logs)
+    kernels.normalise(kept, sums, workspace.prepared.lanes)
     for number in np.flatnonzero(swept.failed >= 0):
-        found, _ = exact_posterior(request, int(number))
-        begin, end = request.data.pieces[number]
+        found, _ = exact_posterior(workspace, int(number))
+        begin, end = workspace.data.pieces[number]
         kept[begin:end, : model.n_states], logs[begin:end] = _normalised(found.alpha)
-    logs += _running(request, backwards=False)
-    return Scaled(request.data.split(request.prepared.narrow(kept)), request.data.split(logs))
+    logs += _running(workspace, backwards=False)
+    return Scaled(workspace.data.split(workspace.prepared.narrow(kept)), workspace.data.split(logs))
 
 
 def backward(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> Scaled:
@@ -202,54 +208,60 @@ def backward(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> S
     >>> (rows[0] * np.exp(log_scale[0])).round(4).tolist()
     [0.69, 0.41]
     """
-    request = Request(model, sequences(model.emission, z, lengths))
+    workspace = Workspace(model, sequences(model.emission, z, lengths))
     states = model.n_states
-    kept, sums, logs = request.prepared.empty(request.length), np.empty(request.length), np.empty(request.length)
-    swept = _sweep_whole(request, True, kept, sums, logs)
-    last = request.data.pieces[:, 1] - 1
+    kept, sums, logs = (
+        workspace.prepared.empty(workspace.length),
+        np.empty(workspace.length),
+        np.empty(workspace.length),
+    )
+    swept = _sweep_whole(workspace, True, kept, sums, logs)
+    last = workspace.data.pieces[:, 1] - 1
     # beta_t = A w_{t+1}, where w is normalised first, so that nothing underflows
     following = kept[1:, :states] / sums[1:, None]
-    rows = np.empty((request.length, states))
+    rows = np.empty((workspace.length, states))
     rows[:-1] = (
         following @ model.dense_transition.T
-        if not request.prepared.is_sparse
+        if not workspace.prepared.is_sparse
         else (cast("Any", model.transition) @ following.T).T
     )
     rows[last] = 1.0
     total = rows.sum(axis=1)
-    scales = np.empty(request.length)
+    scales = np.empty(workspace.length)
     scales[:-1] = logs[1:]
     scales[last] = 0.0
-    bad = covered(request.length, request.data.pieces[swept.failed >= 0])
+    bad = mask_of(workspace.length, workspace.data.pieces[swept.failed >= 0])
     total[bad] = 1.0
     rows /= total[:, None]
     scales += np.log(total)
     # what is seen must be possible from some state, and not from those alone with which a sequence begins
-    anywhere = Request(model.replace(start=np.full(states, 1.0 / states)), request.data)
+    anywhere = Workspace(model.replace(start=np.full(states, 1.0 / states)), workspace.data)
     for number in np.flatnonzero(swept.failed >= 0):
         found, _ = exact_posterior(anywhere, int(number))
-        begin, end = request.data.pieces[number]
+        begin, end = workspace.data.pieces[number]
         rows[begin:end], scales[begin:end] = _normalised(found.beta)
-    scales += _running(request, backwards=True)
-    return Scaled(request.data.split(rows), request.data.split(scales))
+    scales += _running(workspace, backwards=True)
+    return Scaled(workspace.data.split(rows), workspace.data.split(scales))
 
 
-def _sweep_whole(request: Request, backwards: bool, kept: FloatArray, sums: FloatArray, logs: FloatArray) -> Swept:
+def _sweep_whole(
+    workspace: Workspace, backwards: bool, kept: FloatArray, sums: FloatArray, logs: FloatArray
+) -> PassResult:
     """Sweep over all sequences, on as many threads as there are tasks."""
-    cut = request.cut
-    pieces = [np.concatenate(batches) for batches in cut.batches]
-    numbers = [np.concatenate(each) for each in cut.numbers]
-    pieces += [request.data.pieces[[number]] for number in cut.halved]
-    numbers += [np.array([number]) for number in cut.halved]
+    schedule = workspace.schedule
+    pieces = [np.concatenate(batches) for batches in schedule.batches]
+    numbers = [np.concatenate(each) for each in schedule.numbers]
+    pieces += [workspace.data.pieces[[number]] for number in schedule.halved]
+    numbers += [np.array([number]) for number in schedule.halved]
     sums[:] = 1.0
     logs[:] = 0.0
     tasks = [
-        partial(request.sweep, each, backwards=backwards, kept=kept, base=0, sums=sums, logs=logs) for each in pieces
+        partial(workspace.sweep, each, backwards=backwards, kept=kept, base=0, sums=sums, logs=logs) for each in pieces
     ]
-    swept = Swept(np.empty(len(request.data)), np.empty(len(request.data), dtype=np.int64))
-    for which, each in zip(numbers, at_the_same_time(tasks, request.worth_threads), strict=True):
+    swept = PassResult(np.empty(len(workspace.data)), np.empty(len(workspace.data), dtype=np.int64))
+    for which, each in zip(numbers, at_the_same_time(tasks, workspace.worth_threads), strict=True):
         swept.log_likelihood[which], swept.failed[which] = each
-    bad = covered(request.length, request.data.pieces[swept.failed >= 0])
+    bad = mask_of(workspace.length, workspace.data.pieces[swept.failed >= 0])
     kept[bad], sums[bad], logs[bad] = 0.0, 1.0, 0.0
     return swept
 
@@ -262,13 +274,13 @@ def _normalised(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
     return rows / total, (high + np.log(total))[:, 0]
 
 
-def _running(request: Request, backwards: bool) -> FloatArray | float:
+def _running(workspace: Workspace, backwards: bool) -> FloatArray | float:
     """Return what the likelihoods leave out of the log scale of each row: (T,) float64."""
-    shift = request.data.likelihoods.shift
+    shift = workspace.data.likelihoods.shift
     if shift is None:
         return 0.0
-    running = np.empty(request.length)
-    for begin, end in request.data.pieces:
+    running = np.empty(workspace.length)
+    for begin, end in workspace.data.pieces:
         if backwards:
             running[begin:end] = shift[begin:end][::-1].cumsum()[::-1] - shift[begin:end]
         else:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rlsuite.inference.fitted import FittedHMM
     from rlsuite.inference.online import OnlineFilter
-    from rlsuite.inference.prepared import Prepared
+    from rlsuite.inference.parameters import Prepared
     from rlsuite.inference.sampling import Seed
 
 
@@ -128,7 +128,7 @@ class HMM:
     @cached_property
     def prepared(self) -> Prepared:
         """The model in the form that the compiled passes read."""
-        from rlsuite.inference.prepared import Prepared
+        from rlsuite.inference.parameters import Prepared
 
         return Prepared(self)
 
@@ -161,7 +161,7 @@ class HMM:
 
     def decode(self, z: Observations, lengths: ArrayLike | None = None, *, checkpointed: bool = False) -> Any:
         """Return the most probable path of hidden states: (T,) int32; see `rlsuite.inference.decode`."""
-        from rlsuite.inference.decoding import decode
+        from rlsuite.inference.viterbi import decode
 
         return decode(self, z, lengths, checkpointed=checkpointed)
 
@@ -208,7 +208,7 @@ class HMM:
         cls, z: Observations, states: Observations, lengths: ArrayLike | None = None, **options: Any
     ) -> Self:
         """Learn a model by counting, where the states are known; see `rlsuite.inference.from_states`."""
-        from rlsuite.inference.counting import from_states
+        from rlsuite.inference.from_complete_data import from_states
 
         found = from_states(z, states, lengths, **options)
         return cls(found.start, found.transition, found.emission, found.state_labels)
@@ -253,7 +253,7 @@ class HMM:
         FileError
             If the file is missing, truncated, from elsewhere, or holds no valid model.
         """
-        from rlsuite.inference.files import read
+        from rlsuite.inference.hmm_files import read
 
         return read(cls, path)
 
@@ -265,7 +265,7 @@ class HMM:
         FileError
             If the name does not end in ``.npz``, the file cannot be written, or the emission is a function.
         """
-        from rlsuite.inference.files import write
+        from rlsuite.inference.hmm_files import write
 
         write(self, path)
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from rlsuite.inference.ascent import Ascent
+from rlsuite.inference.expectation_maximisation import EMResult
 from rlsuite.models.aliases import FloatArray
 
 
@@ -68,7 +68,7 @@ class Learning:
 
 
 def record_of(
-    ascent: Ascent[Any], reached: FloatArray, *, n_observations: int, n_parameters: int, seconds: float
+    ascent: EMResult[Any], reached: FloatArray, *, n_observations: int, n_parameters: int, seconds: float
 ) -> dict[str, Any]:
     """Return the fields of a `Learning`, by name."""
     for array in (ascent.log_likelihoods, ascent.log_posteriors, ascent.held_out, reached):

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
 from rlsuite.errors import ModelError
-from rlsuite.inference.exact import log_sums
+from rlsuite.inference.log_space import log_sums
+from rlsuite.inference.parameters import Prepared, logarithms
 from rlsuite.inference.prediction import ahead
-from rlsuite.inference.prepared import Prepared, logarithms
 from rlsuite.inference.sparse import Sparse
 from rlsuite.models.aliases import FloatArray
 

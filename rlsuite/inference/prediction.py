@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
-from rlsuite.inference import passes
-from rlsuite.inference.exact import exact_posterior
+from rlsuite.inference import forward_backward_kernels as kernels
 from rlsuite.inference.forward_backward import forward
-from rlsuite.inference.request import Request
+from rlsuite.inference.log_space import exact_posterior
 from rlsuite.inference.sequences import Observations, Sequences, sequences
+from rlsuite.inference.workspace import Workspace
 from rlsuite.models.aliases import FloatArray
 
 if TYPE_CHECKING:
@@ -117,12 +117,12 @@ def smooth_with_lag(model: HMM, z: Observations, lag: int, lengths: ArrayLike | 
             beta[: len(emitted) - step] = earlier / np.where(high > 0.0, high, 1.0)
         joint = alpha[begin:end] * beta
         total = joint.sum(axis=1)
-        fine = total > passes.TINY
+        fine = total > kernels.UNDERFLOW
         found[begin:end] = joint / np.where(fine, total, 1.0)[:, None]
         for t in np.flatnonzero(~fine):
             # too small for a double: here smoothing what there is until then, in logarithms, is worth its time
             until = min(begin + int(t) + lag + 1, int(end))
-            part = Request(model, replace(data, z=data.z[begin:until], pieces=np.array([[0, until - begin]])))
+            part = Workspace(model, replace(data, z=data.z[begin:until], pieces=np.array([[0, until - begin]])))
             found[begin + int(t)] = exact_posterior(part, 0)[1][t]
     return data.split(found)
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.inference.exact import exact_posterior
-from rlsuite.inference.request import Request, Swept
+from rlsuite.inference.log_space import exact_posterior
 from rlsuite.inference.sequences import Observations, sequences
+from rlsuite.inference.workspace import PassResult, Workspace
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.threads import at_the_same_time
 
@@ -53,40 +53,42 @@ def smooth(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> Any
     >>> smooth(hmm, [0, 0]).round(3).tolist()
     [[0.883, 0.117], [0.883, 0.117]]
     """
-    request = Request(model, sequences(model.emission, z, lengths))
-    kept = request.prepared.empty(request.length)
-    cut = request.cut
-    halves = [request.halves(number) for number in cut.halved]
+    workspace = Workspace(model, sequences(model.emission, z, lengths))
+    kept = workspace.prepared.empty(workspace.length)
+    schedule = workspace.schedule
+    halves = [workspace.halves(number) for number in schedule.halved]
     tasks = [
-        partial(_smooth_batches, request, batches, numbers, kept)
-        for batches, numbers in zip(cut.batches, cut.numbers, strict=True)
+        partial(_smooth_batches, workspace, batches, numbers, kept)
+        for batches, numbers in zip(schedule.batches, schedule.numbers, strict=True)
     ]
     sweeps = [
-        partial(request.sweep, half, backwards=bool(backwards), kept=kept, base=0)
+        partial(workspace.sweep, half, backwards=bool(backwards), kept=kept, base=0)
         for pair in halves
         for backwards, half in enumerate(pair)
     ]
-    swept = cast("list[Swept]", at_the_same_time([*tasks, *sweeps], request.worth_threads)[len(tasks) :])
+    swept = cast("list[PassResult]", at_the_same_time([*tasks, *sweeps], workspace.worth_threads)[len(tasks) :])
     meetings = [
-        partial(_meet, request, pair, swept[2 * k : 2 * k + 2], kept, number)
-        for k, (pair, number) in enumerate(zip(halves, cut.halved, strict=True))
+        partial(_meet, workspace, pair, swept[2 * k : 2 * k + 2], kept, number)
+        for k, (pair, number) in enumerate(zip(halves, schedule.halved, strict=True))
     ]
     for meeting in meetings:
         meeting()
-    return request.data.split(request.prepared.narrow(kept))
+    return workspace.data.split(workspace.prepared.narrow(kept))
 
 
-def _smooth_batches(request: Request, batches: list[IndexArray], numbers: list[IndexArray], kept: FloatArray) -> None:
+def _smooth_batches(
+    workspace: Workspace, batches: list[IndexArray], numbers: list[IndexArray], kept: FloatArray
+) -> None:
     for batch, which in zip(batches, numbers, strict=True):
-        fine = request.sweep(batch, kept=kept, base=0).failed < 0
-        if fine.any() and not request.posteriors(batch[fine], kept, 0):
+        fine = workspace.sweep(batch, kept=kept, base=0).failed < 0
+        if fine.any() and not workspace.posteriors(batch[fine], kept, 0):
             fine[:] = False  # some broke off in the middle
         for number, (begin, end) in zip(which[~fine], batch[~fine], strict=True):
-            kept[begin:end, : request.model.n_states] = exact_posterior(request, int(number))[1]
+            kept[begin:end, : workspace.model.n_states] = exact_posterior(workspace, int(number))[1]
 
 
 def _meet(
-    request: Request, pair: tuple[IndexArray, IndexArray], swept: list[Swept], kept: FloatArray, number: int
+    workspace: Workspace, pair: tuple[IndexArray, IndexArray], swept: list[PassResult], kept: FloatArray, number: int
 ) -> None:
     """Continue the sweeps over the halves of a sequence through the other half."""
     middle = int(pair[0][0, 1])
@@ -95,11 +97,11 @@ def _meet(
         f, w = (kept[t : t + 1].copy() for t in (middle - 1, middle))
         done = at_the_same_time(
             [
-                partial(request.posteriors, pair[0], kept, 0, backwards=True, initial=w),
-                partial(request.posteriors, pair[1], kept, 0, backwards=False, initial=f),
+                partial(workspace.posteriors, pair[0], kept, 0, backwards=True, initial=w),
+                partial(workspace.posteriors, pair[1], kept, 0, backwards=False, initial=f),
             ],
-            request.worth_threads,
+            workspace.worth_threads,
         )
     if not all(done):
         # a pass from the beginning knows which states can be reached at all, and may come through
-        _smooth_batches(request, [request.data.pieces[[number]]], [np.array([number])], kept)
+        _smooth_batches(workspace, [workspace.data.pieces[[number]]], [np.array([number])], kept)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlsuite.compilation import compiled
-from rlsuite.inference.lanes import Lanes
+from rlsuite.inference.simd import Lanes
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 
@@ -22,7 +22,7 @@ class Sparse(NamedTuple):
     weight: FloatArray
     """(N,) float64"""
     lanes: Lanes
-    """see `rlsuite.inference.lanes`; for what is done to whole rows"""
+    """see `rlsuite.inference.simd`; for what is done to whole rows"""
 
 
 @compiled(in_place=True)
@@ -44,7 +44,7 @@ def step(
 
 
 @compiled(in_place=True)
-def meeting_step(
+def joint_step(
     matrix: Sparse,
     u: FloatArray,
     u_row: int,
@@ -73,7 +73,7 @@ def meeting_step(
 
 
 @compiled(in_place=True)
-def best_step(
+def viterbi_step(
     matrix: Sparse, u: FloatArray, u_row: int, table: FloatArray, row: int, shift: float, out: FloatArray, out_row: int
 ) -> float:
     """``out[j] = max_i (u[i] + matrix[i, j]) + table[row, j] + shift``; return the maximum."""
@@ -91,7 +91,7 @@ def best_step(
 
 
 @compiled(in_place=True)
-def best_before(matrix: Sparse, state: int, kept: FloatArray, t: int) -> int:
+def best_predecessor(matrix: Sparse, state: int, kept: FloatArray, t: int) -> int:
     """The first state i that maximises ``kept[t, i]`` plus the entry from i to `state`."""
     chosen, high = -1, -np.inf
     for entry in range(matrix.indptr[state], matrix.indptr[state + 1]):

@@ -47,10 +47,10 @@ class TransitionRows:
         old = cast("Any", model.transition)
         added = counts.data + self.pseudo[0]
         total = row_sums(added, np.asarray(old.indptr, dtype=np.int64))
-        told = total > dirichlet.NOTHING
+        visited = total > dirichlet.NO_VISITS
         row = np.repeat(np.arange(model.n_states), np.diff(old.indptr))
         changed = old.copy()
-        changed.data = np.where(told[row], added / np.where(told, total, 1.0)[row], old.data)
+        changed.data = np.where(visited[row], added / np.where(visited, total, 1.0)[row], old.data)
         return changed
 
     def log_density(self, model: HMM) -> float:

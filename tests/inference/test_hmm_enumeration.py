@@ -14,11 +14,11 @@ from rlsuite.inference import (
     expected_counts,
     forward,
     log_likelihoods,
+    parameters,
     path_log_probability,
-    prepared,
-    request,
     smooth_in_blocks,
     smooth_with_lag,
+    workspace,
 )
 
 MODES = ("one piece", "halves", "sparse", "sparse halves")
@@ -34,10 +34,10 @@ def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 def set_mode(chosen: str, patch: pytest.MonkeyPatch) -> None:
     if "halves" in chosen:
-        patch.setattr(request, "LONG", 2)
+        patch.setattr(workspace, "MIN_SPLIT_LENGTH", 2)
     if "sparse" in chosen:
-        patch.setattr(prepared, "FEWEST_STATES", 1)
-        patch.setattr(prepared, "SPARSE_FOR", 0)
+        patch.setattr(parameters, "SPARSE_MIN_STATES", 1)
+        patch.setattr(parameters, "SPARSE_MIN_RATIO", 0)
 
 
 @st.composite

@@ -11,20 +11,20 @@ from rlsuite.inference import (
     HMM,
     backward,
     checkpoints,
-    counts,
+    e_step,
     expected_counts,
     filter,
     forward,
     forward_backward,
     log_likelihoods,
+    parameters,
     path_log_probability,
     predict_ahead,
-    prepared,
-    request,
     smooth,
     smooth_in_blocks,
     smooth_with_lag,
     smoothing,
+    workspace,
 )
 from rlsuite.inference.emissions import Gaussian
 
@@ -54,7 +54,7 @@ def test_an_impossible_observation_is_named(
     routine: str, long: bool, ratchet: HMM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if long:
-        monkeypatch.setattr(request, "LONG", 2)
+        monkeypatch.setattr(workspace, "MIN_SPLIT_LENGTH", 2)
     for z, t in (([0, 1, 3, 2, 2, 2], 2), ([1, 1, 1, 1], 0), ([0, 0, 0, 0, 1, 0], 5)):
         with pytest.raises(ModelError, match=rf"z\[t={t}\] is {z[t]}, which is impossible after what was seen before"):
             ROUTINES[routine](ratchet, z)
@@ -94,7 +94,7 @@ def test_what_is_too_small_for_a_double_is_found_all_the_same(
 ) -> None:
     """State 1 explains the symbols 10^exponent times worse than state 0, again and again - until 0 is impossible."""
     if long:
-        monkeypatch.setattr(request, "LONG", 2)
+        monkeypatch.setattr(workspace, "MIN_SPLIT_LENGTH", 2)
     rare = 10.0**-exponent
     hmm = HMM([0.5, 0.5], np.eye(2), [[1.0, 0.0], [rare, 1.0 - rare]])
     z = [0] * 5 + [1]
@@ -129,8 +129,8 @@ def test_evidence_that_turns_around_is_weighed_to_the_end(
     Neither is ever left, and nothing is impossible. In between, state 0 is less probable than any double.
     """
     if is_sparse:
-        monkeypatch.setattr(prepared, "FEWEST_STATES", 1)
-        monkeypatch.setattr(prepared, "SPARSE_FOR", 0)
+        monkeypatch.setattr(parameters, "SPARSE_MIN_STATES", 1)
+        monkeypatch.setattr(parameters, "SPARSE_MIN_RATIO", 0)
     hmm = HMM([0.5, 0.5], np.eye(2), [[0.1, 0.9], [0.9, 0.1]])
     second = first + 300
     z = np.repeat([0, 1], [first, second])
@@ -242,9 +242,9 @@ def test_halves_agree_with_a_pass_from_end_to_end(new_hmm: Callable[..., HMM], m
         best = path_log_probability(hmm, z, hmm.decode(z))
         return hmm.score(z), hmm.smooth(z), found.transition, found.weight, found.start, best
 
-    cut = everything()
-    monkeypatch.setattr(request, "LONG", 10**9)
-    for one, other in zip(cut, everything(), strict=True):
+    split = everything()
+    monkeypatch.setattr(workspace, "MIN_SPLIT_LENGTH", 10**9)
+    for one, other in zip(split, everything(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
@@ -269,7 +269,7 @@ def test_a_state_that_cannot_be_reached_does_not_hide_the_others(length: int, mo
     def slow(*_: object) -> None:
         raise AssertionError("the fast passes are enough")
 
-    for module in (smoothing, counts, forward_backward, checkpoints):
+    for module in (smoothing, e_step, forward_backward, checkpoints):
         monkeypatch.setattr(module, "exact_posterior", slow)
     assert hmm.score(z) == pytest.approx(length * np.log(0.1), rel=1e-12)
     assert hmm.smooth(z)[[0, -1]].tolist() == [[1.0, 0.0], [1.0, 0.0]]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rlsuite import threads
-from rlsuite.inference import HMM, expected_counts, lanes, predict_ahead, request, smooth_with_lag
+from rlsuite.inference import HMM, expected_counts, predict_ahead, simd, smooth_with_lag, workspace
 from rlsuite.inference.sequences import sequences
 
 
@@ -122,15 +122,15 @@ def lengths_of(name: str) -> list[int]:
 )
 def test_every_sequence_is_in_one_task(name: str, umbrella: HMM) -> None:
     lengths = lengths_of(name)
-    asked = request.Request(umbrella, sequences(umbrella.emission, np.zeros(sum(lengths), dtype=int), lengths))
-    cut = asked.cut
-    numbers = [number for task in cut.numbers for run in task for number in run]
-    assert sorted([*numbers, *cut.halved]) == list(range(len(lengths)))
-    assert ("long" in name and "two" not in name) == bool(cut.halved)
-    for task, places in zip(cut.numbers, cut.batches, strict=True):
+    asked = workspace.Workspace(umbrella, sequences(umbrella.emission, np.zeros(sum(lengths), dtype=int), lengths))
+    schedule = asked.schedule
+    numbers = [number for task in schedule.numbers for run in task for number in run]
+    assert sorted([*numbers, *schedule.halved]) == list(range(len(lengths)))
+    assert ("long" in name and "two" not in name) == bool(schedule.halved)
+    for task, places in zip(schedule.numbers, schedule.batches, strict=True):
         for run, batch in zip(task, places, strict=True):
             np.testing.assert_array_equal(batch, asked.data.pieces[run])
-    shares = [sum(lengths[number] for run in task for number in run) for task in cut.numbers]
+    shares = [sum(lengths[number] for run in task for number in run) for task in schedule.numbers]
     assert max(shares, default=0) <= 2 * sum(shares) / max(len(shares), 1) + max(lengths)
 
 
@@ -158,12 +158,12 @@ def test_threads_change_no_number(
 
 @numba.njit
 def _all_operations(matrix, u, table, other, out, joint, counts, width):
-    total = lanes.multiply(matrix, u, 1, table, 1, 0.5, out, 0, width)
-    sums = lanes.meet(matrix, u, 1, table, 1, 0.5, out, 1, other, 2, joint, 0, width)
-    high = lanes.best(matrix, u, 1, table, 1, 0.5, out, 2, width)
-    lanes.add_outer(counts, u, other, 3, width)
-    lanes.put(out, 3, u, 0, 2.0, width)
-    lanes.add(out, 3, u, 1, 3.0, width)
+    total = simd.multiply(matrix, u, 1, table, 1, 0.5, out, 0, width)
+    sums = simd.multiply_two(matrix, u, 1, table, 1, 0.5, out, 1, other, 2, joint, 0, width)
+    high = simd.max_plus(matrix, u, 1, table, 1, 0.5, out, 2, width)
+    simd.add_outer(counts, u, other, 3, width)
+    simd.copy_scaled(out, 3, u, 0, 2.0, width)
+    simd.add_scaled(out, 3, u, 1, 3.0, width)
     return total, sums, high
 
 

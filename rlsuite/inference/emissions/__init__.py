@@ -8,7 +8,7 @@ from rlsuite.inference.emissions.mixture import Mixture, MixturePrior, gaussian_
 from rlsuite.inference.emissions.multivariate_gaussian import MultivariateGaussian
 from rlsuite.inference.emissions.poisson import Poisson
 from rlsuite.inference.emissions.product import Product
-from rlsuite.inference.emissions.pseudo import PseudoObservations
+from rlsuite.inference.emissions.pseudo_observations import PseudoObservations
 
 __all__ = [
     "Categorical",

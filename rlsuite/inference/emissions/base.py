@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.errors import ParameterError
-from rlsuite.inference.emissions.observed import scaled
+from rlsuite.inference.emissions.observation_checks import scaled
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
 
@@ -24,7 +24,7 @@ class Likelihoods(NamedTuple):
     """b_k(z_t) of T observations, in the form that the compiled passes read."""
 
     table: FloatArray
-    """(R, K) float64: rows of likelihoods, one for each hidden state; an entry of `LEAST` stands for less, too"""
+    """(R, K) float64: rows of likelihoods, one for each hidden state; `MIN_LIKELIHOOD` stands for less, too"""
     row: IndexArray
     """(T,) int64: the row of the table that belongs to each observation"""
     shift: FloatArray | None = None
@@ -78,8 +78,9 @@ class Emission(ABC):
     def likelihoods(self, z: AnyArray) -> tuple[FloatArray, FloatArray]:
         """Return b_k(z_t) = exp(shift_t) table[t, k] of checked observations: table (T, K) and shift (T,), float64.
 
-        The largest entry of a row is 1 unless all are 0 (an impossible observation); an entry that would be less than
-        `rlsuite.inference.emissions.observed.LEAST` is that. The row of a missing observation is all 1, with shift 0.
+        The largest entry of a row is 1 unless all are 0 (an impossible observation); a possible one is at least
+        `rlsuite.inference.emissions.observation_checks.MIN_LIKELIHOOD`. The row of a missing observation is all 1,
+        with shift 0.
         """
         return scaled(self.log_likelihoods(z))
 

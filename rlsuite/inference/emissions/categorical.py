@@ -12,7 +12,7 @@ from rlsuite.checks import whole_number
 from rlsuite.errors import ModelError
 from rlsuite.inference import dirichlet
 from rlsuite.inference.emissions.base import Emission, Likelihoods
-from rlsuite.inference.emissions.observed import whole_numbers
+from rlsuite.inference.emissions.observation_checks import whole_numbers
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -114,9 +114,9 @@ class Categorical(Emission):
         drawn = np.empty(len(states), dtype=np.int64)
         place = rng.random(len(states))
         for k in range(self.n_states):
-            mine = states == k
-            found = cast("IndexArray", cumulative[k].searchsorted(place[mine] * cumulative[k, -1], side="right"))
-            drawn[mine] = np.minimum(found, last[k])  # the product may be rounded up to the sum
+            of_state = states == k
+            found = cast("IndexArray", cumulative[k].searchsorted(place[of_state] * cumulative[k, -1], side="right"))
+            drawn[of_state] = np.minimum(found, last[k])  # the product may be rounded up to the sum
         return drawn
 
     def fit_weighted(

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from rlsuite.checks import fraction
 from rlsuite.errors import ModelError
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.centres import distant_centres, overall
+from rlsuite.inference.emissions.initial_centres import distant_centres, overall
 from rlsuite.inference.emissions.kernels import moments, squared_distances
-from rlsuite.inference.emissions.observed import unseen, vectors
-from rlsuite.inference.emissions.pseudo import Pseudo, resolved
+from rlsuite.inference.emissions.observation_checks import all_missing, vectors
+from rlsuite.inference.emissions.pseudo_observations import Pseudo, resolved
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -112,7 +112,7 @@ class Gaussian(Emission):
 
     def missing(self, z: AnyArray) -> BoolArray:
         """Return which observations are missing altogether: (T,) bool."""
-        return unseen(z)
+        return all_missing(z)
 
     def log_likelihoods(self, z: AnyArray) -> FloatArray:
         """Return the logarithms of the densities in nats, of what is there of each observation."""
@@ -136,11 +136,11 @@ class Gaussian(Emission):
         if prior is not None:
             total = count + prior.number
             first += prior.number * (prior.mean - self.mean)
-        told = total > NO_WEIGHT
+        visited = total > NO_WEIGHT
         mean, variance = self.mean, self.variance
         collapsed = np.zeros(self.n_states, dtype=np.bool_)
         if "mean" not in frozen:
-            mean = np.where(told, self.mean + first / np.where(told, total, 1.0), self.mean)
+            mean = np.where(visited, self.mean + first / np.where(visited, total, 1.0), self.mean)
         if "variance" not in frozen:
             # about the new mean: the difference of two large sums would have no digits left
             count, first, second = _moments(z, weights, mean)
@@ -148,7 +148,7 @@ class Gaussian(Emission):
             if prior is not None:
                 own = np.diagonal(prior.covariance, axis1=1, axis2=2)
                 second += prior.number * (own + (prior.mean - mean) ** 2)
-            variance = np.where(told, second / np.where(told, total, 1.0), self.variance)
+            variance = np.where(visited, second / np.where(visited, total, 1.0), self.variance)
             # What is narrower already stays so: no step may make the observations less likely.
             least = np.minimum(self.least_variance * whole.scale, self.variance)
             collapsed = ((variance < least) & ~whole.constant).any(axis=1)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from rlsuite.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.observed import columns, unseen
+from rlsuite.inference.emissions.observation_checks import all_missing, columns
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -89,27 +89,27 @@ class LogDensity(Emission):
 
     def missing(self, z: AnyArray) -> BoolArray:
         """Return which observations are missing: (T,) bool."""
-        return unseen(z)
+        return all_missing(z)
 
     def log_likelihoods(self, z: AnyArray) -> FloatArray:
         """Return the values of the function."""
         there = ~self.missing(z)
         logs = np.zeros((len(z), self.n_states))
         if there.any():
-            told = np.asarray(self.log_density(self._handed(z[there])), dtype=np.float64)
-            if told.shape != (int(there.sum()), self.n_states):
+            found = np.asarray(self.log_density(self._handed(z[there])), dtype=np.float64)
+            if found.shape != (int(there.sum()), self.n_states):
                 raise ModelError(
-                    f"log_density returned the shape {told.shape} for {int(there.sum())} observations, not (T, K) = "
+                    f"log_density returned the shape {found.shape} for {int(there.sum())} observations, not (T, K) = "
                     f"{(int(there.sum()), self.n_states)}"
                 )
-            wrong = np.isnan(told) | (told == np.inf)
+            wrong = np.isnan(found) | (found == np.inf)
             if wrong.any():
                 t, k = (int(i) for i in np.argwhere(wrong)[0])
                 raise ModelError(
-                    f"log_density is {told[t, k]:g} for the observation {z[there][t].tolist()} in state {k}; it has to "
-                    "be a number, or minus infinity"
+                    f"log_density is {found[t, k]:g} for the observation {z[there][t].tolist()} in state {k}; it has "
+                    "to be a number, or minus infinity"
                 )
-            logs[there] = told
+            logs[there] = found
         return logs
 
     def sample(self, states: IndexArray, rng: np.random.Generator) -> AnyArray:

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from rlsuite.checks import fraction
 from rlsuite.errors import ModelError
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.centres import Overall, distant_centres, overall
 from rlsuite.inference.emissions.gaussian import LEAST_VARIANCE, NO_WEIGHT
+from rlsuite.inference.emissions.initial_centres import Overall, distant_centres, overall
 from rlsuite.inference.emissions.kernels import moments, scatter, standardised_squares
-from rlsuite.inference.emissions.observed import unseen, vectors
-from rlsuite.inference.emissions.pseudo import Pseudo, resolved
+from rlsuite.inference.emissions.observation_checks import all_missing, vectors
+from rlsuite.inference.emissions.pseudo_observations import Pseudo, resolved
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -124,7 +124,7 @@ class MultivariateGaussian(Emission):
 
     def missing(self, z: AnyArray) -> BoolArray:
         """Return which observations are missing altogether: (T,) bool."""
-        return unseen(z)
+        return all_missing(z)
 
     def log_likelihoods(self, z: AnyArray) -> FloatArray:
         """Return the logarithms of the densities in nats, of what is there of each observation."""
@@ -143,8 +143,8 @@ class MultivariateGaussian(Emission):
         """Draw one observation for each of the hidden states: (T, D)."""
         noise = rng.standard_normal((len(states), self.width))
         for k in range(self.n_states):
-            mine = states == k
-            noise[mine] = self.mean[k] + noise[mine] @ self._factor[k].T
+            of_state = states == k
+            noise[of_state] = self.mean[k] + noise[of_state] @ self._factor[k].T
         return noise
 
     def fit_weighted(
@@ -162,9 +162,9 @@ class MultivariateGaussian(Emission):
         if prior is not None:
             total += prior.number
             first += prior.number * (prior.mean - self.mean)
-        told = total > NO_WEIGHT
-        known = np.where(told, total, 1.0)[:, np.newaxis]
-        mean = self.mean if "mean" in frozen else self.mean + np.where(told[:, np.newaxis], first / known, 0.0)
+        visited = total > NO_WEIGHT
+        known = np.where(visited, total, 1.0)[:, np.newaxis]
+        mean = self.mean if "mean" in frozen else self.mean + np.where(visited[:, np.newaxis], first / known, 0.0)
         if "covariance" in frozen:
             return type(self)(mean, self.covariance, self.least_variance)
         for group in groups:
@@ -176,7 +176,7 @@ class MultivariateGaussian(Emission):
             second += prior.number * (prior.covariance + away[:, :, np.newaxis] * away[:, np.newaxis, :])
         covariance = self.covariance.copy()
         collapsed: list[int] = []
-        for k in np.flatnonzero(told).tolist():
+        for k in np.flatnonzero(visited).tolist():
             covariance[k], raised = _at_least(second[k] / total[k], self.least_variance, whole, self.covariance[k])
             collapsed += [k] if raised else []
         found = type(self)(mean, covariance, self.least_variance)

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.centres import distant_centres
 from rlsuite.inference.emissions.gaussian import NO_WEIGHT
-from rlsuite.inference.emissions.observed import columns, unseen, whole_numbers
-from rlsuite.inference.emissions.pseudo import Pseudo, resolved
+from rlsuite.inference.emissions.initial_centres import distant_centres
+from rlsuite.inference.emissions.observation_checks import all_missing, columns, whole_numbers
+from rlsuite.inference.emissions.pseudo_observations import Pseudo, resolved
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -85,7 +85,7 @@ class Poisson(Emission):
 
     def missing(self, z: AnyArray) -> BoolArray:
         """Return which observations are missing altogether: (T,) bool."""
-        return unseen(z)
+        return all_missing(z)
 
     def log_likelihoods(self, z: AnyArray) -> FloatArray:
         """Return the logarithms of the probabilities of the counts in nats."""
@@ -123,8 +123,8 @@ class Poisson(Emission):
         if prior is not None:
             total += prior.number
             events += prior.number * prior.mean
-        told = total > NO_WEIGHT
-        return type(self)(np.where(told, events / np.where(told, total, 1.0), self.rate))
+        visited = total > NO_WEIGHT
+        return type(self)(np.where(visited, events / np.where(visited, total, 1.0), self.rate))
 
     def resolve_prior(self, prior: object, z: AnyArray) -> Pseudo | None:
         """Return `PseudoObservations` for each state; a number is how many, with the moments of all observations."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Matrix = Dense | Sparse
 
-FEWEST_STATES, SPARSE_FOR = 16, 12
+SPARSE_MIN_STATES, SPARSE_MIN_RATIO = 16, 12
 """A model is treated as sparse from so many states on, if only one in so many of its transitions is possible."""
 
 
@@ -41,7 +41,7 @@ class Prepared:
     height : int
         Number of rows of dense matrices: Kp if they fit into registers, otherwise K.
     lanes : tuple
-        What `rlsuite.inference.lanes` calls so; Kp is a multiple of W.
+        What `rlsuite.inference.simd` calls so; Kp is a multiple of W.
     is_sparse : bool
         Whether impossible transitions are passed over.
     steps : module
@@ -53,7 +53,7 @@ class Prepared:
         self.n_states = model.n_states
         lanes = 2 if self.n_states <= 2 else 4 if self.n_states <= 4 else 8
         self.width = -(-self.n_states // lanes) * lanes
-        worth_it = self.n_states >= FEWEST_STATES and model.n_transitions * SPARSE_FOR < self.n_states**2
+        worth_it = self.n_states >= SPARSE_MIN_STATES and model.n_transitions * SPARSE_MIN_RATIO < self.n_states**2
         self.is_sparse = worth_it if is_sparse is None else is_sparse
         self.steps: ModuleType = sparse if self.is_sparse else dense
         fits = self.width == lanes and not self.is_sparse
@@ -125,7 +125,7 @@ class Prepared:
         return table if self.width == self.n_states else table[:, : self.n_states].copy()
 
     def empty(self, rows: int) -> FloatArray:
-        """Return room for padded rows."""
+        """Return an array for padded rows."""
         return np.empty((rows, self.width))
 
     def _both(self, function: Callable[[FloatArray], FloatArray], filling: float) -> Both:

@@ -10,10 +10,10 @@ from rlsuite.inference.emissions.kernels import take_largest_out
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
-LOWEST = -667.0
+MIN_LOG_LIKELIHOOD = -667.0
 """Logarithm of the least likelihood beside one of 1 in a table: products of it and others keep their digits."""
 
-LEAST = float(np.exp(LOWEST))
+MIN_LIKELIHOOD = float(np.exp(MIN_LOG_LIKELIHOOD))
 
 MISSING = -1
 """What stands for a missing symbol or count; a missing real number is NaN."""
@@ -95,7 +95,7 @@ def columns(z: AnyArray, width: int) -> AnyArray:
     return z
 
 
-def unseen(z: AnyArray) -> BoolArray:
+def all_missing(z: AnyArray) -> BoolArray:
     """Return which observations (T, D) are missing in every coordinate: (T,) bool."""
     gone = z < 0 if z.dtype.kind == "i" else np.isnan(z)
     return cast("BoolArray", gone.all(axis=1))
@@ -111,7 +111,7 @@ def first(z: AnyArray, wrong: BoolArray) -> str:
 def scaled(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return log-densities (T, K) as what `Emission.likelihoods` returns: a table whose rows have the maximum 1.
 
-    What is possible is at least `LEAST`. The argument becomes the table.
+    What is possible is at least `MIN_LIKELIHOOD`. The argument becomes the table.
 
     Examples
     --------
@@ -120,5 +120,5 @@ def scaled(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
     ([[0.5, 1.0], [0.0, 0.0], [1.0, 0.0]], [-999.307, 0.0, 0.0], True)
     """
     shift = np.empty(len(logs))
-    take_largest_out(logs, shift, LOWEST)  # which NumPy does slowly where rows are short
+    take_largest_out(logs, shift, MIN_LOG_LIKELIHOOD)  # which NumPy does slowly where rows are short
     return np.exp(logs, out=logs), shift

@@ -9,7 +9,7 @@ from rlsuite.models.aliases import BoolArray, FloatArray
 
 ROUNDING = 1e-13
 """Standard deviations below this part of the mean are those of rounded sums."""
-ENOUGH = 5_000
+MAX_CANDIDATES = 5_000
 """Observations among which centres are sought."""
 
 
@@ -67,11 +67,11 @@ def distant_centres(z: FloatArray, n_centres: int, rng: np.random.Generator) -> 
     observed = z[~np.isnan(z).all(axis=1)]
     if not len(observed):
         raise ModelError("every observation is missing: there is nothing to choose initial parameters from")
-    told = np.maximum((~np.isnan(observed)).sum(axis=0), 1)
-    mean = np.nansum(observed, axis=0) / told
-    variance = np.nansum((observed - mean) ** 2, axis=0) / told
-    if len(observed) > ENOUGH:
-        observed = observed[rng.choice(len(observed), ENOUGH, replace=False)]
+    number = np.maximum((~np.isnan(observed)).sum(axis=0), 1)
+    mean = np.nansum(observed, axis=0) / number
+    variance = np.nansum((observed - mean) ** 2, axis=0) / number
+    if len(observed) > MAX_CANDIDATES:
+        observed = observed[rng.choice(len(observed), MAX_CANDIDATES, replace=False)]
     variance = scale(variance, mean)
     unit = np.sqrt(variance)
     points = np.where(np.isnan(observed), 0.0, (observed - mean) / unit)

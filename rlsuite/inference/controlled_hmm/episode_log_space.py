@@ -6,7 +6,7 @@ lost; if it explains the next thousand better, it was the true one. That is rare
 
 import numpy as np
 
-from rlsuite.inference.input_output_kernels import Counts, Matrices, Record
+from rlsuite.inference.controlled_hmm.episode_kernels import Counts, EpisodeArrays, PomdpArrays
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 
@@ -15,15 +15,15 @@ class ExactEpisode:
 
     Parameters
     ----------
-    model : Matrices
+    model : PomdpArrays
         The model.
-    record : Record
+    record : EpisodeArrays
         The episodes.
     e : int
         Which of them.
     """
 
-    def __init__(self, model: Matrices, record: Record, e: int) -> None:
+    def __init__(self, model: PomdpArrays, record: EpisodeArrays, e: int) -> None:
         begin, end = int(record.first[e]), int(record.first[e + 1])
         self.length = end - begin
         self.states = slice(begin + e, end + e + 1)
@@ -31,10 +31,10 @@ class ExactEpisode:
         observation = record.observation[begin:end]
         self._place: list[tuple[int, int, int]] = np.column_stack([action, ended, observation]).tolist()
         with np.errstate(divide="ignore"):
-            self._ahead: FloatArray = np.log(model.ahead)
+            self._transition: FloatArray = np.log(model.transition)
             self._seen: FloatArray = np.zeros((self.length + 1, model.start.size))
             self._seen[0] = np.log(model.start)
-            self._seen[1:] = np.log(model.seen[action, observation])
+            self._seen[1:] = np.log(model.likelihood[action, observation])
             if len(record.evidence):
                 self._seen += np.log(record.evidence[self.states])
 
@@ -81,7 +81,7 @@ class ExactEpisode:
         counts.start[:] += gamma[0]
         for i, (action, ended, observation) in enumerate(self._place):
             pairs = alpha[i][:, np.newaxis] + self._step(i) + self._seen[i + 1] + beta[i + 1] - total
-            counts.ahead[action, ended] += np.exp(pairs)
+            counts.transition[action, ended] += np.exp(pairs)
             counts.observation[action, observation] += gamma[i + 1]
         if len(counts.smoothed):
             counts.smoothed[self.states] = gamma
@@ -90,4 +90,4 @@ class ExactEpisode:
     def _step(self, i: int) -> FloatArray:
         """Return the logarithms of the matrix of a step: (S, S)."""
         action, ended, _ = self._place[i]
-        return self._ahead[action, ended]
+        return self._transition[action, ended]

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.errors import ModelError
-from rlsuite.inference.emissions.observed import whole_numbers
+from rlsuite.inference.emissions.observation_checks import whole_numbers
 from rlsuite.inference.sequences import Sequences
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 
-class Combined(NamedTuple):
+class DistinctPairs(NamedTuple):
     """The different pairs of an observation and its state, if that is known."""
 
     row: IndexArray
@@ -30,11 +30,11 @@ class Combined(NamedTuple):
         With ``nothing=-inf``, these may be logarithms.
         """
         likelihoods = table[self.seen]
-        told = np.flatnonzero(self.state >= 0)
-        state = self.state[told]
-        own = likelihoods[told, state]
-        likelihoods[told] = nothing
-        likelihoods[told, state] = own
+        known = np.flatnonzero(self.state >= 0)
+        state = self.state[known]
+        own = likelihoods[known, state]
+        likelihoods[known] = nothing
+        likelihoods[known, state] = own
         return likelihoods
 
     def gathered(self, weights: FloatArray, rows: int) -> FloatArray:
@@ -46,7 +46,7 @@ class Combined(NamedTuple):
         return total
 
 
-class Labelled(NamedTuple):
+class KnownStates(NamedTuple):
     """The states, where they are known."""
 
     state: IndexArray
@@ -67,13 +67,13 @@ class Labelled(NamedTuple):
             raise ModelError(f"states[{int(np.argmax(unknown))}] is missing; {advice}")
         return self.state
 
-    def combined(self, row: IndexArray) -> Combined:
+    def combined(self, row: IndexArray) -> DistinctPairs:
         """Return the different pairs with the rows (T,) of the observations."""
         pairs, of_pair = np.unique(row * (self.n_states + 1) + self.state + 1, return_inverse=True)
-        return Combined(of_pair, pairs // (self.n_states + 1), pairs % (self.n_states + 1) - 1)
+        return DistinctPairs(of_pair, pairs // (self.n_states + 1), pairs % (self.n_states + 1) - 1)
 
 
-def labelled(states: ArrayLike | Sequence[ArrayLike], data: Sequences, n_states: int) -> Labelled:
+def known_states(states: ArrayLike | Sequence[ArrayLike], data: Sequences, n_states: int) -> KnownStates:
     """Return checked states, one for each observation.
 
     Raises
@@ -95,7 +95,7 @@ def labelled(states: ArrayLike | Sequence[ArrayLike], data: Sequences, n_states:
         raise ModelError(
             f"states has shape {known.shape}, not ({len(data.z)},): one for each observation, -1 if unknown"
         )
-    return Labelled(known, n_states)
+    return KnownStates(known, n_states)
 
 
 def _numbers(states: ArrayLike, n_states: int) -> IndexArray:

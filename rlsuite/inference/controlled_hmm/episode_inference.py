@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.errors import ModelError
-from rlsuite.inference.episodes import Episode, Episodes, Steps, steps_of
-from rlsuite.inference.input_output_learning import KnownActions
-from rlsuite.inference.input_output_parameters import parameters_of
+from rlsuite.inference.controlled_hmm.episode_em import EpisodeEM
+from rlsuite.inference.controlled_hmm.episode_parameters import parameters_of
+from rlsuite.inference.controlled_hmm.episodes import Episode, Episodes, Steps, steps_of
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 
@@ -40,7 +40,7 @@ def score_episodes(pomdp: POMDP, episodes: Episodes) -> float:
     0.125
     """
     parameters = parameters_of(pomdp)
-    return KnownActions(model_steps(pomdp, episodes), parameters).log_likelihood(parameters)
+    return EpisodeEM(model_steps(pomdp, episodes), parameters).log_likelihood(parameters)
 
 
 def smooth_episode(
@@ -70,10 +70,10 @@ def smooth_episode(
     [0.9412, 0.0588]
     """
     parameters = parameters_of(pomdp)
-    problem = KnownActions(model_steps(pomdp, [Episode(actions, observations, None, terminated)]), parameters)
+    problem = EpisodeEM(model_steps(pomdp, [Episode(actions, observations, None, terminated)]), parameters)
     score, counts = problem.expect(parameters, smoothing=True)
     if score == -np.inf:
-        raise ModelError(problem.why_impossible(parameters))
+        raise ModelError(problem.explain_impossible(parameters))
     return counts.smoothed
 
 
@@ -107,10 +107,10 @@ def decode_episode(
     [1, 1, 1, 1]
     """
     parameters = parameters_of(pomdp)
-    problem = KnownActions(model_steps(pomdp, [Episode(actions, observations, None, terminated)]), parameters)
+    problem = EpisodeEM(model_steps(pomdp, [Episode(actions, observations, None, terminated)]), parameters)
     score, before = problem.exact_episode(parameters, 0).best()
     if score[-1].max() == -np.inf:
-        raise ModelError(problem.why_impossible(parameters))
+        raise ModelError(problem.explain_impossible(parameters))
     states = np.zeros(len(score), dtype=np.int64)
     states[-1] = score[-1].argmax()
     for i in range(len(before) - 1, -1, -1):

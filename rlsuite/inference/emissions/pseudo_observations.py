@@ -70,9 +70,9 @@ def resolved(prior: object, z: FloatArray, n_states: int, needs_variance: bool) 
     if not isinstance(prior, PseudoObservations):
         number = finite_number("prior of the emission", prior)
         with np.errstate(invalid="ignore"):
-            told = np.maximum((~np.isnan(z)).sum(axis=0), 1)
-            mean = np.nansum(z, axis=0) / told
-            variance = np.nansum((z - mean) ** 2, axis=0) / told
+            n_observed = np.maximum((~np.isnan(z)).sum(axis=0), 1)
+            mean = np.nansum(z, axis=0) / n_observed
+            variance = np.nansum((z - mean) ** 2, axis=0) / n_observed
         prior = PseudoObservations(number, mean, variance)
     number = finite_number("prior.number", prior.number)
     if number < 0.0:

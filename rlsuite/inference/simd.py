@@ -27,7 +27,7 @@ _ir: Any = ir
 
 Lanes = tuple[tuple[int, ...], tuple[int, ...]]
 
-GROUP = 4
+REGISTERS = 4
 """Registers that collect sums at the same time: enough to hide how long one multiplication takes."""
 
 _number: Any = _ir.DoubleType()
@@ -107,15 +107,15 @@ class _Writer:
         return self.builder.call(function, arguments, fastmath=("reassoc", "nnan"))
 
     def groups(self, length: Any, write: Callable[[Any, int], None]) -> None:
-        """Call ``write(offset, n)`` for runs of n = GROUP registers, and then of single ones, up to `length`."""
+        """Call ``write(offset, n)`` for runs of n = REGISTERS registers, and then of single ones, up to `length`."""
         b = self.builder
         if self.known_states:
             write(_index(0), 1)
             return
-        big = _index(GROUP * self.width)
+        big = _index(REGISTERS * self.width)
         whole = b.mul(b.udiv(length, big), big)
         with _cgutils.for_range_slice(b, _index(0), whole, big) as (offset, _):
-            write(offset, GROUP)
+            write(offset, REGISTERS)
         with _cgutils.for_range_slice(b, whole, length, _index(self.width)) as (offset, _):
             write(offset, 1)
 
@@ -198,7 +198,7 @@ def multiply(
 
 
 @_extending.intrinsic
-def meet(
+def multiply_two(
     context: Any,
     matrix: Any,
     u: Any,
@@ -248,7 +248,7 @@ def meet(
 
 
 @_extending.intrinsic
-def best(
+def max_plus(
     context: Any, matrix: Any, u: Any, u_row: Any, table: Any, row: Any, shift: Any, out: Any, out_row: Any, lanes: Any
 ) -> Any:
     """Fill ``out[j] = max_i (u[i] + matrix[i, j]) + table[row, j] + shift`` and return its maximum."""
@@ -315,7 +315,7 @@ def add_outer(context: Any, counts: Any, left: Any, right: Any, number: Any, lan
 
 
 @_extending.intrinsic
-def put(context: Any, out: Any, out_row: Any, v: Any, v_row: Any, factor: Any, lanes: Any) -> Any:
+def copy_scaled(context: Any, out: Any, out_row: Any, v: Any, v_row: Any, factor: Any, lanes: Any) -> Any:
     """Fill ``out = v * factor``."""
 
     def generate(target: Any, b: Any, signature: Any, given: Any) -> Any:
@@ -325,7 +325,7 @@ def put(context: Any, out: Any, out_row: Any, v: Any, v_row: Any, factor: Any, l
 
 
 @_extending.intrinsic
-def add(context: Any, out: Any, out_row: Any, v: Any, v_row: Any, factor: Any, lanes: Any) -> Any:
+def add_scaled(context: Any, out: Any, out_row: Any, v: Any, v_row: Any, factor: Any, lanes: Any) -> Any:
     """Add ``v * factor`` to `out`."""
 
     def generate(target: Any, b: Any, signature: Any, given: Any) -> Any:

@@ -18,10 +18,10 @@ from rlsuite.inference import dirichlet
 from rlsuite.inference.baum_welch import Prior, warn_of_collapse
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.categorical import Categorical
-from rlsuite.inference.emissions.observed import whole_numbers
+from rlsuite.inference.emissions.observation_checks import whole_numbers
 from rlsuite.inference.families import emission_of, end_to_end
 from rlsuite.inference.hmm import HMM
-from rlsuite.inference.known_states import labelled
+from rlsuite.inference.semi_supervised import known_states
 from rlsuite.inference.sequences import Observations, sequences
 from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, IndexArray
@@ -86,14 +86,14 @@ def from_states(
     if family.n_states != number:
         raise ModelError(f"the emission has {family.n_states} states, but there are {number}")
     data = sequences(family, z, lengths)
-    state = labelled(states, data, number).complete("where only some states are known, use HMM.fit(states=...)")
+    state = known_states(states, data, number).complete("where only some states are known, use HMM.fit(states=...)")
     parts = prior if isinstance(prior, Prior) else Prior(prior, prior, prior or None)
     start, transition = _counts(state, data.pieces, number)
     even = np.full((number, number), 1.0 / number)
     visits = np.bincount(state, minlength=number)
-    _told("never occurs", visits + _pseudo("prior.start", parts.start, even[0]), visits)
+    _check_visited("never occurs", visits + _pseudo("prior.start", parts.start, even[0]), visits)
     rows = transition + _pseudo("prior.transition", parts.transition, even)
-    _told("is never left", rows.sum(axis=1), visits)
+    _check_visited("is never left", rows.sum(axis=1), visits)
     weights = np.zeros((len(state), number))
     weights[np.arange(len(state)), state] = 1.0
     values, row = family.distinct(data.z)
@@ -125,10 +125,10 @@ def _pseudo(name: str, prior: dirichlet.PseudoCounts, rows: FloatArray) -> Float
     return dirichlet.pseudo_counts(name, prior, rows)
 
 
-def _told(what: str, total: FloatArray, visits: IndexArray) -> None:
-    untold = total <= 0.0
-    if untold.any():
-        k = int(np.argmax(untold))
+def _check_visited(what: str, total: FloatArray, visits: IndexArray) -> None:
+    missing = total <= 0.0
+    if missing.any():
+        k = int(np.argmax(missing))
         raise ModelError(
             f"state {k} {what} in the data ({visits[k]} visits), so nothing is known of it: pass prior > 0, or "
             "learn with HMM.fit(states=...), which leaves what is not visited as it is"

@@ -15,17 +15,17 @@ import numpy as np
 from rlsuite.checks import positive_number, whole_number
 from rlsuite.compiling_clock import CompilingClock
 from rlsuite.errors import ParameterError, unknown
-from rlsuite.inference.ascent import Limits, best_ascent
-from rlsuite.inference.episodes import Episodes, Steps, steps_of
-from rlsuite.inference.input_output_learning import KnownActions
-from rlsuite.inference.input_output_parameters import (
+from rlsuite.inference.controlled_hmm.episode_em import EpisodeEM
+from rlsuite.inference.controlled_hmm.episode_inference import model_steps
+from rlsuite.inference.controlled_hmm.episode_parameters import (
     Parameters,
     model_of,
     parameters_of,
     pseudo_counts,
     random_parameters,
 )
-from rlsuite.inference.known_actions import model_steps
+from rlsuite.inference.controlled_hmm.episodes import Episodes, Steps, steps_of
+from rlsuite.inference.expectation_maximisation import Limits, best_of_starts
 from rlsuite.inference.learning import Learning, record_of
 from rlsuite.inference.sampling import Seed, generator
 from rlsuite.models import MDP, POMDP
@@ -157,10 +157,10 @@ def learn_pomdp(
         model = model if gamma is None else model.replace(gamma=gamma)
     first = parameters_of(model)
     if not given and steps.ended.any():
-        first = first._replace(ahead=np.full(first.ahead.shape, 0.5 / model.n_states))
+        first = first._replace(transition=np.full(first.transition.shape, 0.5 / model.n_states))
     if shared_observation and (first.observation != first.observation[0]).any():
         raise ParameterError("shared_observation: the observations of the model differ between actions")
-    problem = KnownActions(
+    problem = EpisodeEM(
         steps,
         first,
         prior=pseudo_counts(first, prior),
@@ -171,7 +171,7 @@ def learn_pomdp(
     )
     begin = _starts(first, starts, given, parts, shared_observation, rng)
     with clock:
-        best, reached = best_ascent(problem, begin, limits, clock)
+        best, reached = best_of_starts(problem, begin, limits, clock)
     found = best.model
     rewarded = "reward" not in parts and not np.isnan(steps.reward).all()
     if rewarded and std is None:
@@ -220,7 +220,7 @@ def _n_parameters(first: Parameters, parts: frozenset[str], shared: bool, reward
     if "start" not in parts:
         number += int(np.count_nonzero(first.start)) - 1
     if "transition" not in parts:
-        number += int(np.count_nonzero(first.ahead)) - int(np.count_nonzero(first.ahead.sum(axis=(1, 3))))
+        number += int(np.count_nonzero(first.transition)) - int(np.count_nonzero(first.transition.sum(axis=(1, 3))))
     if "observation" not in parts:
         rows = first.observation[:1] if shared else first.observation
         number += int(np.count_nonzero(rows)) - rows.shape[0] * rows.shape[1]

@@ -12,27 +12,27 @@ import numpy as np
 from rlsuite.compilation import compiled
 from rlsuite.models.aliases import FloatArray, IndexArray
 
-TINY = 2.3e-308
+UNDERFLOW = 2.3e-308
 """Smallest probability that has all its digits; of a smaller one, 1 / p would overflow.
 
 A state that is less probable than that is dropped, and might explain all that follows better than the others.
 """
 
 
-class Matrices(NamedTuple):
+class PomdpArrays(NamedTuple):
     """The model."""
 
     start: FloatArray
     """(S,)"""
-    ahead: FloatArray
+    transition: FloatArray
     """(A, 2, S, S): Pr[s', ended | s, a] at [a, ended, s, s']"""
-    back: FloatArray
+    transposed: FloatArray
     """(A, 2, S, S): the same at [a, ended, s', s]"""
-    seen: FloatArray
+    likelihood: FloatArray
     """(A, Z + 1, S): Pr[z | a, s'] at [a, z, s'], and 1 at z = Z, where the observation is missing"""
 
 
-class Record(NamedTuple):
+class EpisodeArrays(NamedTuple):
     """N episodes end to end, T steps in all."""
 
     action: IndexArray
@@ -47,7 +47,7 @@ class Record(NamedTuple):
     """(T + N, S): a factor for each state before each step and after the last; or (0, S)"""
 
 
-class Room(NamedTuple):
+class Buffers(NamedTuple):
     """The arrays of the passes over one episode, of L steps at most."""
 
     alpha: FloatArray
@@ -58,13 +58,13 @@ class Room(NamedTuple):
     """(3, S)"""
 
 
-class Found(NamedTuple):
+class EpisodeResults(NamedTuple):
     """The results of the passes for each episode."""
 
     log_likelihood: FloatArray
     """(N,), nats"""
     failed: IndexArray
-    """(N,): the step at which the pass gave up, see `TINY`, or -1; once that is decided, the steps that are possible"""
+    """(N,): the step where the pass gave up, see `UNDERFLOW`, or -1; in the end how many steps are possible"""
 
 
 class Counts(NamedTuple):
@@ -72,7 +72,7 @@ class Counts(NamedTuple):
 
     start: FloatArray
     """(S,)"""
-    ahead: FloatArray
+    transition: FloatArray
     """(A, 2, S, S); as the pass leaves it, still to be multiplied by the probabilities"""
     observation: FloatArray
     """(A, Z + 1, S)"""
@@ -81,9 +81,9 @@ class Counts(NamedTuple):
 
 
 @compiled(in_place=True)
-def _filter(model: Matrices, record: Record, e: int, room: Room) -> int:
+def _filter(model: PomdpArrays, record: EpisodeArrays, e: int, buffers: Buffers) -> int:
     """Fill `alpha` and `sums` for episode e; return -1, or the step at which no state is left, or one is dropped."""
-    start, alpha, evidence = model.start, room.alpha, record.evidence
+    start, alpha, evidence = model.start, buffers.alpha, record.evidence
     begin, end = record.first[e], record.first[e + 1]
     states = start.size
     for i in range(end - begin + 1):
@@ -92,8 +92,8 @@ def _filter(model: Matrices, record: Record, e: int, room: Room) -> int:
                 alpha[0, s] = start[s]
         else:
             t = begin + i - 1
-            matrix = model.ahead[record.action[t], record.ended[t]]
-            likelihood = model.seen[record.action[t], record.observation[t]]
+            matrix = model.transition[record.action[t], record.ended[t]]
+            likelihood = model.likelihood[record.action[t], record.observation[t]]
             for n in range(states):
                 alpha[i, n] = 0.0
             for s in range(states):
@@ -109,38 +109,46 @@ def _filter(model: Matrices, record: Record, e: int, room: Room) -> int:
         total = 0.0
         for s in range(states):
             total += alpha[i, s]
-        room.sums[i] = total
-        if not total > TINY:
+        buffers.sums[i] = total
+        if not total > UNDERFLOW:
             return i
         for s in range(states):
             alpha[i, s] /= total
-            if 0.0 < alpha[i, s] < TINY:
+            if 0.0 < alpha[i, s] < UNDERFLOW:
                 return i
     return -1
 
 
 @compiled(in_place=True)
-def log_likelihoods(model: Matrices, record: Record, begin_e: int, end_e: int, room: Room, found: Found) -> None:
+def log_likelihoods(
+    model: PomdpArrays, record: EpisodeArrays, begin_e: int, end_e: int, buffers: Buffers, found: EpisodeResults
+) -> None:
     """Fill `found` for a range of episodes."""
     for e in range(begin_e, end_e):
-        found.failed[e] = _filter(model, record, e, room)
+        found.failed[e] = _filter(model, record, e, buffers)
         found.log_likelihood[e] = 0.0 if found.failed[e] < 0 else -np.inf
         if found.failed[e] < 0:
             for i in range(record.first[e + 1] - record.first[e] + 1):
-                found.log_likelihood[e] += np.log(room.sums[i])
+                found.log_likelihood[e] += np.log(buffers.sums[i])
 
 
 @compiled(in_place=True)
 def expected_counts(
-    model: Matrices, record: Record, begin_e: int, end_e: int, room: Room, found: Found, counts: Counts
+    model: PomdpArrays,
+    record: EpisodeArrays,
+    begin_e: int,
+    end_e: int,
+    buffers: Buffers,
+    found: EpisodeResults,
+    counts: Counts,
 ) -> None:
     """Fill `found` for a range of episodes, and add to `counts` (`smoothed` is filled)."""
-    alpha, sums, evidence = room.alpha, room.sums, record.evidence
-    beta, weighted, gamma = room.work[0], room.work[1], room.work[2]
+    alpha, sums, evidence = buffers.alpha, buffers.sums, record.evidence
+    beta, weighted, gamma = buffers.work[0], buffers.work[1], buffers.work[2]
     states = model.start.size
     for e in range(begin_e, end_e):
         begin, end = record.first[e], record.first[e + 1]
-        found.failed[e] = _filter(model, record, e, room)
+        found.failed[e] = _filter(model, record, e, buffers)
         found.log_likelihood[e] = 0.0 if found.failed[e] < 0 else -np.inf
         if found.failed[e] >= 0:
             continue
@@ -154,16 +162,16 @@ def expected_counts(
                 # weighted[n] = Pr[z_{i+1} and what follows | x_{i+1} = n] over the factors of the filter
                 for n in range(states):
                     factor = evidence[begin + e + i + 1, n] if evidence.shape[0] > 0 else 1.0
-                    weighted[n] = model.seen[a, z, n] * factor * beta[n] / sums[i + 1]
+                    weighted[n] = model.likelihood[a, z, n] * factor * beta[n] / sums[i + 1]
                     beta[n] = 0.0
                 for n in range(states):
                     if weighted[n] > 0.0:
                         for s in range(states):
-                            beta[s] += weighted[n] * model.back[a, d, n, s]
+                            beta[s] += weighted[n] * model.transposed[a, d, n, s]
                 for s in range(states):
                     if alpha[i, s] > 0.0:
                         for n in range(states):
-                            counts.ahead[a, d, s, n] += alpha[i, s] * weighted[n]
+                            counts.transition[a, d, s, n] += alpha[i, s] * weighted[n]
             # beta is at most 1 / alpha; that of an impossible state has no bound, and could turn 0 * inf into NaN
             total = 0.0
             for s in range(states):

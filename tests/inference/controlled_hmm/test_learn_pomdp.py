@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.inference import HMM
-from rlsuite.inference.episodes import Episode
-from rlsuite.inference.input_output import learn_pomdp
-from rlsuite.inference.input_output_parameters import parameters_of
-from rlsuite.inference.known_actions import decode_episode, score_episodes, smooth_episode
+from rlsuite.inference.controlled_hmm.episode_inference import decode_episode, score_episodes, smooth_episode
+from rlsuite.inference.controlled_hmm.episode_parameters import parameters_of
+from rlsuite.inference.controlled_hmm.episodes import Episode
+from rlsuite.inference.controlled_hmm.learn_pomdp import learn_pomdp
 from rlsuite.models import MDP, POMDP
 
 NAN = float("nan")
@@ -22,14 +22,14 @@ NAN = float("nan")
 def pomdps(draw):
     """Small models with zeros, in which some transitions end the episode."""
     states, actions, symbols = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(1, 2))
-    indptr, ahead, probability, ended = [0], [], [], []
+    indptr, next_state, probability, ended = [0], [], [], []
     for _ in range(states * actions):
         outcomes = draw(
             st.lists(st.tuples(st.integers(0, states - 1), st.booleans()), min_size=1, max_size=4, unique=True)
         )
         weights = np.array(draw(st.lists(st.integers(1, 4), min_size=len(outcomes), max_size=len(outcomes))))
         indptr.append(indptr[-1] + len(outcomes))
-        ahead += [state for state, _ in outcomes]
+        next_state += [state for state, _ in outcomes]
         ended += [end for _, end in outcomes]
         probability += (weights / weights.sum()).tolist()
     reward = np.arange(states * actions, dtype=float).reshape(states, actions)
@@ -37,7 +37,7 @@ def pomdps(draw):
     weights[0] += 1
     mdp = MDP.from_rows(
         indptr,
-        ahead,
+        next_state,
         probability,
         reward,
         n_actions=actions,
@@ -64,8 +64,8 @@ def episodes_of(draw, pomdp):
 def enumerated(pomdp, episodes):
     """Log-likelihood, expected counts and smoothed states, by summing over all hidden paths."""
     S, A, Z = pomdp.n_states, pomdp.n_actions, pomdp.n_observations
-    ahead = parameters_of(pomdp).ahead
-    score, sums, smoothed = 0.0, [np.zeros(S), np.zeros(ahead.shape), np.zeros((A, S, Z))], []
+    transition = parameters_of(pomdp).transition
+    score, sums, smoothed = 0.0, [np.zeros(S), np.zeros(transition.shape), np.zeros((A, S, Z))], []
     for episode in episodes:
         T = len(episode.actions)
         total, mine, posterior = 0.0, [np.zeros_like(one) for one in sums], np.zeros((T + 1, S))
@@ -73,7 +73,7 @@ def enumerated(pomdp, episodes):
             p = pomdp.start[path[0]]
             for t, (action, seen) in enumerate(zip(episode.actions, episode.observations, strict=True)):
                 end = int(episode.terminated and t == T - 1)
-                p *= ahead[action, end, path[t], path[t + 1]]
+                p *= transition[action, end, path[t], path[t + 1]]
                 p *= pomdp.observation[action, path[t + 1], seen] if seen >= 0 else 1.0
             if episode.states is not None:
                 p *= all(known in (-1, state) for known, state in zip(episode.states, path, strict=True))
@@ -100,9 +100,9 @@ def normalised(counts, rows):
     return np.where(total > 1e-200, counts / np.where(total > 1e-200, total, 1.0), rows)
 
 
-def by_row(ahead):
-    actions, _, states, _ = ahead.shape
-    return ahead.transpose(0, 2, 1, 3).reshape(actions, states, -1)
+def by_row(transition):
+    actions, _, states, _ = transition.shape
+    return transition.transpose(0, 2, 1, 3).reshape(actions, states, -1)
 
 
 @given(data=st.data())
@@ -131,7 +131,7 @@ def test_likelihood_and_posterior_are_those_of_the_enumeration(data):
 def test_one_step_is_that_of_the_enumeration(data):
     pomdp = data.draw(pomdps())
     episodes = data.draw(st.lists(episodes_of(pomdp), min_size=1, max_size=3))
-    score, (start, ahead, seen), _ = enumerated(pomdp, episodes)
+    score, (start, transition, seen), _ = enumerated(pomdp, episodes)
     if score == -np.inf:
         with pytest.raises(ModelError, match="is impossible under the model"):
             learn_pomdp(episodes, pomdp, max_iterations=1, tol=0)
@@ -140,7 +140,9 @@ def test_one_step_is_that_of_the_enumeration(data):
     assert learned.log_likelihoods_[0] == pytest.approx(score, abs=1e-12)
     old, new = parameters_of(pomdp), parameters_of(learned.pomdp)
     np.testing.assert_allclose(new.start, normalised(start, old.start), atol=1e-12)
-    np.testing.assert_allclose(by_row(new.ahead), normalised(by_row(ahead), by_row(old.ahead)), atol=1e-12)
+    np.testing.assert_allclose(
+        by_row(new.transition), normalised(by_row(transition), by_row(old.transition)), atol=1e-12
+    )
     np.testing.assert_allclose(new.observation, normalised(seen, old.observation), atol=1e-12)
     np.testing.assert_allclose(new.reward, old.reward, atol=1e-12)  # no rewards: those of the model stay
     assert score_episodes(learned.pomdp, episodes) == pytest.approx(learned.log_likelihoods_[-1], abs=1e-9)
@@ -161,8 +163,8 @@ def test_the_likelihood_never_decreases(data):
     for part, before, after in (("start", old.start, new.start), ("observation", old.observation, new.observation)):
         assert part not in frozen or after.tolist() == before.tolist()
     if "transition" in frozen:
-        np.testing.assert_array_equal(new.ahead, old.ahead)
-    assert not new.ahead[old.ahead == 0.0].any()
+        np.testing.assert_array_equal(new.transition, old.transition)
+    assert not new.transition[old.transition == 0.0].any()
 
 
 def test_with_one_action_it_is_a_hidden_markov_model():
@@ -175,7 +177,7 @@ def test_with_one_action_it_is_a_hidden_markov_model():
     expected = hmm.fit(z, max_iterations=5, tol=0)
     np.testing.assert_allclose(learned.log_likelihoods_, expected.log_likelihoods_, rtol=1e-12)
     np.testing.assert_allclose(learned.pomdp.observation[0], expected.emission.table, atol=1e-10)
-    np.testing.assert_allclose(parameters_of(learned.pomdp).ahead[0, 0], expected.transition, atol=1e-10)
+    np.testing.assert_allclose(parameters_of(learned.pomdp).transition[0, 0], expected.transition, atol=1e-10)
     np.testing.assert_allclose(smooth_episode(pomdp, [0] * 59, z[1:]), hmm.smooth(z), atol=1e-10)
 
 
@@ -229,7 +231,7 @@ def test_rewards_are_learned_and_tell_where_the_tiger_was(tiger, heard):
     sharp = learn_pomdp(heard, guess, reward_std=20.0)
     np.testing.assert_allclose(sharp.pomdp.mdp.expected_reward(), means, atol=1e-3)
     np.testing.assert_allclose(sharp.pomdp.observation[0], tiger.observation[0], atol=0.025)
-    np.testing.assert_allclose(parameters_of(sharp.pomdp).ahead[0, 0], np.eye(2), atol=0.02)
+    np.testing.assert_allclose(parameters_of(sharp.pomdp).transition[0, 0], np.eye(2), atol=0.02)
     gaps = [episode._replace(rewards=[NAN] * 8) for episode in heard[:5]]
     same = learn_pomdp(gaps, tiger, max_iterations=1, tol=0)
     np.testing.assert_array_equal(same.pomdp.mdp.expected_reward(), means)
@@ -251,9 +253,9 @@ def test_known_states_make_it_counting(tiger):
     episodes = [Episode([0, 2], [0, 1], states=states[0]), Episode([0, 1], [1, 1], states=states[1])]
     full = POMDP.from_arrays(np.full((3, 2, 2), 0.5), np.zeros(2), np.full((3, 2, 2), 0.5), gamma=0.9, order="ass")
     learned = learn_pomdp(episodes, full)
-    ahead = parameters_of(learned.pomdp).ahead[:, 0]
-    assert ahead[0].tolist() == [[1.0, 0.0], [0.0, 1.0]]
-    assert ahead[2].tolist() == [[0.0, 1.0], [0.5, 0.5]]  # never taken in state 1: as before
+    transition = parameters_of(learned.pomdp).transition[:, 0]
+    assert transition[0].tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert transition[2].tolist() == [[0.0, 1.0], [0.5, 0.5]]  # never taken in state 1: as before
     assert learned.pomdp.observation[0].tolist() == [[1.0, 0.0], [0.0, 1.0]]
     shared = learn_pomdp(episodes, full, shared_observation=True)
     np.testing.assert_allclose(shared.pomdp.observation, [[[0.5, 0.5], [0.0, 1.0]]] * 3)

@@ -18,7 +18,7 @@ class Parameters(NamedTuple):
 
     start: FloatArray
     """(S,)"""
-    ahead: FloatArray
+    transition: FloatArray
     """(A, 2, S, S): Pr[s', whether the episode ends | s, a] at [a, ended, s, s']"""
     observation: FloatArray
     """(A, S, Z)"""
@@ -30,7 +30,7 @@ class Prior(NamedTuple):
     """Pseudo-counts, in the shapes of the parameters; the transitions as (A, S, 2 S)."""
 
     start: FloatArray
-    ahead: FloatArray
+    transition: FloatArray
     observation: FloatArray
 
 
@@ -45,22 +45,22 @@ def parameters_of(model: POMDP) -> Parameters:
     states, actions = model.n_states, model.n_actions
     fits_in_memory(f"dense transitions of {states} states", 8 * 6 * actions * states * states)
     mdp = model.mdp
-    ahead = np.zeros((actions, 2, states, states))
+    transition = np.zeros((actions, 2, states, states))
     pair = mdp.pairs()
     place = (pair % actions, mdp.terminated.astype(np.int64), pair // actions, mdp.next_state)
-    np.add.at(ahead, place, mdp.probability)
-    return Parameters(mdp.start, ahead, model.observation, mdp.expected_reward())
+    np.add.at(transition, place, mdp.probability)
+    return Parameters(mdp.start, transition, model.observation, mdp.expected_reward())
 
 
 def random_parameters(model: Parameters, frozen: AbstractSet[str], rng: np.random.Generator) -> Parameters:
     """Return random probabilities where those of `model` are positive."""
-    actions, _, states, _ = model.ahead.shape
+    actions, _, states, _ = model.transition.shape
     found = model
     if "start" not in frozen:
         found = found._replace(start=_random_rows(model.start, rng))
     if "transition" not in frozen:
-        rows = _random_rows(by_row(model.ahead), rng)
-        found = found._replace(ahead=by_matrix(rows, actions, states))
+        rows = _random_rows(by_row(model.transition), rng)
+        found = found._replace(transition=by_matrix(rows, actions, states))
     if "observation" not in frozen:
         found = found._replace(observation=_random_rows(model.observation, rng))
     return found
@@ -72,8 +72,8 @@ def model_of(found: Parameters, like: POMDP, keep_rewards: bool) -> POMDP:
     Rewards that depend on the next state then stay with it, so that their mean follows the transitions.
     """
     mdp = like.mdp
-    actions, _, states, _ = found.ahead.shape
-    rows = found.ahead.transpose(2, 0, 1, 3).reshape(states * actions, 2 * states)
+    actions, _, states, _ = found.transition.shape
+    rows = found.transition.transpose(2, 0, 1, 3).reshape(states * actions, 2 * states)
     pair, outcome = np.nonzero(rows)
     reward = found.reward.reshape(-1)[pair]
     if keep_rewards and not mdp.reward_per_pair:
@@ -106,15 +106,15 @@ def pseudo_counts(model: Parameters, prior: dirichlet.PseudoCounts) -> Prior:
     """Return one number, or nothing, as pseudo-counts of every possible outcome."""
     return Prior(
         dirichlet.pseudo_counts("prior", prior, model.start),
-        dirichlet.pseudo_counts("prior", prior, by_row(model.ahead)),
+        dirichlet.pseudo_counts("prior", prior, by_row(model.transition)),
         dirichlet.pseudo_counts("prior", prior, model.observation),
     )
 
 
-def by_row(ahead: FloatArray) -> FloatArray:
+def by_row(transition: FloatArray) -> FloatArray:
     """Return transitions as (A, S, 2 S): one row of outcomes for each action and state."""
-    actions, _, states, _ = ahead.shape
-    return ahead.transpose(0, 2, 1, 3).reshape(actions, states, 2 * states)
+    actions, _, states, _ = transition.shape
+    return transition.transpose(0, 2, 1, 3).reshape(actions, states, 2 * states)
 
 
 def by_matrix(rows: FloatArray, actions: int, states: int) -> FloatArray:

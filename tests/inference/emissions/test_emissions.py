@@ -17,7 +17,7 @@ from rlsuite.inference.emissions.mixture import Mixture, MixturePrior, gaussian_
 from rlsuite.inference.emissions.multivariate_gaussian import MultivariateGaussian
 from rlsuite.inference.emissions.poisson import Poisson
 from rlsuite.inference.emissions.product import Product
-from rlsuite.inference.emissions.pseudo import PseudoObservations
+from rlsuite.inference.emissions.pseudo_observations import PseudoObservations
 
 NAN = float("nan")
 COVARIANCE = np.array([[[2.0, 0.6], [0.6, 1.0]], [[1.0, -0.3], [-0.3, 0.5]]])

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self, cast
 import numpy as np
 
 from rlsuite.errors import ModelError
-from rlsuite.inference import passes
-from rlsuite.inference.emissions.observed import LEAST
-from rlsuite.inference.prepared import Prepared, logarithms
+from rlsuite.inference import forward_backward_kernels as kernels
+from rlsuite.inference.emissions.observation_checks import MIN_LIKELIHOOD
+from rlsuite.inference.parameters import Prepared, logarithms
 from rlsuite.inference.sparse import Sparse
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from rlsuite.inference.hmm import HMM
     from rlsuite.inference.sequences import Sequences
 
-LONG = 1 << 11
+MIN_SPLIT_LENGTH = 1 << 11
 """Least number of observations of a sequence that is cut in the middle."""
 
-BATCH = 1 << 16
+BATCH_ENTRIES = 1 << 16
 """Numbers that the rows kept between two passes over short sequences take: they stay in the processor's cache."""
 
-FEWEST = 1 << 12
+MIN_BATCH_LENGTH = 1 << 12
 """Fewest observations in a batch, so that handing it to a compiled pass costs nothing beside the work."""
 
-WORTH_THREADS = 1 << 18
+MIN_THREAD_WORK = 1 << 18
 """Least work that is shared out among threads, in multiplications: some fifty microseconds."""
 
-TASKS = 16
+MAX_TASKS = 16
 """Most tasks that short sequences are shared out among."""
 
 
-class Swept(NamedTuple):
+class PassResult(NamedTuple):
     """The results of a sweep for its pieces."""
 
     log_likelihood: FloatArray
@@ -46,7 +46,7 @@ class Swept(NamedTuple):
     """(P,) int64: the time at which nothing was left, or a state that might matter was dropped; or -1"""
 
 
-class Cut(NamedTuple):
+class Schedule(NamedTuple):
     """The division of the sequences into tasks."""
 
     batches: list[list[IndexArray]]
@@ -57,7 +57,7 @@ class Cut(NamedTuple):
     """sequences that are cut in the middle"""
 
 
-class Request:
+class Workspace:
     """A model and checked observations."""
 
     def __init__(self, model: HMM, data: Sequences) -> None:
@@ -81,13 +81,13 @@ class Request:
         """(R, Kp) float64: rows of log-likelihoods."""
         likelihoods = self.data.likelihoods
         table, exact = likelihoods.table, likelihoods.exact
-        if exact is not None and ((table > 0.0) & (table < 2.0 * LEAST)).any():
+        if exact is not None and ((table > 0.0) & (table < 2.0 * MIN_LIKELIHOOD)).any():
             return self.prepared.padded(exact())
         return self.prepared.padded(logarithms(table))
 
     @cached_property
     def log_matrices(self) -> tuple[Sparse, Sparse]:
-        """Logarithms of the transitions that are possible, for the passes of `rlsuite.inference.exact`."""
+        """Logarithms of the transitions that are possible, for the passes of `rlsuite.inference.log_space`."""
         return cast("tuple[Sparse, Sparse]", Prepared(self.model, is_sparse=True).log_matrices)
 
     @cached_property
@@ -97,23 +97,23 @@ class Request:
         return rows == self.length and bool((self.row == np.arange(rows)).all())
 
     @cached_property
-    def cut(self) -> Cut:
+    def schedule(self) -> Schedule:
         """The division of the work: a sequence longer than all others together is cut in the middle."""
         sizes = self.data.pieces[:, 1] - self.data.pieces[:, 0]
-        long = (sizes >= LONG) & (2 * sizes > self.length)
+        long = (sizes >= MIN_SPLIT_LENGTH) & (2 * sizes > self.length)
         short = np.flatnonzero(~long)
         steps = sizes[short].cumsum()
-        most = max(FEWEST, BATCH // self.prepared.width)
-        number = int(min(TASKS, max(1, steps[-1] // most))) if short.size else 0
+        most = max(MIN_BATCH_LENGTH, BATCH_ENTRIES // self.prepared.width)
+        number = int(min(MAX_TASKS, max(1, steps[-1] // most))) if short.size else 0
         shares = np.searchsorted(steps, np.arange(1, number) * (steps[-1] / number) if number else [])
         numbers = [_runs(task, sizes, most) for task in np.array_split(short, shares) if task.size]
         batches = [[self.data.pieces[run] for run in runs] for runs in numbers]
-        return Cut(batches, numbers, np.flatnonzero(long).tolist())
+        return Schedule(batches, numbers, np.flatnonzero(long).tolist())
 
     @property
     def worth_threads(self) -> bool:
         """Whether there is so much work that several threads are faster than one."""
-        return self.length * (8 + self.model.n_transitions) >= WORTH_THREADS
+        return self.length * (8 + self.model.n_transitions) >= MIN_THREAD_WORK
 
     def halves(self, number: int) -> tuple[IndexArray, IndexArray]:
         """Return the first and the second half of a sequence, each (1, 2) int64."""
@@ -122,7 +122,7 @@ class Request:
         return np.array([[begin, middle]]), np.array([[middle, end]])
 
     def part(self, block: IndexArray) -> Self:
-        """Return the request for some neighbouring observations alone, whose likelihoods are found anew."""
+        """Return the workspace for some neighbouring observations alone, whose likelihoods are found anew."""
         from rlsuite.inference.sequences import Sequences
 
         begin, end = (int(bound) for bound in block)
@@ -130,13 +130,13 @@ class Request:
             self.model, Sequences(self.data.emission, self.data.z[begin:end], np.array([[0, end - begin]]))
         )
 
-    def room(self, pieces: IndexArray) -> FloatArray:
-        """Return room for the rows of neighbouring pieces."""
+    def buffer(self, pieces: IndexArray) -> FloatArray:
+        """Return an array for the rows of neighbouring pieces."""
         return self.prepared.empty(int(pieces[-1, 1] - pieces[0, 0]))
 
     def work(self) -> FloatArray:
-        """Return room for the rows of `passes.posteriors`; it leaves its n-th row in row n % 2."""
-        return np.zeros((3 + 2 * passes.OUTER_ROWS, self.prepared.width))
+        """Return an array for the rows of `kernels.posteriors`; it leaves its n-th row in row n % 2."""
+        return np.zeros((3 + 2 * kernels.OUTER_ROWS, self.prepared.width))
 
     def sweep(
         self,
@@ -145,18 +145,18 @@ class Request:
         backwards: bool = False,
         initial: FloatArray | None = None,
         kept: FloatArray | None = None,
-        base: int = passes.RING,
+        base: int = kernels.RING,
         sums: FloatArray | None = None,
         logs: FloatArray | None = None,
-    ) -> Swept:
-        """Run `passes.sweep`; from the start distribution or from beta = 1 if there is no `initial` row.
+    ) -> PassResult:
+        """Run `kernels.sweep`; from the start distribution or from beta = 1 if there is no `initial` row.
 
         Without `kept`, rows are written to a ring of two, and forgotten.
         """
         prepared = self.prepared
         matrices, ends = prepared.matrices, (prepared.start, prepared.ones)
-        swept = Swept(np.empty(len(pieces)), np.empty(len(pieces), dtype=np.int64))
-        passes.sweep(
+        swept = PassResult(np.empty(len(pieces)), np.empty(len(pieces), dtype=np.int64))
+        kernels.sweep(
             prepared.steps.step,
             matrices[backwards],
             self.table,
@@ -167,7 +167,7 @@ class Request:
             initial is not None,
             prepared.groups,
             np.empty((2, prepared.n_groups), dtype=np.int32),
-            prepared.empty(passes.RING_ROWS) if kept is None else kept,
+            prepared.empty(kernels.RING_ROWS) if kept is None else kept,
             base,
             NOTHING if sums is None else sums,
             NOTHING if logs is None else logs,
@@ -188,12 +188,12 @@ class Request:
         count_first_pair: bool = False,
         counts: tuple[FloatArray, FloatArray, FloatArray] | None = None,
     ) -> bool:
-        """Run `passes.posteriors`; return whether it reached the end."""
+        """Run `kernels.posteriors`; return whether it reached the end."""
         prepared = self.prepared
         ends = (prepared.start, prepared.ones)
         failed = np.empty(len(pieces), dtype=np.int64)
-        passes.posteriors(
-            prepared.steps.meeting_step,
+        kernels.posteriors(
+            prepared.steps.joint_step,
             prepared.steps.count_pairs,
             prepared.matrices[backwards],
             self.table,
@@ -239,7 +239,7 @@ NOTHING = np.empty(0)
 NO_ROWS = np.empty((0, 0))
 
 
-def covered(length: int, pieces: IndexArray) -> BoolArray:
+def mask_of(length: int, pieces: IndexArray) -> BoolArray:
     """Return which of the observations lie in one of the pieces: (T,) bool."""
     mask = np.zeros(length, dtype=np.bool_)
     for begin, end in pieces:

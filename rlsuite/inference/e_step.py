@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.inference.exact import exact_pairs, exact_posterior
-from rlsuite.inference.forward_backward import joined
-from rlsuite.inference.request import Request
+from rlsuite.inference.forward_backward import log_likelihood_of_halves
+from rlsuite.inference.log_space import exact_pairs, exact_posterior
 from rlsuite.inference.sequences import Observations, Sequences, sequences
+from rlsuite.inference.workspace import Workspace
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.threads import at_the_same_time
 
@@ -67,20 +67,20 @@ def expected_counts(
     >>> (counts.transition / counts.transition.sum(axis=1, keepdims=True)).round(4).tolist()
     [[0.5024, 0.4976], [0.1634, 0.8366]]
     """
-    request = Request(model, sequences(model.emission, cast("Any", z), lengths))
+    workspace = Workspace(model, sequences(model.emission, cast("Any", z), lengths))
     if checkpointed:
         from rlsuite.inference.checkpoints import count_by_checkpoints
 
-        return count_by_checkpoints(request)
-    kept = request.prepared.empty(request.length) if request.keeps_posteriors else None
-    cut = request.cut
+        return count_by_checkpoints(workspace)
+    kept = workspace.prepared.empty(workspace.length) if workspace.keeps_posteriors else None
+    schedule = workspace.schedule
     tasks = [
-        partial(_count_batches, request, batches, numbers, kept)
-        for batches, numbers in zip(cut.batches, cut.numbers, strict=True)
+        partial(_count_batches, workspace, batches, numbers, kept)
+        for batches, numbers in zip(schedule.batches, schedule.numbers, strict=True)
     ]
-    parts = at_the_same_time(tasks, request.worth_threads)
-    parts += [_count_halves(request, number, kept) for number in cut.halved]
-    return gathered(request, parts, kept)
+    parts = at_the_same_time(tasks, workspace.worth_threads)
+    parts += [_count_halves(workspace, number, kept) for number in schedule.halved]
+    return gathered(workspace, parts, kept)
 
 
 class Part:
@@ -102,20 +102,22 @@ class Part:
         Nats, without what the likelihoods leave out.
     """
 
-    def __init__(self, request: Request) -> None:
-        prepared = request.prepared
-        rows = len(request.data.likelihoods.table)
-        self.request = request
-        self.keeps = request.keeps_posteriors
-        shape = (1, request.model.n_transitions) if prepared.is_sparse else (prepared.height, prepared.width)
+    def __init__(self, workspace: Workspace) -> None:
+        prepared = workspace.prepared
+        rows = len(workspace.data.likelihoods.table)
+        self.workspace = workspace
+        self.keeps = workspace.keeps_posteriors
+        shape = (1, workspace.model.n_transitions) if prepared.is_sparse else (prepared.height, prepared.width)
         self.pairs = (np.zeros(shape), np.zeros(shape))
         self.weight = np.zeros((1 if self.keeps else rows, prepared.width))
         self.start = np.zeros((1, prepared.width))
-        self.extra = np.zeros(request.model.n_transitions) if prepared.is_sparse else np.zeros((prepared.n_states,) * 2)
+        self.extra = (
+            np.zeros(workspace.model.n_transitions) if prepared.is_sparse else np.zeros((prepared.n_states,) * 2)
+        )
         self.log_likelihood = 0.0
 
     def counts(self, backwards: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return what `passes.posteriors` adds to; a pass that ends at the last observation has no start to count."""
+        """Return what `kernels.posteriors` adds to; a pass that ends at the last observation has no start to count."""
         first = self.start if backwards else np.zeros_like(self.start)
         return self.pairs[backwards], self.weight, first
 
@@ -131,34 +133,34 @@ class Part:
 
     def add_exactly(self, number: int, kept: FloatArray | None) -> None:
         """Add the counts of one sequence, found in logarithms."""
-        request, states = self.request, self.request.model.n_states
-        found, posterior = exact_posterior(request, number)
-        begin, end = request.data.pieces[number]
+        workspace, states = self.workspace, self.workspace.model.n_states
+        found, posterior = exact_posterior(workspace, number)
+        begin, end = workspace.data.pieces[number]
         self.start[0, :states] += posterior[0]
         self.log_likelihood += found.log_likelihood
         if self.keeps and kept is not None:
             kept[begin:end, :states] = posterior
         else:
-            np.add.at(self.weight[:, :states], request.row[begin:end], posterior)
-        pairs = exact_pairs(request, number, found)
-        if request.prepared.is_sparse:
+            np.add.at(self.weight[:, :states], workspace.row[begin:end], posterior)
+        pairs = exact_pairs(workspace, number, found)
+        if workspace.prepared.is_sparse:
             self.extra += pairs
         else:
-            self.extra[request.model.sparse_transition.tocoo().coords] += pairs
+            self.extra[workspace.model.sparse_transition.tocoo().coords] += pairs
 
 
 def _count_batches(
-    request: Request, batches: list[IndexArray], numbers: list[IndexArray], kept: FloatArray | None
+    workspace: Workspace, batches: list[IndexArray], numbers: list[IndexArray], kept: FloatArray | None
 ) -> Part:
-    part = Part(request)
+    part = Part(workspace)
     for batch, which in zip(batches, numbers, strict=True):
         base = 0 if kept is not None else int(batch[0, 0])
-        rows = request.room(batch) if kept is None else kept
-        swept = request.sweep(batch, kept=rows, base=base)
+        rows = workspace.buffer(batch) if kept is None else kept
+        swept = workspace.sweep(batch, kept=rows, base=base)
         fine = swept.failed < 0
-        if fine.any() and not request.posteriors(batch[fine], rows, base, keep=part.keeps, counts=part.counts(True)):
+        if fine.any() and not workspace.posteriors(batch[fine], rows, base, keep=part.keeps, counts=part.counts(True)):
             # it broke off in the middle of a sequence, of which some is counted already: all anew, and exactly
-            part = Part(request)
+            part = Part(workspace)
             for number in np.concatenate(numbers):
                 part.add_exactly(int(number), kept)
             return part
@@ -168,31 +170,31 @@ def _count_batches(
     return part
 
 
-def _count_halves(request: Request, number: int, kept: FloatArray | None) -> Part:
+def _count_halves(workspace: Workspace, number: int, kept: FloatArray | None) -> Part:
     """Sweep from both ends of a sequence to its middle, and through each other's half, on two threads."""
-    halves = request.halves(number)
-    rooms = [request.room(half) if kept is None else kept for half in halves]
+    halves = workspace.halves(number)
+    buffers = [workspace.buffer(half) if kept is None else kept for half in halves]
     bases = [int(half[0, 0]) if kept is None else 0 for half in halves]
     swept = at_the_same_time(
         [
-            partial(request.sweep, half, backwards=bool(backwards), kept=room, base=base)
-            for backwards, (half, room, base) in enumerate(zip(halves, rooms, bases, strict=True))
+            partial(workspace.sweep, half, backwards=bool(backwards), kept=buffer, base=base)
+            for backwards, (half, buffer, base) in enumerate(zip(halves, buffers, bases, strict=True))
         ],
-        request.worth_threads,
+        workspace.worth_threads,
     )
     middle = int(halves[0][0, 1])
-    f, w = rooms[0][[middle - 1 - bases[0]]], rooms[1][[middle - bases[1]]]
-    mine = [Part(request), Part(request)]
-    mine[0].log_likelihood = joined(request, swept[0], swept[1], f[0], w[0])
+    f, w = buffers[0][[middle - 1 - bases[0]]], buffers[1][[middle - bases[1]]]
+    mine = [Part(workspace), Part(workspace)]
+    mine[0].log_likelihood = log_likelihood_of_halves(workspace, swept[0], swept[1], f[0], w[0])
     fine = mine[0].log_likelihood > -np.inf
     if fine:
         fine = all(
             at_the_same_time(
                 [
                     partial(
-                        request.posteriors,
+                        workspace.posteriors,
                         half,
-                        room,
+                        buffer,
                         base,
                         backwards=not second,
                         initial=meets,
@@ -200,45 +202,45 @@ def _count_halves(request: Request, number: int, kept: FloatArray | None) -> Par
                         count_first_pair=not second,
                         counts=part.counts(not second),
                     )
-                    for second, (half, room, base, meets, part) in enumerate(
-                        zip(halves, rooms, bases, (w, f), mine, strict=True)
+                    for second, (half, buffer, base, meets, part) in enumerate(
+                        zip(halves, buffers, bases, (w, f), mine, strict=True)
                     )
                 ],
-                request.worth_threads,
+                workspace.worth_threads,
             )
         )
     if fine:
         mine[0].add(mine[1])
         return mine[0]
     # a pass from the beginning knows which states can be reached at all, and may come through
-    return _count_batches(request, [request.data.pieces[[number]]], [np.array([number])], kept)
+    return _count_batches(workspace, [workspace.data.pieces[[number]]], [np.array([number])], kept)
 
 
-def gathered(request: Request, parts: list[Part], kept: FloatArray | None) -> Counts:
+def gathered(workspace: Workspace, parts: list[Part], kept: FloatArray | None) -> Counts:
     """Return the sum of all parts."""
     total = parts[0]
     for part in parts[1:]:
         total.add(part)
-    prepared, states = request.prepared, request.model.n_states
+    prepared, states = workspace.prepared, workspace.model.n_states
     ahead, back = total.pairs
     if prepared.is_sparse:
         from scipy.sparse import csr_array
 
-        csr = request.model.sparse_transition
+        csr = workspace.model.sparse_transition
         pairs = back[0].copy()
         pairs[prepared.by_column] += ahead[0]
         transition: Any = csr_array((pairs * csr.data + total.extra, csr.indices, csr.indptr), shape=csr.shape)
-        if isinstance(request.model.transition, np.ndarray):
+        if isinstance(workspace.model.transition, np.ndarray):
             transition = transition.toarray()
     else:
         pairs = back[:states, :states] + ahead[:states, :states].T
-        dense = request.model.dense_transition
+        dense = workspace.model.dense_transition
         transition = pairs * dense + total.extra
-        if not isinstance(request.model.transition, np.ndarray):
+        if not isinstance(workspace.model.transition, np.ndarray):
             from scipy.sparse import csr_array
 
-            csr = request.model.sparse_transition  # with its entries, also where no transition is expected
+            csr = workspace.model.sparse_transition  # with its entries, also where no transition is expected
             transition = csr_array((transition[prepared.rows, csr.indices], csr.indices, csr.indptr), shape=csr.shape)
     weight = prepared.narrow(total.weight if kept is None else kept)
-    log_likelihood = total.log_likelihood + float(request.data.shifts.sum())
+    log_likelihood = total.log_likelihood + float(workspace.data.shifts.sum())
     return Counts(total.start[0, :states].copy(), transition, weight, log_likelihood)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.errors import ModelError
-from rlsuite.inference.emissions.observed import whole_numbers
+from rlsuite.inference.emissions.observation_checks import whole_numbers
 from rlsuite.models import validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 

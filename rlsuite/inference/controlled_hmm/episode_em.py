@@ -1,4 +1,4 @@
-"""Expectation maximisation for a POMDP under known actions: the steps of `rlsuite.inference.ascent`."""
+"""Expectation maximisation for a POMDP under known actions: its E-step and its M-step."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import cast
 import numpy as np
 
 from rlsuite.inference import dirichlet
-from rlsuite.inference.episodes import Steps
-from rlsuite.inference.input_output_exact import ExactEpisode
-from rlsuite.inference.input_output_kernels import (
+from rlsuite.inference.controlled_hmm.episode_kernels import (
+    Buffers,
     Counts,
-    Found,
-    Matrices,
-    Record,
-    Room,
+    EpisodeArrays,
+    EpisodeResults,
+    PomdpArrays,
     expected_counts,
     log_likelihoods,
 )
-from rlsuite.inference.input_output_parameters import Parameters, Prior, by_matrix, by_row, pseudo_counts
+from rlsuite.inference.controlled_hmm.episode_log_space import ExactEpisode
+from rlsuite.inference.controlled_hmm.episode_parameters import Parameters, Prior, by_matrix, by_row, pseudo_counts
+from rlsuite.inference.controlled_hmm.episodes import Steps
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.threads import at_the_same_time
 
-MOST_BLOCKS = 8
+MAX_BLOCKS = 8
 """Runs of episodes that are processed at the same time."""
 
-WORTH_A_THREAD = 1 << 16
+MIN_THREAD_WORK = 1 << 16
 """Least number of steps times squared states in a block: about the work that outweighs handing it to a thread."""
 
 
-class KnownActions:
+class EpisodeEM:
     """The problem: episodes, the parameters that are learned, and the prior."""
 
     def __init__(
@@ -51,15 +51,15 @@ class KnownActions:
         self.frozen = frozen
         self.shared_observation = shared_observation
         self.reward_std = reward_std
-        self.others = None if others is None else KnownActions(others, model, reward_std=reward_std)
+        self.others = None if others is None else EpisodeEM(others, model, reward_std=reward_std)
         states = model.start.size
         self._blocks = _blocks(steps, states)
         self._known: FloatArray | None = None
         if (steps.state >= 0).any():
             self._known = np.ones((steps.state.size, states))
-            told = np.flatnonzero(steps.state >= 0)
-            self._known[told] = 0.0
-            self._known[told, steps.state[told]] = 1.0
+            known = np.flatnonzero(steps.state >= 0)
+            self._known[known] = 0.0
+            self._known[known, steps.state[known]] = 1.0
 
     @property
     def size(self) -> int:
@@ -73,8 +73,10 @@ class KnownActions:
     def log_likelihoods(self, model: Parameters) -> tuple[FloatArray, IndexArray]:
         """Return the same for each episode (N,), and -1 or the number of steps that are possible (N,)."""
         evidence, shift = self._evidence(model)
-        found, matrices, record = self._nothing_found(), _matrices(model), self._record(evidence)
-        tasks = [partial(log_likelihoods, matrices, record, *block, self._room(model), found) for block in self._blocks]
+        found, matrices, record = self._empty_results(), _matrices(model), self._record(evidence)
+        tasks = [
+            partial(log_likelihoods, matrices, record, *block, self._buffers(model), found) for block in self._blocks
+        ]
         at_the_same_time(tasks)
         for e in np.flatnonzero(found.failed >= 0).tolist():
             alpha, failed = ExactEpisode(matrices, record, e).forward()
@@ -89,30 +91,32 @@ class KnownActions:
         rows = self.steps.state.size if smoothing or self.reward_std is not None else 0
         smoothed = np.zeros((rows, states))
         parts = [
-            Counts(np.zeros(states), np.zeros(model.ahead.shape), np.zeros((actions, symbols + 1, states)), smoothed)
+            Counts(
+                np.zeros(states), np.zeros(model.transition.shape), np.zeros((actions, symbols + 1, states)), smoothed
+            )
             for _ in self._blocks
         ]
-        found, matrices, record = self._nothing_found(), _matrices(model), self._record(evidence)
+        found, matrices, record = self._empty_results(), _matrices(model), self._record(evidence)
         tasks = [
-            partial(expected_counts, matrices, record, *block, self._room(model), found, part)
+            partial(expected_counts, matrices, record, *block, self._buffers(model), found, part)
             for block, part in zip(self._blocks, parts, strict=True)
         ]
         at_the_same_time(tasks)
         sums = [cast("FloatArray", sum(part[field] for part in parts)) for field in range(3)]
-        counts = Counts(sums[0], sums[1] * model.ahead, sums[2], smoothed)
+        counts = Counts(sums[0], sums[1] * model.transition, sums[2], smoothed)
         for e in np.flatnonzero(found.failed >= 0).tolist():
             found.log_likelihood[e], found.failed[e] = ExactEpisode(matrices, record, e).count(counts)
         return float((found.log_likelihood + shift).sum()), counts
 
     def maximise(self, model: Parameters, counts: Counts) -> Parameters:
         """Return the relative frequencies from the counts; rows that were not visited stay as they are."""
-        actions, _, states, _ = model.ahead.shape
+        actions, _, states, _ = model.transition.shape
         found = model
         if "start" not in self.frozen:
             found = found._replace(start=dirichlet.most_probable(counts.start, self.prior.start, model.start))
         if "transition" not in self.frozen:
-            rows = dirichlet.most_probable(by_row(counts.ahead), self.prior.ahead, by_row(model.ahead))
-            found = found._replace(ahead=by_matrix(rows, actions, states))
+            rows = dirichlet.most_probable(by_row(counts.transition), self.prior.transition, by_row(model.transition))
+            found = found._replace(transition=by_matrix(rows, actions, states))
         if "observation" not in self.frozen:
             seen, pseudo = counts.observation[:, :-1].transpose(0, 2, 1), self.prior.observation
             if self.shared_observation:
@@ -131,17 +135,17 @@ class KnownActions:
         reward, action = self.steps.reward[there], self.steps.action[there]
         earned, times = np.zeros(model.reward.shape), np.zeros(model.reward.shape)
         for a in range(model.reward.shape[1]):
-            mine = action == a
-            times[:, a] = weight[mine].sum(axis=0)
-            earned[:, a] = reward[mine] @ weight[mine]
-        told = times > 1e-300
-        return model._replace(reward=np.where(told, earned / np.where(told, times, 1.0), model.reward))
+            taken = action == a
+            times[:, a] = weight[taken].sum(axis=0)
+            earned[:, a] = reward[taken] @ weight[taken]
+        visited = times > 1e-300
+        return model._replace(reward=np.where(visited, earned / np.where(visited, times, 1.0), model.reward))
 
     def log_prior(self, model: Parameters) -> float:
         """Return the logarithm of the density of the parameters, in nats, up to a constant."""
         return (
             dirichlet.log_density(model.start, self.prior.start)
-            + dirichlet.log_density(by_row(model.ahead), self.prior.ahead)
+            + dirichlet.log_density(by_row(model.transition), self.prior.transition)
             + dirichlet.log_density(model.observation, self.prior.observation)
         )
 
@@ -149,7 +153,7 @@ class KnownActions:
         """Return the log-likelihood of the other episodes in nats, NaN if there are none."""
         return np.nan if self.others is None else self.others.log_likelihood(model)
 
-    def why_impossible(self, model: Parameters) -> str:
+    def explain_impossible(self, model: Parameters) -> str:
         """Return a sentence that names the first step that the model cannot explain."""
         failed = self.log_likelihoods(model)[1]
         if (failed < 0).all():
@@ -171,17 +175,17 @@ class KnownActions:
         """Return one episode, for the passes in logarithms."""
         return ExactEpisode(_matrices(model), self._record(self._evidence(model)[0]), e)
 
-    def _record(self, evidence: FloatArray) -> Record:
+    def _record(self, evidence: FloatArray) -> EpisodeArrays:
         steps = self.steps
-        return Record(steps.action, steps.observation, steps.ended, steps.first, evidence)
+        return EpisodeArrays(steps.action, steps.observation, steps.ended, steps.first, evidence)
 
-    def _room(self, model: Parameters) -> Room:
+    def _buffers(self, model: Parameters) -> Buffers:
         longest, states = self.steps.longest, model.start.size
-        return Room(np.empty((longest + 1, states)), np.empty(longest + 1), np.empty((3, states)))
+        return Buffers(np.empty((longest + 1, states)), np.empty(longest + 1), np.empty((3, states)))
 
-    def _nothing_found(self) -> Found:
+    def _empty_results(self) -> EpisodeResults:
         episodes = self.steps.first.size - 1
-        return Found(np.zeros(episodes), np.zeros(episodes, dtype=np.int64))
+        return EpisodeResults(np.zeros(episodes), np.zeros(episodes, dtype=np.int64))
 
     def _evidence(self, model: Parameters) -> tuple[FloatArray, FloatArray]:
         """Return a factor for each hidden state (T + N, S) or (0, S), and the log of what was taken out (N,), nats."""
@@ -198,17 +202,17 @@ class KnownActions:
 
 
 def _blocks(steps: Steps, states: int) -> list[tuple[int, int]]:
-    """Cut the episodes into at most `MOST_BLOCKS` runs of about as many steps; always the same for the same data."""
+    """Divide the episodes into at most `MAX_BLOCKS` runs of about as many steps, always the same for the same data."""
     total = int(steps.first[-1])
-    number = min(MOST_BLOCKS, steps.first.size - 1, max(1, total * states * states // WORTH_A_THREAD))
+    number = min(MAX_BLOCKS, steps.first.size - 1, max(1, total * states * states // MIN_THREAD_WORK))
     cuts = np.searchsorted(steps.first, total * np.arange(number + 1) // number)
     cuts[-1] = steps.first.size - 1
     return [(begin, end) for begin, end in pairwise(cuts.tolist()) if begin < end]
 
 
-def _matrices(model: Parameters) -> Matrices:
+def _matrices(model: Parameters) -> PomdpArrays:
     actions, states, symbols = model.observation.shape
     seen = np.ones((actions, symbols + 1, states))
     seen[:, :symbols] = model.observation.transpose(0, 2, 1)
-    ahead = np.ascontiguousarray(model.ahead)
-    return Matrices(np.array(model.start), ahead, np.ascontiguousarray(ahead.transpose(0, 1, 3, 2)), seen)
+    transition = np.ascontiguousarray(model.transition)
+    return PomdpArrays(np.array(model.start), transition, np.ascontiguousarray(transition.transpose(0, 1, 3, 2)), seen)

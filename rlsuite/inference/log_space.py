@@ -2,7 +2,8 @@
 
 The compiled passes give up where a double has too few exponents, for instance when the only state that can go on has a
 probability of 1e-300 of the others. The passes here decide whether the observations are impossible; if they are not,
-they compute the result, in some ten times the time. The references are those of `rlsuite.inference.passes`.
+they compute the result, in some ten times the time. The references are those of
+`rlsuite.inference.forward_backward_kernels`.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rlsuite.compilation import compiled
-from rlsuite.inference.prepared import logarithms
+from rlsuite.inference.parameters import logarithms
 from rlsuite.inference.sparse import Sparse
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 if TYPE_CHECKING:
-    from rlsuite.inference.request import Request
+    from rlsuite.inference.workspace import Workspace
 
 
 class Exact(NamedTuple):
@@ -105,13 +106,13 @@ def log_pairs(
                     pairs[entry] += np.exp(before + backwards.weight[entry] + table[row[t + 1], j] + beta[t + 1, j])
 
 
-def exact(request: Request, number: int) -> Exact:
-    """Return the passes over a sequence of the request."""
-    begin, end = request.data.pieces[number]
-    states, row = request.model.n_states, request.row[begin:end]
+def exact(workspace: Workspace, number: int) -> Exact:
+    """Return the passes over a sequence of the workspace."""
+    begin, end = workspace.data.pieces[number]
+    states, row = workspace.model.n_states, workspace.row[begin:end]
     alpha, beta = np.empty((len(row), states)), np.empty((len(row), states))
-    start = logarithms(request.model.start)
-    at = int(log_passes(*request.log_matrices, request.log_table, row, start, alpha, beta, np.empty(states)))
+    start = logarithms(workspace.model.start)
+    at = int(log_passes(*workspace.log_matrices, workspace.log_table, row, start, alpha, beta, np.empty(states)))
     total = -np.inf
     if at < 0:
         high = alpha[-1].max()
@@ -119,7 +120,7 @@ def exact(request: Request, number: int) -> Exact:
     return Exact(alpha, beta, total, at)
 
 
-def exact_posterior(request: Request, number: int) -> tuple[Exact, FloatArray]:
+def exact_posterior(workspace: Workspace, number: int) -> tuple[Exact, FloatArray]:
     """Return the passes and Pr[x_t = k | z], (T, K) float64, of a sequence.
 
     Raises
@@ -127,17 +128,17 @@ def exact_posterior(request: Request, number: int) -> tuple[Exact, FloatArray]:
     ModelError
         If its observations are impossible.
     """
-    found = exact(request, number)
+    found = exact(workspace, number)
     if found.impossible_at >= 0:
-        request.impossible(int(request.data.pieces[number, 0]) + found.impossible_at)
+        workspace.impossible(int(workspace.data.pieces[number, 0]) + found.impossible_at)
     return found, found.posterior
 
 
-def exact_pairs(request: Request, number: int, found: Exact) -> FloatArray:
+def exact_pairs(workspace: Workspace, number: int, found: Exact) -> FloatArray:
     """Return sum_t Pr[x_t = i, x_{t+1} = j | z] of a sequence: (N,) float64, in the order of the CSR matrix."""
-    begin, end = request.data.pieces[number]
-    backwards = request.log_matrices[1]
+    begin, end = workspace.data.pieces[number]
+    backwards = workspace.log_matrices[1]
     pairs = np.zeros(backwards.weight.size)
-    row = request.row[begin:end]
-    log_pairs(backwards, request.log_table, row, found.alpha, found.beta, found.log_likelihood, pairs)
+    row = workspace.row[begin:end]
+    log_pairs(backwards, workspace.log_table, row, found.alpha, found.beta, found.log_likelihood, pairs)
     return pairs

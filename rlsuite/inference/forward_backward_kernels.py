@@ -13,15 +13,15 @@ sweeps start from its ends, meet, and go on through each other's halves, all of 
 A state that cannot be reached has f_t(k) = 0. Its likelihood of the rest does not matter, and it is left out of w_t
 then: it might be so much larger that all others would underflow beside it.
 
-A state whose f_t(k) has become less than `LEAST` of the sum is dropped. That does no harm where it can be entered
+A state whose f_t(k) has become less than `NEGLIGIBLE` of the sum is dropped. That does no harm where it can be entered
 again from the others: the probability that enters it is much more. But a group of states that lead to each other is
 lost for good if none of the others leads to it, and might explain all that follows better than they do. So a sweep
 knows the groups, if there are several, and stops where one falls below.
 
 Rows are scaled whenever their sum has become small (R89 section V.A scales each time): the factors are collected in the
-log-likelihood, and no logarithm is taken in between. A sum of less than `TINY` ends a pass, which says where, as does
-the end of a group. Either the observations are impossible, or a double has too few exponents for them:
-`rlsuite.inference.exact` decides that.
+log-likelihood, and no logarithm is taken in between. A sum of less than `UNDERFLOW` ends a pass, which says where, as
+does the end of a group. Either the observations are impossible, or a double has too few exponents for them:
+`rlsuite.inference.log_space` decides that.
 
 The letters: `table` (R, Kp) holds rows of likelihoods, or their logarithms, and observation t uses ``table[row[t]]``;
 ``pieces[p] = (begin, end)`` are ranges of observations; row t of a sweep is written to ``kept[t - base]``, or, with
@@ -34,24 +34,24 @@ from typing import Any
 import numpy as np
 
 from rlsuite.compilation import compiled
-from rlsuite.inference import lanes as simd
-from rlsuite.inference.lanes import Lanes
+from rlsuite.inference import simd
+from rlsuite.inference.simd import Lanes
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 
-_put = simd.put
-_add = simd.add
+_put = simd.copy_scaled
+_add = simd.add_scaled
 
-SMALL, LARGE = 1e-30, 1e30  # rows whose sum lies between these are not scaled
-TINY = 1e-250
-LEAST = 1e-250
-FAR = -500.0  # logarithms below this lose digits, and are shifted
+SCALE_BELOW, SCALE_ABOVE = 1e-30, 1e30  # rows whose sum lies between these are not scaled
+UNDERFLOW = 1e-250
+NEGLIGIBLE = 1e-250
+SHIFT_BELOW = -500.0  # logarithms below this lose digits, and are shifted
 RING = -1
 RING_ROWS = 2
 OUTER_ROWS = 16  # pairs of rows whose products are counted together
 
 
 @compiled(in_place=True)
-def forgets(
+def support_lost(
     groups: IndexArray,
     alive: StateArray,
     kept: FloatArray,
@@ -103,7 +103,7 @@ def sweep(
     Fills ``log_likelihood[p]``, the log of the sum of the last row had nothing been scaled; if a piece fails, this is
     minus infinity, and ``failed[p]``, else -1, is the time. If `sums` is not empty, ``sums[t - base]`` becomes the sum
     of row t as it is kept, and if `logs` is not, ``logs[t - base]`` its log had nothing been scaled. `groups` and
-    `alive` are those of `forgets`; no `groups` at all mean that there are none to be watched.
+    `alive` are those of `support_lost`; no `groups` at all mean that there are none to be watched.
     """
     for p in range(pieces.shape[0]):
         begin, end = pieces[p, 0], pieces[p, 1]
@@ -135,9 +135,9 @@ def sweep(
             if logs.size > 0:
                 logs[t - base] = log_likelihood[p] + np.log(total)
             scale = 1.0
-            lost = groups.size > 0 and forgets(groups, alive, kept, place, table, row, t, LEAST * total)
-            if lost or not SMALL < total < LARGE:
-                if lost or not total > TINY:
+            lost = groups.size > 0 and support_lost(groups, alive, kept, place, table, row, t, NEGLIGIBLE * total)
+            if lost or not SCALE_BELOW < total < SCALE_ABOVE:
+                if lost or not total > UNDERFLOW:
                     failed[p] = t
                     log_likelihood[p] = -np.inf
                     break
@@ -157,7 +157,7 @@ def normalise(kept: FloatArray, sums: FloatArray, lanes: Lanes) -> None:
 
 @compiled(in_place=True)
 def posteriors(
-    meeting_step: Any,
+    joint_step: Any,
     count_pairs: Any,
     matrix: Any,
     table: FloatArray,
@@ -196,11 +196,9 @@ def posteriors(
             t = end - 1 - n if backwards else begin + n
             here, there = n & 1, 1 - (n & 1)
             if n > 0:
-                total, weight = meeting_step(
-                    matrix, work, there, table, row[t], scale, work, here, kept, t - base, joint
-                )
+                total, weight = joint_step(matrix, work, there, table, row[t], scale, work, here, kept, t - base, joint)
             elif through:
-                total, weight = meeting_step(
+                total, weight = joint_step(
                     matrix, initial, origin, table, row[t], scale, work, here, kept, t - base, joint
                 )
             else:
@@ -211,7 +209,7 @@ def posteriors(
                     possible = kept[t - base, k] > 0.0
                     work[here, k] = initial[origin, k] * table[row[t], k] if possible else 0.0
                     total += work[here, k]
-            if not (weight > TINY and total > TINY):
+            if not (weight > UNDERFLOW and total > UNDERFLOW):
                 failed[p] = t
                 break
             share = 1.0 / weight
@@ -233,14 +231,14 @@ def posteriors(
                     _add(first, 0, joint, 0, share, lanes)
             if keep:
                 _put(kept, t - base, joint, 0, share, lanes)
-            scale = 1.0 if SMALL < total < LARGE else 1.0 / total
+            scale = 1.0 if SCALE_BELOW < total < SCALE_ABOVE else 1.0 / total
         if waiting > 0:
             count_pairs(matrix, left, right, waiting, pairs)
 
 
 @compiled(in_place=True)
-def best_sweep(
-    best_step: Any,
+def viterbi_sweep(
+    viterbi_step: Any,
     matrix: Any,
     table: FloatArray,
     row: IndexArray,
@@ -268,9 +266,9 @@ def best_sweep(
             t = end - 1 - n if backwards else begin + n
             place = t & (RING_ROWS - 1) if base == RING else t - base
             if n > 0:
-                high = best_step(matrix, kept, last_place, table, row[t], shift, kept, place)
+                high = viterbi_step(matrix, kept, last_place, table, row[t], shift, kept, place)
             elif through:
-                high = best_step(matrix, initial, origin, table, row[t], shift, kept, place)
+                high = viterbi_step(matrix, initial, origin, table, row[t], shift, kept, place)
             else:
                 high = -np.inf
                 for k in range(table.shape[1]):
@@ -281,15 +279,15 @@ def best_sweep(
                 log_probability[p] = -np.inf
                 break
             shift = 0.0
-            if high < FAR and n < end - begin - 1:
+            if high < SHIFT_BELOW and n < end - begin - 1:
                 shift = -high
                 log_probability[p] += high
             last_place = place
 
 
 @compiled(in_place=True)
-def trace(
-    best_before: Any,
+def backtrack(
+    best_predecessor: Any,
     matrix: Any,
     pieces: IndexArray,
     backwards: bool,
@@ -309,5 +307,5 @@ def trace(
         for n in range(end - begin):
             t = end - 1 - n if backwards else begin + n
             if n > 0 or through:
-                state = best_before(matrix, state, kept, t - base)
+                state = best_predecessor(matrix, state, kept, t - base)
             path[t] = state

@@ -50,7 +50,7 @@ class Problem(Protocol[Model, Counts]):
         """Log-likelihood in nats of held-out data; NaN if there are none."""
         ...
 
-    def why_impossible(self, model: Model) -> str:
+    def explain_impossible(self, model: Model) -> str:
         """A sentence that says which observation the model cannot explain."""
         ...
 
@@ -77,7 +77,7 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Ascent(Generic[Model]):
+class EMResult(Generic[Model]):
     """The result of one run of expectation maximisation.
 
     Attributes
@@ -91,7 +91,7 @@ class Ascent(Generic[Model]):
     converged : bool
         Whether the last gain was within the tolerance.
     stopped : str
-        Why the climb ended before it converged; empty if it did.
+        Why the run ended before it converged; empty if it did.
     """
 
     model: Model
@@ -102,9 +102,9 @@ class Ascent(Generic[Model]):
     stopped: str
 
 
-def ascend(
+def run_em(
     problem: Problem[Model, Counts], model: Model, limits: Limits, clock: Clock, name: str = ""
-) -> Ascent[Model]:
+) -> EMResult[Model]:
     """Run expectation maximisation from one start.
 
     Raises
@@ -116,11 +116,11 @@ def ascend(
     -----
     ConvergenceWarning
         If an M-step made things worse by more than rounding explains, which only an emission of the user's own can do;
-        the climb then ends with the parameters before it.
+        the run then ends with the parameters before it.
     """
     score, counts = problem.expect(model)
     if score == -math.inf:
-        raise ModelError(problem.why_impossible(model))
+        raise ModelError(problem.explain_impossible(model))
     rounds = [(score, score + problem.log_prior(model), problem.held_out(model))]
     while True:
         before = rounds[-1][1]
@@ -138,27 +138,27 @@ def ascend(
                 f"{len(rounds)}: the M-step does not maximise"
             )
             warnings.warn(f"{reason}; the parameters before it are kept", ConvergenceWarning, stacklevel=4)
-            return _ascent(model, rounds, False, reason)
+            return _result(model, rounds, False, reason)
         if gain >= 0.0:
             model = proposed
             rounds.append((score, posterior, problem.held_out(model)))
         clock.tick(f"{name}log-likelihood {rounds[-1][0]:.6g}, gain {max(gain, 0.0):.3g}")
         if gain <= limits.tol * problem.size:
-            return _ascent(model, rounds, True, "")
+            return _result(model, rounds, True, "")
         if last:
-            return _ascent(model, rounds, False, f"max_iterations={limits.max_iterations} reached")
+            return _result(model, rounds, False, f"max_iterations={limits.max_iterations} reached")
         if clock.hurries:
-            return _ascent(model, rounds, False, clock.reason)
+            return _result(model, rounds, False, clock.reason)
 
 
-def best_ascent(
+def best_of_starts(
     problem: Problem[Model, Counts], starts: Iterable[Model], limits: Limits, clock: Clock
-) -> tuple[Ascent[Model], FloatArray]:
+) -> tuple[EMResult[Model], FloatArray]:
     """Run expectation maximisation from each start, and return the best run and the log-likelihood that each reached.
 
     Returns
     -------
-    Ascent
+    EMResult
         The one whose end is most probable; the first of equals.
     ndarray (n,) float64
         Log-likelihood plus logarithm of the prior's density that each start reached, in nats; minus infinity for a
@@ -172,16 +172,16 @@ def best_ascent(
     Warns
     -----
     ConvergenceWarning
-        If the best climb did not converge, unless ``tol=0`` asks for so many iterations.
+        If the best run did not converge, unless ``tol=0`` asks for so many iterations.
     """
-    best: Ascent[Model] | None = None
+    best: EMResult[Model] | None = None
     reached: list[float] = []
     refused: ModelError | None = None
     for number, start in enumerate(starts):
         if number and clock.hurries:
             break
         try:
-            found = ascend(problem, start, limits, clock, f"start {number + 1}, " if number else "")
+            found = run_em(problem, start, limits, clock, f"start {number + 1}, " if number else "")
         except ModelError as cause:
             refused = refused or cause
             reached.append(-math.inf)
@@ -204,9 +204,9 @@ def best_ascent(
     return best, np.array(reached)
 
 
-def _ascent(model: Model, rounds: list[tuple[float, float, float]], converged: bool, stopped: str) -> Ascent[Model]:
+def _result(model: Model, rounds: list[tuple[float, float, float]], converged: bool, stopped: str) -> EMResult[Model]:
     table = np.array(rounds)
-    return Ascent(model, table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy(), converged, stopped)
+    return EMResult(model, table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy(), converged, stopped)
 
 
 def _rounding(size: int, score: float) -> float:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.inference import passes
-from rlsuite.inference.known_states import labelled
-from rlsuite.inference.prepared import logarithms
-from rlsuite.inference.request import Request, Swept
+from rlsuite.inference import forward_backward_kernels as kernels
+from rlsuite.inference.parameters import logarithms
+from rlsuite.inference.semi_supervised import known_states
 from rlsuite.inference.sequences import Observations, sequences
+from rlsuite.inference.workspace import PassResult, Workspace
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.threads import at_the_same_time
 
@@ -55,18 +55,18 @@ def decode(model: HMM, z: Observations, lengths: ArrayLike | None = None, *, che
     [0, 0, 1]
     """
     data = sequences(model.emission, z, lengths)
-    request = Request(model, data)
-    path = np.empty(request.length, dtype=np.int32)
+    workspace = Workspace(model, data)
+    path = np.empty(workspace.length, dtype=np.int32)
     if checkpointed:
         for piece in data.pieces:
-            _decode_by_checkpoints(request, piece, path)
+            _decode_by_checkpoints(workspace, piece, path)
         return data.split(path)
-    tables = Logarithms(request)
-    cut = request.cut
-    tasks = [partial(_decode_batches, tables, batches, path) for batches in cut.batches]
-    at_the_same_time(tasks, request.worth_threads)
-    for number in cut.halved:
-        _decode_halves(tables, request.halves(number), path)
+    tables = Logarithms(workspace)
+    schedule = workspace.schedule
+    tasks = [partial(_decode_batches, tables, batches, path) for batches in schedule.batches]
+    at_the_same_time(tasks, workspace.worth_threads)
+    for number in schedule.halved:
+        _decode_halves(tables, workspace.halves(number), path)
     return data.split(path)
 
 
@@ -103,9 +103,9 @@ def path_log_probability(
     [0.01512]
     """
     data = sequences(model.emission, z, lengths)
-    path = labelled(states, data, model.n_states).complete("a path has no gaps")
-    request = Request(model, data)
-    emitted = request.log_table[request.row, path]
+    path = known_states(states, data, model.n_states).complete("a path has no gaps")
+    workspace = Workspace(model, data)
+    emitted = workspace.log_table[workspace.row, path]
     each = emitted.copy()
     before = path[:-1], path[1:]
     moves: Any = cast("Any", model.transition)[before]
@@ -119,27 +119,27 @@ def path_log_probability(
 
 
 class Logarithms:
-    """A request, with the arrays that the passes in logarithms read.
+    """A workspace, with the arrays that the passes in logarithms read.
 
     Parameters
     ----------
-    request : Request
+    workspace : Workspace
         The observations to be worked on.
     first : int
         The number of the first of them among those of `whole`.
-    whole : Request, optional
-        All observations, if `request` is a part of them, for messages.
+    whole : Workspace, optional
+        All observations, if `workspace` is a part of them, for messages.
     """
 
-    def __init__(self, request: Request, first: int = 0, whole: Request | None = None) -> None:
-        self.request = request
+    def __init__(self, workspace: Workspace, first: int = 0, whole: Workspace | None = None) -> None:
+        self.workspace = workspace
         self.first = first
-        self.whole = whole or request
-        self.prepared = request.prepared
+        self.whole = whole or workspace
+        self.prepared = workspace.prepared
         self.matrices = self.prepared.log_matrices
-        self.table = request.log_table
-        start = self.prepared.padded(logarithms(request.model.start[None, :]), -np.inf)
-        ones = self.prepared.padded(np.zeros((1, request.model.n_states)), -np.inf)
+        self.table = workspace.log_table
+        start = self.prepared.padded(logarithms(workspace.model.start[None, :]), -np.inf)
+        ones = self.prepared.padded(np.zeros((1, workspace.model.n_states)), -np.inf)
         self.ends = (start, ones)
 
     def sweep(
@@ -150,14 +150,14 @@ class Logarithms:
         *,
         backwards: bool = False,
         initial: FloatArray | None = None,
-    ) -> Swept:
-        """Run `passes.best_sweep`; from the start, or from the end, if there is no `initial` row."""
-        swept = Swept(np.empty(len(pieces)), np.empty(len(pieces), dtype=np.int64))
-        passes.best_sweep(
-            self.prepared.steps.best_step,
+    ) -> PassResult:
+        """Run `kernels.viterbi_sweep`; from the start, or from the end, if there is no `initial` row."""
+        swept = PassResult(np.empty(len(pieces)), np.empty(len(pieces), dtype=np.int64))
+        kernels.viterbi_sweep(
+            self.prepared.steps.viterbi_step,
             self.matrices[backwards],
             self.table,
-            self.request.row,
+            self.workspace.row,
             pieces,
             backwards,
             self.ends[backwards] if initial is None else initial,
@@ -171,7 +171,7 @@ class Logarithms:
                 self.whole.impossible(self.first + int(t))
         return swept
 
-    def trace(
+    def backtrack(
         self,
         pieces: IndexArray,
         kept: FloatArray,
@@ -182,74 +182,74 @@ class Logarithms:
         backwards: bool = True,
         through: bool = False,
     ) -> None:
-        """Run `passes.trace`, in the direction opposite to that of the sweep."""
+        """Run `kernels.backtrack`, in the direction opposite to that of the sweep."""
         # a dense matrix is looked at by rows, so that it has to be the transposed one; a sparse one is kept by columns
         matrix = self.matrices[backwards != self.prepared.is_sparse]
-        step = self.prepared.steps.best_before
-        passes.trace(step, matrix, pieces, backwards, latest, through, kept, base, path)
+        step = self.prepared.steps.best_predecessor
+        kernels.backtrack(step, matrix, pieces, backwards, latest, through, kept, base, path)
 
 
 def _decode_batches(tables: Logarithms, batches: list[IndexArray], path: StateArray) -> None:
     for batch in batches:
-        kept, base = tables.request.room(batch), int(batch[0, 0])
+        kept, base = tables.workspace.buffer(batch), int(batch[0, 0])
         tables.sweep(batch, kept, base)
         latest = kept[batch[:, 1] - 1 - base].argmax(axis=1).astype(np.int32)
-        tables.trace(batch, kept, base, path, latest)
+        tables.backtrack(batch, kept, base, path, latest)
 
 
 def _decode_halves(tables: Logarithms, halves: tuple[IndexArray, IndexArray], path: StateArray) -> None:
     """Sweep from both ends, choose the best pair of states in the middle, and go back to both ends."""
-    rooms = [tables.request.room(half) for half in halves]
+    buffers = [tables.workspace.buffer(half) for half in halves]
     bases = [int(half[0, 0]) for half in halves]
     swept = at_the_same_time(
         [
-            partial(tables.sweep, half, room, base, backwards=bool(backwards))
-            for backwards, (half, room, base) in enumerate(zip(halves, rooms, bases, strict=True))
+            partial(tables.sweep, half, buffer, base, backwards=bool(backwards))
+            for backwards, (half, buffer, base) in enumerate(zip(halves, buffers, bases, strict=True))
         ],
-        tables.request.worth_threads,
+        tables.workspace.worth_threads,
     )
-    states = tables.request.model.n_states
-    f, w = rooms[0][-1, :states], rooms[1][0, :states]
-    joint = f[:, None] + logarithms(tables.request.model.dense_transition) + w
+    states = tables.workspace.model.n_states
+    f, w = buffers[0][-1, :states], buffers[1][0, :states]
+    joint = f[:, None] + logarithms(tables.workspace.model.dense_transition) + w
     if swept[1].failed[0] >= 0 or joint.max() == -np.inf:
         # the second half says only that it is impossible; a sweep from the start says where
         whole = np.array([[halves[0][0, 0], halves[1][0, 1]]])
-        tables.sweep(whole, tables.prepared.empty(passes.RING_ROWS), passes.RING)
+        tables.sweep(whole, tables.prepared.empty(kernels.RING_ROWS), kernels.RING)
     pair = np.unravel_index(int(joint.argmax()), joint.shape)
     at_the_same_time(
         [
             partial(
-                tables.trace,
+                tables.backtrack,
                 half,
-                room,
+                buffer,
                 base,
                 path,
                 np.array([state], dtype=np.int32),
                 backwards=not backwards,
             )
-            for backwards, (half, room, base, state) in enumerate(zip(halves, rooms, bases, pair, strict=True))
+            for backwards, (half, buffer, base, state) in enumerate(zip(halves, buffers, bases, pair, strict=True))
         ],
-        tables.request.worth_threads,
+        tables.workspace.worth_threads,
     )
 
 
-def _decode_by_checkpoints(request: Request, piece: IndexArray, path: StateArray) -> None:
+def _decode_by_checkpoints(workspace: Workspace, piece: IndexArray, path: StateArray) -> None:
     """Keep the last row of each block on the way forwards, and sweep over the blocks again on the way back."""
     blocks = in_blocks(piece)
     saved: list[FloatArray | None] = [None]
-    ring = request.prepared.empty(passes.RING_ROWS)
+    ring = workspace.prepared.empty(kernels.RING_ROWS)
     for block in blocks[:-1]:
-        part = Logarithms(request.part(block), first=int(block[0]), whole=request)
-        part.sweep(part.request.data.pieces, ring, passes.RING, initial=saved[-1])
-        saved.append(ring[[(block[1] - block[0] - 1) & (passes.RING_ROWS - 1)]])
+        part = Logarithms(workspace.part(block), first=int(block[0]), whole=workspace)
+        part.sweep(part.workspace.data.pieces, ring, kernels.RING, initial=saved[-1])
+        saved.append(ring[[(block[1] - block[0] - 1) & (kernels.RING_ROWS - 1)]])
     after: int | None = None
     for (begin, end), initial in zip(reversed(blocks), reversed(saved), strict=True):
-        part = Logarithms(request.part(np.array([begin, end])), first=int(begin), whole=request)
-        pieces = part.request.data.pieces
-        kept = part.request.room(pieces)
+        part = Logarithms(workspace.part(np.array([begin, end])), first=int(begin), whole=workspace)
+        pieces = part.workspace.data.pieces
+        kept = part.workspace.buffer(pieces)
         part.sweep(pieces, kept, 0, initial=initial)
         latest = int(kept[-1].argmax()) if after is None else after
-        part.trace(pieces, kept, 0, path[begin:end], np.array([latest], dtype=np.int32), through=after is not None)
+        part.backtrack(pieces, kept, 0, path[begin:end], np.array([latest], dtype=np.int32), through=after is not None)
         after = int(path[begin])
 
 
