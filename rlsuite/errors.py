@@ -105,6 +105,16 @@ class StepwiseWarning(RlsuiteWarning):
     """``loop="auto"`` could not use the compiled loop and says why."""
 
 
+def level_of_the_caller() -> int:
+    """The stacklevel, for a warning in the function that asks, of the first line that is not rlsuite's."""
+    import inspect
+
+    level, frame = 0, inspect.currentframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "rlsuite":
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 def unknown_suffix(suffix: str, choices: Iterable[str]) -> str:
     """Sentence for a file of a kind that is not read or written: a near suffix would be another kind of file.
 

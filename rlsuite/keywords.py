@@ -14,6 +14,9 @@ Answer = TypeVar("Answer")
 LONGEST: Final = 40
 """Characters of a value that is repeated in a message."""
 
+MODELS: Final = ("mdp", "pomdp", "model")
+"""How parameters are called that take a model, which has a discount factor of its own."""
+
 
 def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
     """Make a function suggest the keyword that is probably meant for an unknown one.
@@ -40,14 +43,22 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
 
 
 class SaysWhatToWrite:
-    """Base of classes whose constructors do so."""
+    """Base of classes whose constructors do so.
+
+    Attributes
+    ----------
+    not_here : str
+        What the error adds about keywords that belong elsewhere.
+    """
+
+    not_here: ClassVar[str] = ""
 
     if not TYPE_CHECKING:  # type checkers are to look at `__init__`
 
         def __new__(cls, *args: Any, **given: Any) -> Any:
             """Make an object, unless a keyword is unknown."""
             if given and not given.keys() <= getattr(cls, "__dataclass_fields__", {}).keys():
-                _check(cls.__name__, given, _names(cls.__init__))
+                _check(cls.__name__, given, _names(cls.__init__), cls.not_here)
             return super().__new__(cls)
 
 
@@ -88,13 +99,17 @@ def _needed(function: Callable[..., Any]) -> list[str]:
     return [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
 
 
-def _check(what: str, given: Mapping[str, Any], names: Iterable[str] | None) -> None:
+def _check(what: str, given: Mapping[str, Any], names: Iterable[str] | None, remark: str = "") -> None:
     if names is None:
         return
     known = list(names)
     for name, value in given.items():
         if name not in known:
             text = repr(value)
-            near = nearest(name, known, value=text if len(text) <= LONGEST and "\n" not in text else "...")
+            short = text if len(text) <= LONGEST and "\n" not in text else "..."
+            near = nearest(name, known, value=short)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise CallError(f"{what} has no parameter {name!r}{hint} (parameters: {', '.join(known)})")
+            model = next((one for one in known if one in MODELS), "")
+            if not near and model and nearest(name, ["gamma"]):
+                hint = f"; the discount factor is that of the model: {model}.replace(gamma={short})"
+            raise CallError(f"{what} has no parameter {name!r}{hint} (parameters: {', '.join(known)}){remark}")

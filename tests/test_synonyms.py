@@ -1,5 +1,6 @@
 """The words that everybody types, and what they are answered with."""
 
+import contextlib
 import copy
 import inspect
 import pickle
@@ -12,6 +13,7 @@ import rlsuite as rl
 from rlsuite import plotting
 from rlsuite.agents.description import agent_classes
 from rlsuite.errors import CallError, ModelError, ParameterError
+from rlsuite.keywords import SaysWhatToWrite
 from rlsuite.synonyms import SYNONYMS, nearest, plain
 
 
@@ -125,6 +127,86 @@ def test_learn_of_policy_search_and_from_batches():
         search.learn("CartPole-v1", n_iter=5)
     with pytest.raises(CallError, match=r"^learn\(\) has no parameter 'verbose'; did you mean progress=True\?"):
         approximation.LSPI(features=approximation.Identity()).learn(None, verbose=True)
+
+
+P3, MODEL = np.ones((1, 1, 1)), rl.MDP.from_successors([[0]], [0.0], gamma=0.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "keyword", "meant"),
+    [
+        (partial(rl.planning.value_iteration, MODEL), "theta", "tol=7"),
+        (partial(rl.planning.policy_iteration, MODEL), "max_iter", "max_iterations=7"),
+        (partial(rl.planning.sarsop, rl.POMDP.from_arrays(P3, [[0.0]], P3, gamma=0.5)), "timeout", "deadline=7"),
+        (partial(rl.inference.fit, None, []), "n_iter", "max_iterations=7"),
+        (partial(rl.HMM([1], [[1]], [[1]]).sample, 5), "random_state", "seed=7"),
+        (rl.ParticleFilter, "random_state", "seed=7"),
+        (rl.approximation.LSPI, "discount", "gamma=7"),
+        (rl.approximation.LSTD, "discount", "gamma=7"),
+        (rl.approximation.FittedQ, "discount", "gamma=7"),
+        (rl.approximation.CrossEntropyMethod, "discount", "gamma=7"),
+        (partial(rl.approximation.Batch.collect, "CartPole-v1"), "total_timesteps", "steps=7"),
+        (rl.experiments.Experiment, "n_seeds", "seeds=7"),
+        (partial(rl.plotting.value_map, "FrozenLake-v1"), "q_table", "q=7"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_public_functions_and_classes_answer_the_words_of_others(call, keyword, meant):
+    with pytest.raises(CallError, match=f"has no parameter '{keyword}'; did you mean {meant}?"):
+        call(**{keyword: 7})
+
+
+def test_the_discount_of_solve_is_gamma():
+    with pytest.raises(ParameterError, match=r"unknown option of auto 'discount'; did you mean 'gamma'\?"):
+        rl.solve(MODEL, discount=0.9)
+    assert rl.solve(MODEL, gamma=0.9).converged
+
+
+@pytest.mark.parametrize("word", ["discount", "gamma", "discount_factor"])
+def test_functions_without_a_discount_say_that_the_model_has_it(word):
+    for call, model in (
+        (partial(rl.evaluate_policy, MODEL, [0]), "mdp"),
+        (partial(rl.planning.value_iteration, MODEL), "mdp"),
+        (partial(rl.planning.qmdp, MODEL), "pomdp"),
+    ):
+        sentence = (
+            rf"has no parameter '{word}'; the discount factor is that of the model: {model}\.replace\(gamma=0\.9\)"
+        )
+        with pytest.raises(CallError, match=sentence):
+            call(**{word: 0.9})
+
+
+def test_an_hmm_says_where_the_options_of_learning_are():
+    with pytest.raises(CallError, match=r"^HMM has no parameter 'n_iter' \(.*fit\(z, max_iterations="):
+        rl.HMM(n_iter=5)
+
+
+def test_the_words_of_others_are_answered_everywhere():
+    """No public function or class answers a synonym of one of its parameters in Python's words."""
+    bare = set()
+    for name, call in public_calls():
+        names = {plain(one): one for one in inspect.signature(call).parameters}
+        for word, targets in SYNONYMS.items():
+            if word not in names and any(plain(target.partition("=")[0]) in names for target in targets):
+                with contextlib.suppress(Exception):
+                    try:
+                        call(**{word: 7})
+                    except TypeError as error:
+                        if not isinstance(error, CallError):
+                            bare.add(name)
+    assert bare == set()
+
+
+def public_calls():
+    """All functions of the public packages, and constructors of classes that users make."""
+    for module in (rl, rl.models, rl.planning, rl.inference, rl.approximation, rl.experiments, rl.plotting):
+        for name in sorted(module.__all__):
+            found = getattr(module, name)
+            makes = inspect.isclass(found) and issubclass(found, SaysWhatToWrite)
+            if inspect.isfunction(found) or makes:
+                kinds = {one.kind for one in inspect.signature(found).parameters.values()}
+                if inspect.Parameter.VAR_KEYWORD not in kinds:
+                    yield f"{module.__name__}.{name}", found
 
 
 def test_signatures_stay():

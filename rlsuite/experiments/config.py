@@ -32,6 +32,7 @@ from rlsuite.agents.description import describe
 from rlsuite.checks import seed_list, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.folder import as_folder
+from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.training.results import Results
 from rlsuite.training.run import LOOPS, Budget, LoopChoice
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class EnvironmentEntry:
+class EnvironmentEntry(SaysWhatToWrite):
     """One environment of an experiment.
 
     Parameters
@@ -72,7 +73,7 @@ class EnvironmentEntry:
 
 
 @dataclass(frozen=True)
-class AgentEntry:
+class AgentEntry(SaysWhatToWrite):
     """One agent of an experiment.
 
     Parameters
@@ -97,7 +98,7 @@ class AgentEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
+class Experiment(SaysWhatToWrite):
     """Many agents in many environments with many seeds.
 
     Parameters
@@ -242,6 +243,7 @@ class Experiment:
 
         return cells_of(self)
 
+    @says_what_to_write
     def run(self, folder: str | PathLike[str], *, workers: int = 1, progress: bool = False) -> dict[str, list[Results]]:
         """Learn all cells that ``folder`` does not hold yet, and return the results of all.
 

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import rlsuite
-from rlsuite.errors import FileError, ParameterError, RlsuiteWarning
+from rlsuite.errors import FileError, ParameterError, RlsuiteWarning, level_of_the_caller
 from rlsuite.experiments.cells import Cell, differences
 from rlsuite.experiments.config import Experiment
 from rlsuite.experiments.folder import FORMAT, RUN, read_run
@@ -138,6 +138,6 @@ def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
                 f"{folder} holds cells that were made with other versions ({'; '.join(changed)}); they are kept, "
                 "but the same seed need not give the same bytes any more",
                 RlsuiteWarning,
-                stacklevel=4,
+                stacklevel=level_of_the_caller(),
             )
     return {cell.place: read_cell(folder / cell.place) for cell in done}

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
 from rlsuite.compiling_clock import CompilingClock
-from rlsuite.errors import CollapseWarning, ParameterError, unknown
+from rlsuite.errors import CollapseWarning, ParameterError, level_of_the_caller, unknown
 from rlsuite.inference import dirichlet
 from rlsuite.inference.e_step import Counts, expected_counts
 from rlsuite.inference.emissions.base import Emission, Likelihoods
@@ -30,6 +30,7 @@ from rlsuite.inference.sampling import Seed, generator
 from rlsuite.inference.semi_supervised import DistinctPairs, KnownStates, known_states
 from rlsuite.inference.sequences import Observations, Sequences, sequences
 from rlsuite.inference.transitions import TransitionRows
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models.aliases import FloatArray
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Prior(NamedTuple):
     """the prior of the emission's family; all families except functions accept one number"""
 
 
+@says_what_to_write
 def fit(
     model: HMM,
     z: Observations,
@@ -166,7 +168,7 @@ def warn_of_collapse(emission: Emission) -> None:
             "is least_variance times that of all observations. The likelihood says little then: learn fewer states, "
             "begin elsewhere (restarts=), or pass a prior; if so small a variance is meant, a smaller least_variance",
             CollapseWarning,
-            stacklevel=4,
+            stacklevel=level_of_the_caller(),
         )
 
 

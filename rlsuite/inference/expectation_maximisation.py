@@ -15,7 +15,7 @@ import numpy as np
 
 from rlsuite.checks import finite_number, whole_number
 from rlsuite.clock import Clock
-from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
+from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError, level_of_the_caller
 from rlsuite.models.aliases import FloatArray
 
 Model = TypeVar("Model")
@@ -137,7 +137,8 @@ def run_em(
                 f"the log-likelihood fell from {before:.10g} to {posterior:.10g} nats in iteration "
                 f"{len(rounds)}: the M-step does not maximise"
             )
-            warnings.warn(f"{reason}; the parameters before it are kept", ConvergenceWarning, stacklevel=4)
+            level = level_of_the_caller()
+            warnings.warn(f"{reason}; the parameters before it are kept", ConvergenceWarning, stacklevel=level)
             return _result(model, rounds, False, reason)
         if gain >= 0.0:
             model = proposed
@@ -199,7 +200,7 @@ def best_of_starts(
             f"tol={limits.tol:g} for each of {problem.size} observations allows at most "
             f"{limits.tol * problem.size:.3g}",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=level_of_the_caller(),
         )
     return best, np.array(reached)
 

@@ -18,6 +18,7 @@ from rlsuite.inference.emissions.poisson import Poisson
 from rlsuite.inference.hmm import HMM
 from rlsuite.inference.sampling import Seed, generator
 from rlsuite.inference.sequences import Observations, listed
+from rlsuite.keywords import says_what_to_write
 
 FAMILIES: dict[str, Any] = {
     "categorical": Categorical,
@@ -27,6 +28,7 @@ FAMILIES: dict[str, Any] = {
 }
 
 
+@says_what_to_write
 def random_hmm(
     z: Observations,
     n_states: int,

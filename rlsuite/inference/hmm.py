@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.categorical import Categorical
 from rlsuite.inference.sequences import Observations
+from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray, SparseLike
 from rlsuite.models.row_checks import chain_rows
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HMM:
+class HMM(SaysWhatToWrite):
     """A hidden Markov model with K states; immutable.
 
     Time begins with the first observation: z_0 is emitted by x_0 ~ start, then x_1 follows x_0 and emits z_1, and so
@@ -69,6 +70,11 @@ class HMM:
     >>> hmm.decode(z).tolist()
     [0, 0, 0]
     """
+
+    not_here: ClassVar[str] = (
+        "; a model has as many states as its arrays say (random_hmm draws such arrays), and fit(z, max_iterations=..., "
+        "tol=..., seed=...) learns from them on"
+    )
 
     start: FloatArray
     transition: FloatArray | csr_array[np.float64]
@@ -165,6 +171,7 @@ class HMM:
 
         return decode(self, z, lengths, checkpointed=checkpointed)
 
+    @says_what_to_write
     def predict_ahead(self, z: Observations, steps: int, lengths: ArrayLike | None = None) -> Any:
         """Return Pr[x_{t+steps} = k | z_0..z_t]: (T, K) float64; see `rlsuite.inference.predict_ahead`."""
         from rlsuite.inference.prediction import predict_ahead
@@ -213,6 +220,7 @@ class HMM:
         found = from_states(z, states, lengths, **options)
         return cls(found.start, found.transition, found.emission, found.state_labels)
 
+    @says_what_to_write
     def sample(self, n: int, *, seed: Seed | None = None) -> tuple[AnyArray, IndexArray]:
         """Draw a sequence.
 

@@ -18,6 +18,7 @@ from rlsuite.inference.families import emission_of, random_hmm
 from rlsuite.inference.fitted import FittedHMM
 from rlsuite.inference.forward_backward import log_likelihoods
 from rlsuite.inference.sequences import sequences
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 
 CRITERIA = ("aic", "bic", "held_out")
@@ -75,6 +76,7 @@ class Selection:
         return "\n".join(lines)
 
 
+@says_what_to_write
 def choose_n_states(
     z: ArrayLike | Sequence[ArrayLike],
     numbers: Iterable[int],

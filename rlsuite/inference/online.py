@@ -16,6 +16,7 @@ from rlsuite.inference.log_space import log_sums
 from rlsuite.inference.parameters import Prepared, logarithms
 from rlsuite.inference.prediction import ahead
 from rlsuite.inference.sparse import Sparse
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models.aliases import FloatArray
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ class OnlineFilter:
         self.n_observations += 1
         return self.belief
 
+    @says_what_to_write
     def predict_ahead(self, steps: int) -> FloatArray:
         """Return Pr[x_{t+steps} = k | z_0..z_t]: (K,) float64; before the first observation, from the start on."""
         return ahead(self.model, self.belief[None], whole_number("steps", steps, at_least=0))[0]

@@ -13,11 +13,12 @@ from rlsuite.checks import fraction, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.inference.particle_kernels import move, resample
 from rlsuite.inference.sampling import Seed, generator
+from rlsuite.keywords import SaysWhatToWrite
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 
 
-class ParticleFilter:
+class ParticleFilter(SaysWhatToWrite):
     """A belief as weighted samples of the hidden state: a particle filter with the optimal proposal distribution.
 
     Parameters

@@ -14,12 +14,14 @@ from rlsuite.inference.forward_backward import forward
 from rlsuite.inference.log_space import exact_posterior
 from rlsuite.inference.sequences import Observations, Sequences, sequences
 from rlsuite.inference.workspace import Workspace
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models.aliases import FloatArray
 
 if TYPE_CHECKING:
     from rlsuite.inference.hmm import HMM
 
 
+@says_what_to_write
 def predict_ahead(model: HMM, z: Observations, steps: int, lengths: ArrayLike | None = None) -> Any:
     """Return Pr[x_{t+steps} = k | z_0..z_t] for each t: the filter, and then the chain alone.
 

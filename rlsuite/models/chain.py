@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
 from rlsuite.models.functions import labels_of
@@ -232,6 +233,7 @@ class MarkovChain:
             found[passing] = _solve_identity_minus(leaving[:, passing], leaving @ found)
         return found
 
+    @says_what_to_write
     def after(self, start: ArrayLike, steps: int) -> FloatArray:
         """Return the distribution after a number of steps, p P^steps: (S,) float64.
 

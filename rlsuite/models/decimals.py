@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rlsuite.errors import FileError, RoundingWarning
+from rlsuite.errors import FileError, RoundingWarning, level_of_the_caller
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.validation import ROW_SUM_TOLERANCE, excess, row_sums
 
@@ -60,7 +60,8 @@ def rescaled(
         wrong = f"{file}{place(row)}: {name(row)} sums to {float(sums[row]):.10g}, not 1 ({excess(float(sums[row]))})"
         if off[row] > worst:
             raise FileError(wrong)
-        warnings.warn(f"{wrong}; such rows were divided by their sums", RoundingWarning, stacklevel=2)
+        level = level_of_the_caller()
+        warnings.warn(f"{wrong}; such rows were divided by their sums", RoundingWarning, stacklevel=level)
     if (off <= ROW_SUM_TOLERANCE).all():
         return probability
     return probability / np.repeat(np.where(off > ROW_SUM_TOLERANCE, sums, 1.0), np.diff(indptr))

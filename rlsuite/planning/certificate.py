@@ -17,13 +17,12 @@ the interval is widened by delta.
 The bound does not depend on how V was found, so it holds for every method.
 """
 
-import inspect
 import warnings
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
+from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError, level_of_the_caller
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.kernels import Range, backup, decide
@@ -174,12 +173,7 @@ def warn_unless_converged(solution: Solution, watch: Watch) -> None:
 
 def warn_not_converged(message: str) -> None:
     """Issue a `ConvergenceWarning` that points at the line outside rlsuite which asked for the result."""
-    level = 2
-    frame = inspect.currentframe()
-    while frame is not None and str(frame.f_globals.get("__name__")).startswith("rlsuite."):
-        frame = frame.f_back
-        level += 1
-    warnings.warn(message, ConvergenceWarning, stacklevel=level - 1)
+    warnings.warn(message, ConvergenceWarning, stacklevel=level_of_the_caller())
 
 
 def discounted(model: MDP | Lookahead, method: str) -> Lookahead:

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.checks import finite_number
 from rlsuite.errors import ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.kernels import action_values, mean_rewards, survey
@@ -165,6 +166,7 @@ def _mean_rewards(mdp: MDP, blocks: list[tuple[int, int]]) -> tuple[FloatArray, 
     return mean, float(max(on_blocks(mean_rewards, blocks, *rows, mean)))
 
 
+@says_what_to_write
 def q_from_value(model: MDP | Lookahead, value: ArrayLike) -> FloatArray:
     """Return the value of every action if V is the value of its successors: r(s, a) + gamma sum_s' c(s' | s, a) V(s').
 
@@ -197,6 +199,7 @@ def q_from_value(model: MDP | Lookahead, value: ArrayLike) -> FloatArray:
     return lookahead.q(checked_value(lookahead.mdp, value))
 
 
+@says_what_to_write
 def bellman(model: MDP | Lookahead, value: ArrayLike) -> FloatArray:
     """Return TV, the Bellman operator applied once. S&B2 (4.10).
 
@@ -235,6 +238,7 @@ def best(q: FloatArray) -> FloatArray:
     return maximum
 
 
+@says_what_to_write
 def greedy(q: ArrayLike, tolerance: float = 0.0) -> IndexArray:
     """Return the first best action of each state. S&B2 (4.9).
 

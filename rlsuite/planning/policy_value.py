@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 
 from rlsuite.checks import fraction, whole_number
 from rlsuite.errors import ParameterError
+from rlsuite.keywords import SaysWhatToWrite
 from rlsuite.models import MDP, POMDP, validation
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import contracting, representable
@@ -42,7 +43,7 @@ class _Visited(NamedTuple):
     """mean of a step"""
 
 
-class PolicyEvaluator:
+class PolicyEvaluator(SaysWhatToWrite):
     """Expected return of policies over observations, from the start distribution of one model.
 
     Parameters

@@ -231,7 +231,7 @@ def _check_options(model: MDP | POMDP, method: str, function: Callable[..., Any]
         others = [other for other, candidate in methods(model).items() if name in _options(candidate)]
         if others:
             raise ParameterError(f"{method} takes no {name}; these do: {', '.join(others)}")
-        raise ParameterError(unknown(f"option of {method}", name, accepted))
+        raise ParameterError(unknown(f"option of {method}", name, [*accepted, "gamma", "unreachable"]))
     for name, parameter in accepted.items():
         if parameter.default is Parameter.empty and name not in given:
             raise ParameterError(f"{method} needs {name}=")

@@ -273,7 +273,7 @@ def _draw(
     alone = [curve.label for curve in curves if curve.n_seeds == 1]
     if alone:
         message = f"{', '.join(alone)}: one seed: no interval can be drawn (pass seeds=10)."
-        warnings.warn(message, errors.RlsuiteWarning, stacklevel=3)
+        warnings.warn(message, errors.RlsuiteWarning, stacklevel=errors.level_of_the_caller())
     for curve in curves:
         draw_band(axes, curve, looks[curve.label], marker="o" if len(curve.x) <= FEW_POINTS else "")
     said = [*sentences(curves), f"Time: {unit}.", *notes, *_draw_optima(axes, optima or {}, looks)]

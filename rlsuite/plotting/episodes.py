@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.plotting.areas import draw_areas
 from rlsuite.plotting.below import Rows, axes_with_rows
 from rlsuite.plotting.labels import counted, names, size_of
@@ -25,6 +26,7 @@ MOST_ROWS: Final = 8
 """Actions, and observations, with a row of their own; the others of a larger model share one."""
 
 
+@says_what_to_write
 def belief_trace(pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0, ax: "Axes | None" = None) -> "Axes":
     """The belief in each state during one episode, with the actions taken and the observations made below it.
 

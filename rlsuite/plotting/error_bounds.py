@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.checks import positive_number
+from rlsuite.keywords import says_what_to_write
 from rlsuite.plotting.bands import FEW_POINTS
 from rlsuite.plotting.discovery import figure_of_solution
 from rlsuite.plotting.labels import by_label
@@ -33,6 +34,7 @@ BRIEF: Final = 0.1
 
 
 @figure_of_solution(on_grid=False)
+@says_what_to_write
 def convergence(
     solutions: "Solution | Sequence[Solution] | Mapping[str, Solution]",
     *,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.errors import ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.plotting.page import dress_curves, fresh_axes, wrap, write_caption
 from rlsuite.plotting.plane import PLANE_SIZE, RESOLUTION, draw_trace, dress_plane, plane_of
 from rlsuite.plotting.style import Palette
@@ -27,6 +28,7 @@ STRENGTH: Final = 0.75
 """Of the colour of an area, so that a line on it can be seen."""
 
 
+@says_what_to_write
 def policy_map(
     where: "Where",
     act: Callable[[NDArray[np.float64]], ArrayLike],

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.errors import ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.plotting.page import INK, LABEL_SIZE, TICK_SIZE, fresh_axes, wrap, write_caption
 from rlsuite.plotting.plane import PLANE_SIZE, RESOLUTION, draw_trace, dress_plane, plane_of
 from rlsuite.rendering import colours
@@ -28,6 +29,7 @@ BAR_WIDTH: Final = 0.035
 """As parts of the width of the axes."""
 
 
+@says_what_to_write
 def value_surface(
     where: "Where",
     value: Callable[[NDArray[np.float64]], ArrayLike],

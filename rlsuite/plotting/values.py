@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.errors import ParameterError
 from rlsuite.finding import find_env
+from rlsuite.keywords import says_what_to_write
 from rlsuite.plotting.blanks import draw_hatch, emptied
 from rlsuite.plotting.discovery import figure_of_solution
 from rlsuite.plotting.page import INK, LABEL_SIZE, TICK_SIZE, fresh_axes, wrap, write_caption
@@ -41,6 +42,7 @@ LINES_FROM: Final = 0.06
 
 
 @figure_of_solution(on_grid=True)
+@says_what_to_write
 def value_map(
     where: "GridLayout | gymnasium.Env[Any, Any] | str",
     value: "ArrayLike | Solution | None" = None,

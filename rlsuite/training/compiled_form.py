@@ -1,6 +1,5 @@
 """Whether agents can learn in an environment without calling it: on its table, or through its compiled dynamics."""
 
-import inspect
 import warnings
 from typing import Any, NamedTuple
 
@@ -76,7 +75,8 @@ def compiled_form(
         if loop == "compiled":
             raise
         if loop == "auto":
-            warnings.warn(f"{error}. Learning stepwise.", errors.StepwiseWarning, stacklevel=level_of_the_caller())
+            level = errors.level_of_the_caller()
+            warnings.warn(f"{error}. Learning stepwise.", errors.StepwiseWarning, stacklevel=level)
         return UNKNOWN
     if loop == "compiled":
         what = "transition table (env.unwrapped.P or .model)"
@@ -86,14 +86,6 @@ def compiled_form(
             f"{name_of(env)} has no {what}, which loop='compiled' needs; use loop='stepwise'"
         )
     return UNKNOWN
-
-
-def level_of_the_caller() -> int:
-    """The stacklevel, for a warning in the function that asks, of the first line that is not rlsuite's."""
-    level, frame = 0, inspect.currentframe()
-    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "rlsuite":
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _of_table(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: float) -> CompiledForm:

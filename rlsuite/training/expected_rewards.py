@@ -12,7 +12,6 @@ import numpy as np
 
 from rlsuite import errors
 from rlsuite.models import MDP, POMDP
-from rlsuite.training.compiled_form import level_of_the_caller
 from rlsuite.training.inbox import Deliver, Inbox
 
 
@@ -66,7 +65,7 @@ class ExpectedRewards:
         """Warn of rewards that were found outside, once."""
         if self._outside and not self._warned:
             self._warned = True
-            warnings.warn(self._sentence(env), errors.RewardWarning, stacklevel=level_of_the_caller())
+            warnings.warn(self._sentence(env), errors.RewardWarning, stacklevel=errors.level_of_the_caller())
 
     def _sentence(self, env: str) -> str:
         expected = f"from {self.low:g} to {self.high:g}" if math.isfinite(self.low) else f"of at most {self.high:g}"

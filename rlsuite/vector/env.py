@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.environment import TabularEnv
 from rlsuite.finding import find_env
+from rlsuite.keywords import SaysWhatToWrite
 from rlsuite.models import MDP, POMDP
 from rlsuite.trust import trusted_model
 from rlsuite.vector import doors
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from rlsuite.rendering import Drawing
 
 
-class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]):
+class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[Any]], SaysWhatToWrite):
     """N copies of the environment that a model defines, with one random generator for all of them.
 
     Observations, rewards, flags and infos are those of ``gymnasium.vector.SyncVectorEnv`` over `TabularEnv`, in all

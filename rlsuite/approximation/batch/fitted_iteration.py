@@ -13,7 +13,8 @@ from rlsuite.approximation.batch import regressors
 from rlsuite.approximation.batch.divergence import trouble
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.checks import finite_number, fraction, whole_number
-from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError
+from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError, level_of_the_caller
+from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 
 Fit: TypeAlias = Callable[[NDArray[np.float64]], list[Any]]
 """``targets (n,) -> fitted regressors``"""
@@ -24,7 +25,7 @@ Targets: TypeAlias = Callable[[NDArray[np.float64] | None], NDArray[np.float64]]
 
 
 @dataclass(eq=False)
-class FittedIteration:
+class FittedIteration(SaysWhatToWrite):
     """Base of the methods that fit a regressor round after round; subclasses define `learn`.
 
     Parameters and attributes are those of `FittedQ`.
@@ -49,6 +50,7 @@ class FittedIteration:
         self._errors: list[float] = []
         self.converged_ = False
 
+    @says_what_to_write
     def iterate(
         self, features: ObservedFeatures, fit: Fit, ahead: Ahead, targets: Targets, limit: float, progress: bool
     ) -> None:
@@ -97,7 +99,7 @@ class FittedIteration:
             f"{message}; those of round {rounds} are kept. Regressors that average targets cannot diverge: trees, "
             "forests, nearest neighbours",
             DivergenceWarning,
-            stacklevel=4,
+            stacklevel=level_of_the_caller(),
         )
 
     def learned(self) -> tuple[ObservedFeatures, list[Any]]:

@@ -24,15 +24,15 @@ from rlsuite.approximation.batch.linear_systems import solve
 from rlsuite.approximation.batch.lstd import scaled
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.checks import finite_number, fraction, whole_number
-from rlsuite.errors import ConvergenceWarning, ParameterError
-from rlsuite.keywords import says_what_to_write
+from rlsuite.errors import ConvergenceWarning, ParameterError, level_of_the_caller
+from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 
 TIE = 1e-9
 """Part of the largest value by which another action has to be better before a policy changes, more than rounding."""
 
 
 @dataclass(eq=False)
-class LSPI(BatchAgent):
+class LSPI(BatchAgent, SaysWhatToWrite):
     """LSPI: least-squares policy iteration (Lagoudakis & Parr 2003, Fig. 8) with any features.
 
     Parameters
@@ -133,7 +133,7 @@ class LSPI(BatchAgent):
             f"LSPI: the policy still changes at {self.changes_[-1]} of {policy.size} observations after "
             f"{self.iterations} rounds; more features, more transitions or a ridge may help",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=level_of_the_caller(),
         )
         return self
 

@@ -20,14 +20,14 @@ from rlsuite.approximation.batch.linear_systems import solve
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.checks import finite_number, fraction
 from rlsuite.errors import NotLearned, ParameterError
-from rlsuite.keywords import says_what_to_write
+from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 
 CHUNK = 2_048
 """Transitions whose traces are in memory at once."""
 
 
 @dataclass(eq=False)
-class LSTD:
+class LSTD(SaysWhatToWrite):
     """LSTD(lambda): the value of the policy that collected the batch, linear in the features (Boyan 2002).
 
     Parameters

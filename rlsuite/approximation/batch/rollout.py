@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.checks import fraction, whole_number
 from rlsuite.finding import find_env
+from rlsuite.keywords import says_what_to_write
 from rlsuite.training.engines import overflow
 from rlsuite.trust import finite_reward, name_of
 
@@ -37,6 +38,7 @@ class Rollout(NamedTuple):
     """Whether it reached an end; if not, it was cut off."""
 
 
+@says_what_to_write
 def episode_of(
     env: gymnasium.Env[Any, Any], act: Act, seed: int | None = None, gamma: float = 1.0, max_steps: int = LONGEST
 ) -> Rollout:
@@ -86,6 +88,7 @@ def episode_of(
     return Rollout(total, most, terminated=False)
 
 
+@says_what_to_write
 def returns_of(
     env: str | gymnasium.Env[Any, Any],
     act: Act,

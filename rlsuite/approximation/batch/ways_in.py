@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from numpy.typing import ArrayLike
 
+from rlsuite.keywords import says_what_to_write
+
 if TYPE_CHECKING:
     from gymnasium import Env
 
@@ -18,6 +20,7 @@ class WaysIn:
     """The constructors of a `Batch` from other things than arrays."""
 
     @classmethod
+    @says_what_to_write
     def collect(
         cls,
         env: str | Env[Any, Any],
@@ -78,6 +81,7 @@ class WaysIn:
         return cast("type[Any]", cls).from_arrays(**transitions_of(mdp))
 
     @classmethod
+    @says_what_to_write
     def from_dynamics(
         cls, env: str | Env[Any, Any], states: ArrayLike, *, samples: int = 1, seed: int | None = None
     ) -> Self:

@@ -103,7 +103,8 @@ class LinearLearner(Agent):
         if why.startswith(INFINITE):
             raise errors.LearningError(f"{type(self).__name__} has diverged: {why}")
         if why:
-            warnings.warn(f"{type(self).__name__} diverges: {why}", errors.DivergenceWarning, stacklevel=2)
+            level = errors.level_of_the_caller()
+            warnings.warn(f"{type(self).__name__} diverges: {why}", errors.DivergenceWarning, stacklevel=level)
         return self
 
     def _put_back(self, before: list[NDArray[Any]] | None) -> str:

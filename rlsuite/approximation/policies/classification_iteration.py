@@ -29,7 +29,7 @@ from rlsuite.approximation.policies.cloning import ClassifierPolicy
 from rlsuite.approximation.policies.search import draw_seed
 from rlsuite.checks import fraction, whole_number
 from rlsuite.finding import find_env
-from rlsuite.keywords import says_what_to_write
+from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.sight import Encoding, encoding
 from rlsuite.trust import finite_reward, name_of, time_limits
@@ -53,7 +53,7 @@ class Snapshot(NamedTuple):
 
 
 @dataclass(eq=False, kw_only=True)
-class ClassificationIteration:
+class ClassificationIteration(SaysWhatToWrite):
     """Rollout classification policy iteration (Lagoudakis & Parr 2003, figure 2).
 
     For environments that can be copied and whose chances come from their own generator, as Gymnasium's do.

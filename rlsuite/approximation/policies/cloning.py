@@ -18,14 +18,14 @@ from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.regressors import fresh
 from rlsuite.approximation.features.checks import check_observations, naming, shown
 from rlsuite.checks import whole_number
-from rlsuite.keywords import says_what_to_write
+from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.planning.solution import Solution
 
 # scikit-learn carries no types that strict checking could use
 _base: Any = sklearn.base
 
 
-class ClassifierPolicy:
+class ClassifierPolicy(SaysWhatToWrite):
     """A policy given by a classifier.
 
     Parameters

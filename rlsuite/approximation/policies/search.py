@@ -21,14 +21,14 @@ from rlsuite.approximation.batch.rollout import LONGEST, returns_of
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
 from rlsuite.checks import fraction, whole_number
 from rlsuite.finding import find_env
-from rlsuite.keywords import says_what_to_write
+from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 
 # joblib carries no types that strict checking could use
 _joblib: Any = joblib
 
 
 @dataclass(eq=False, kw_only=True)
-class PolicySearch:
+class PolicySearch(SaysWhatToWrite):
     """Base of the searches: subclasses propose candidates and update the parameters from their scores.
 
     Parameters

@@ -24,6 +24,7 @@ from rlsuite.approximation.selection.paired_tests import holm, paired_t
 from rlsuite.approximation.selection.pairs import PairedTest
 from rlsuite.checks import whole_number
 from rlsuite.errors import LearningError, ParameterError, UnsuitableEnvironment
+from rlsuite.keywords import says_what_to_write
 from rlsuite.training.statistics import mean_interval
 
 # joblib carries no types that strict checking could use
@@ -79,6 +80,7 @@ class Choice:
         return said
 
 
+@says_what_to_write
 def choose_approximator(
     candidates: Mapping[str, Any],
     env: "str | gymnasium.Env[Any, Any]",

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.selection import held_out
 from rlsuite.checks import one_of, whole_number
-from rlsuite.errors import LearningError, ParameterError, RlsuiteWarning
+from rlsuite.errors import LearningError, ParameterError, RlsuiteWarning, level_of_the_caller
+from rlsuite.keywords import says_what_to_write
 
 # scikit-learn carries no types that strict checking could use
 _base: Any = sklearn.base
@@ -79,6 +80,7 @@ class Validation:
         return float(self.errors.std(ddof=1) / np.sqrt(self.errors.size))
 
 
+@says_what_to_write
 def cross_validate(
     learner: Any,
     batch: Batch,
@@ -205,7 +207,8 @@ def _error(learner: Any, learned: Batch, held: Batch, measure: Score, seed: int)
         found = float(measure(learned_anew(learner, learned, seed), held))
     except LearningError as error:  # a candidate that fails loses; the others go on
         if error.__cause__ is not None:  # not values that diverge, but an error of its estimator
-            warnings.warn(f"the error of this part is infinite: {error}", RlsuiteWarning, stacklevel=3)
+            level = level_of_the_caller()
+            warnings.warn(f"the error of this part is infinite: {error}", RlsuiteWarning, stacklevel=level)
         return float("inf")
     if np.isnan(found):
         raise ParameterError("score(learner, batch) is NaN; it must be a number, the smaller the better")

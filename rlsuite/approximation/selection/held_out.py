@@ -22,11 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.checks import fraction
 from rlsuite.errors import ParameterError
+from rlsuite.keywords import says_what_to_write
 
 Values = Callable[[NDArray[np.float64]], ArrayLike]
 """From observations (n, d) to values: (n,), or (n, n_actions) if they are action values."""
 
 
+@says_what_to_write
 def control_errors(q: Values, batch: Batch, gamma: float) -> NDArray[np.float64]:
     r"""TD errors of action values as estimates of the optimal ones, :math:`r + \gamma \max_b q(s', b) - q(s, a)`.
 
@@ -61,6 +63,7 @@ def control_errors(q: Values, batch: Batch, gamma: float) -> NDArray[np.float64]
     return batch.reward + fraction("gamma", gamma) * np.where(batch.terminated, 0.0, later) - now
 
 
+@says_what_to_write
 def evaluation_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.float64]:
     r"""TD errors of the values of the policy that collected the batch, :math:`r + \gamma v(s') - v(s)`.
 
@@ -95,6 +98,7 @@ def evaluation_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.f
     return batch.reward + fraction("gamma", gamma) * np.where(batch.terminated, 0.0, later) - now
 
 
+@says_what_to_write
 def return_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.float64]:
     r"""Differences :math:`G_t - v(s_t)` between the returns and the learned values.
 

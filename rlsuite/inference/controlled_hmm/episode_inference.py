@@ -13,10 +13,12 @@ from rlsuite.errors import ModelError
 from rlsuite.inference.controlled_hmm.episode_em import EpisodeEM
 from rlsuite.inference.controlled_hmm.episode_parameters import parameters_of
 from rlsuite.inference.controlled_hmm.episodes import Episode, Episodes, Steps, steps_of
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 
+@says_what_to_write
 def score_episodes(pomdp: POMDP, episodes: Episodes) -> float:
     """Return ln Pr[observations and ends | actions], summed over the episodes, in nats; minus infinity if impossible.
 

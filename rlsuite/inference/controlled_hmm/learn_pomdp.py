@@ -28,6 +28,7 @@ from rlsuite.inference.controlled_hmm.episodes import Episodes, Steps, steps_of
 from rlsuite.inference.expectation_maximisation import Limits, best_of_starts
 from rlsuite.inference.learning import Learning, record_of
 from rlsuite.inference.sampling import Seed, generator
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP, POMDP
 
 PARTS = ("start", "transition", "observation", "reward")
@@ -46,6 +47,7 @@ class LearnedPOMDP(Learning):
     pomdp: POMDP
 
 
+@says_what_to_write
 def learn_pomdp(
     episodes: Episodes,
     model: POMDP | None = None,

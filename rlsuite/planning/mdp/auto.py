@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.certificate import discounted, largest
@@ -32,6 +33,7 @@ FORGETFUL = 0.5
 """Ratio of the widths of the bounds, over the last half of the probe, up to which following policies is faster."""
 
 
+@says_what_to_write
 def auto(
     mdp: MDP,
     *,

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from rlsuite.clock import OutOfTime
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
@@ -33,6 +34,7 @@ SWEEPS_PER_LOOK = 50
 """They also end when the greedy policy is the same as so many sweeps before."""
 
 
+@says_what_to_write
 def average_reward_policy_iteration(
     mdp: MDP,
     *,

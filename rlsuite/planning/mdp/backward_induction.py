@@ -4,6 +4,7 @@ import numpy as np
 
 from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.errors import ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.planning.certificate import representable, warn_unless_converged
 from rlsuite.planning.kernels import decide
@@ -13,6 +14,7 @@ from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.watch import Watch
 
 
+@says_what_to_write
 def backward_induction(
     mdp: MDP, *, horizon: int, tol: float = 1e-6, rtol: float | None = None, deadline: float | None = None
 ) -> FiniteHorizonSolution:

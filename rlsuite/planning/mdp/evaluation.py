@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.policies import policy_weights
@@ -21,6 +22,7 @@ from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.reachability import reachable
 
 
+@says_what_to_write
 def evaluate_policy(mdp: MDP, policy: ArrayLike, *, horizon: int | None = None) -> FloatArray:
     """Return the value of following `policy` from each state.
 

@@ -6,6 +6,7 @@ P94 section 6.3.3 (value iteration in place) with the evaluation sweeps of modif
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.certificate import certified, discounted, interval, largest
@@ -23,6 +24,7 @@ DEEPEST = 20
 """A policy is followed until its changes have fallen to this share, in at most so many sweeps."""
 
 
+@says_what_to_write
 def gauss_seidel(
     mdp: MDP | Lookahead,
     *,

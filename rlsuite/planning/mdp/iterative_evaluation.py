@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.models.policies import policy_weights
@@ -56,6 +57,7 @@ class PolicyValue:
             array.setflags(write=False)
 
 
+@says_what_to_write
 def iterative_policy_evaluation(
     mdp: MDP,
     policy: ArrayLike,

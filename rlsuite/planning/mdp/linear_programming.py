@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.certificate import certified, discounted, width
@@ -24,6 +25,7 @@ from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
 
 
+@says_what_to_write
 def linear_programming(
     mdp: MDP,
     *,

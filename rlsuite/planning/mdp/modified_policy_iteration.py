@@ -6,6 +6,7 @@ P94 section 6.5, Puterman & Shin 1978.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.certificate import bounded, certified, discounted, interval, largest
@@ -32,6 +33,7 @@ END = 0.25
 """The same, in tolerances, for a policy that was the best one twice."""
 
 
+@says_what_to_write
 def modified_policy_iteration(
     mdp: MDP | Lookahead,
     *,

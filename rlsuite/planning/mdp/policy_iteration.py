@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.certificate import certified, discounted, width
@@ -25,6 +26,7 @@ SETTLED = 1e-3
 """Share of the states whose action may still change when the sweeps that find a first policy end."""
 
 
+@says_what_to_write
 def policy_iteration(
     mdp: MDP,
     *,

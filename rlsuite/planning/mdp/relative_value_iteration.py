@@ -6,6 +6,7 @@ from rlsuite.checks import positive_number
 from rlsuite.clock import OutOfTime
 from rlsuite.compilation import compiled
 from rlsuite.errors import ModelError, ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
@@ -20,6 +21,7 @@ TAU = 0.9
 """How far each sweep goes, by default."""
 
 
+@says_what_to_write
 def relative_value_iteration(
     mdp: MDP,
     *,

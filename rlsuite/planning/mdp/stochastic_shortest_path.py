@@ -6,6 +6,7 @@ Bertsekas & Tsitsiklis 1991; S&B2 chapters 4 and 6 with gamma = 1; P94 chapter 7
 import numpy as np
 
 from rlsuite.errors import ModelError, ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import StateArray
 from rlsuite.planning.certificate import representable, warn_unless_converged
@@ -20,6 +21,7 @@ EXACT = 2_000
 """Up to so many states policies are evaluated by linear systems."""
 
 
+@says_what_to_write
 def stochastic_shortest_path(
     mdp: MDP,
     *,

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rlsuite.compilation import compiled
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted
@@ -19,6 +20,7 @@ MOST_WORK = 5_000_000
 """And after so many transitions, about: some ten milliseconds."""
 
 
+@says_what_to_write
 def topological(
     mdp: MDP,
     *,

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray
 from rlsuite.planning.certificate import certified, discounted, interval, largest
@@ -12,6 +13,7 @@ from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 
 
+@says_what_to_write
 def value_iteration(
     mdp: MDP,
     *,

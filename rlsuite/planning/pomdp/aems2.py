@@ -10,6 +10,7 @@ import numpy as np
 
 from rlsuite.checks import positive_number, whole_number
 from rlsuite.errors import ModelError, ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray
 from rlsuite.planning.operators import EPS
@@ -27,6 +28,7 @@ from rlsuite.planning.watch import Watch
 EXPANSIONS_BY_DEFAULT = 1_000
 
 
+@says_what_to_write
 def aems2(
     pomdp: POMDP,
     *,

@@ -12,6 +12,7 @@ import numpy as np
 
 from rlsuite.clock import Clock
 from rlsuite.errors import ModelError, ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import Lookahead
@@ -74,6 +75,7 @@ class _Register:
         return found
 
 
+@says_what_to_write
 def belief_mdp(pomdp: POMDP, *, steps: int, max_beliefs: int, deadline: float | None = None) -> BeliefMDP:
     """Expand all beliefs from the start for a number of steps, or until there is no new one.
 

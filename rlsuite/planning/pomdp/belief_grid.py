@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.certificate import warn_not_converged
@@ -136,6 +137,7 @@ class GridSolution(BeliefPlan):
         return self.horizon - left
 
 
+@says_what_to_write
 def belief_grid(
     pomdp: POMDP,
     *,

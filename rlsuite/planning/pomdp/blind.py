@@ -1,5 +1,6 @@
 """The best of the plans that ignore observations: one action for ever. Hauskrecht 2000, section 4.8."""
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.planning.pomdp.bound_solutions import both_bounds, reported
 from rlsuite.planning.pomdp.point_tables import PreparedModel
@@ -8,6 +9,7 @@ from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
 
+@says_what_to_write
 def blind(
     pomdp: POMDP,
     *,

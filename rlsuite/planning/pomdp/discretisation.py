@@ -15,6 +15,7 @@ from rlsuite.checks import whole_number
 from rlsuite.clock import Clock, OutOfTime
 from rlsuite.compiling_clock import CompilingClock
 from rlsuite.errors import ModelError, ParameterError, unknown
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP, POMDP, validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import Lookahead
@@ -59,6 +60,7 @@ class _Step(NamedTuple):
     distance: float
 
 
+@says_what_to_write
 def discretised(
     pomdp: POMDP,
     *,

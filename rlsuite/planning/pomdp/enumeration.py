@@ -6,6 +6,7 @@ import numpy as np
 
 from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.pomdp.exact import solve_exactly
@@ -18,6 +19,7 @@ MOST_NUMBERS = 1 << 28
 """Entries that all plans of one action in one stage may have: 2 GiB."""
 
 
+@says_what_to_write
 def enumeration(
     pomdp: POMDP,
     *,

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rlsuite.checks import whole_number
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.planning.pomdp.bound_solutions import both_bounds, reported
 from rlsuite.planning.pomdp.point_solution import UpperBoundSolution
@@ -11,6 +12,7 @@ from rlsuite.planning.pomdp.start_bounds import blind_plans, informed_values, se
 from rlsuite.planning.watch import Watch
 
 
+@says_what_to_write
 def fast_informed_bound(
     pomdp: POMDP,
     *,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.exact import solve_exactly
@@ -14,6 +15,7 @@ from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
 
+@says_what_to_write
 def incremental_pruning(
     pomdp: POMDP,
     *,

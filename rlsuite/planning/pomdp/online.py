@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.inference.particle_filter import ParticleFilter
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.pomdp.solution import BeliefPlan
@@ -141,6 +142,7 @@ class OnlinePlan(BeliefPlan):
         """Return the value of the best action by a search from a belief; arguments and errors as in `decide`."""
         return self.decide(belief, steps_left).value
 
+    @says_what_to_write
     def episode(
         self,
         belief: ArrayLike | None = None,

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from rlsuite.checks import whole_number
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.belief_sets import dense, followers
@@ -23,6 +24,7 @@ BLOCK = 1 << 22
 """Differences of probabilities computed at a time."""
 
 
+@says_what_to_write
 def pbvi(
     pomdp: POMDP,
     *,

@@ -7,6 +7,7 @@ import numpy as np
 
 from rlsuite.checks import whole_number
 from rlsuite.inference.sampling import generator
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.pomdp.belief_sets import BeliefSet, random_walk
@@ -20,6 +21,7 @@ SETTLED = 1e-10
 """this fraction of the largest value."""
 
 
+@says_what_to_write
 def perseus(
     pomdp: POMDP,
     *,

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError, unknown
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.pomdp.linear_bounds import Bounds, bounds_with_horizon
@@ -29,6 +30,7 @@ DEEPEST_BY_DEFAULT = 1_000
 LEAVES = ("blind", "informed", "random")
 
 
+@says_what_to_write
 def pomcp(
     pomdp: POMDP,
     *,

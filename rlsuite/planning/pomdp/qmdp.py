@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.planning.pomdp.bound_solutions import both_bounds, reported
 from rlsuite.planning.pomdp.point_solution import UpperBoundSolution
@@ -10,6 +11,7 @@ from rlsuite.planning.pomdp.start_bounds import blind_plans, seen_values
 from rlsuite.planning.watch import Watch
 
 
+@says_what_to_write
 def qmdp(
     pomdp: POMDP,
     *,

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from rlsuite.checks import whole_number
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.planning.certificate import discounted, warn_not_converged
 from rlsuite.planning.mdp.backward_induction import backward_induction
@@ -23,6 +24,7 @@ from rlsuite.planning.pomdp.solution import BeliefSolution
 from rlsuite.planning.watch import Watch
 
 
+@says_what_to_write
 def reachable_beliefs(
     pomdp: POMDP,
     *,

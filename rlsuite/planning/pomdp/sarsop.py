@@ -5,12 +5,14 @@ SARSOP (Kurniawati, Hsu and Lee 2008) and HSVI2 (Smith and Simmons 2005) as one 
 """
 
 from rlsuite.checks import positive_number, whole_number
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.planning.pomdp.point_search import PointSearch, told
 from rlsuite.planning.pomdp.point_solution import PointBasedSolution
 from rlsuite.planning.watch import Watch
 
 
+@says_what_to_write
 def sarsop(
     pomdp: POMDP,
     *,

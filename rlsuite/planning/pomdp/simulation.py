@@ -15,6 +15,7 @@ from scipy.special import stdtrit
 from rlsuite.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.inference.sampling import generator
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, best_at, worth
@@ -99,6 +100,7 @@ class BeliefEpisodes:
         return self.mean - reach, self.mean + reach
 
 
+@says_what_to_write
 def simulate_beliefs(
     pomdp: POMDP,
     policy: BeliefPolicy,

@@ -8,6 +8,7 @@ At a witness the best plan of all is easily put together, one observation at a t
 
 import numpy as np
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.exact import solve_exactly
@@ -19,6 +20,7 @@ from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
 
+@says_what_to_write
 def witness(
     pomdp: POMDP,
     *,
