@@ -64,6 +64,7 @@ _SUBPACKAGES = (
     "models",
     "planning",
     "plotting",
+    "reference",
     "rendering",
     "testing",
     "training",
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from rlsuite import models as models
     from rlsuite import planning as planning
     from rlsuite import plotting as plotting
+    from rlsuite import reference as reference
     from rlsuite import rendering as rendering
     from rlsuite import testing as testing
     from rlsuite import training as training

@@ -14,6 +14,7 @@ from rlsuite.planning.mdp.modified_policy_iteration import modified_policy_itera
 from rlsuite.planning.mdp.occupancy_measure import occupancy
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.mdp.prioritized_sweeping import prioritized_sweeping
+from rlsuite.planning.mdp.reference import reference
 from rlsuite.planning.mdp.relative_value_iteration import relative_value_iteration
 from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path
 from rlsuite.planning.mdp.topological import topological
@@ -98,6 +99,7 @@ __all__ = [
     "qmdp",
     "reachable_beliefs",
     "reachable_states",
+    "reference",
     "relative_value_iteration",
     "sarsop",
     "simulate_beliefs",

@@ -27,6 +27,7 @@ FLOORS = (
     "finding",
     "compiled_dynamics",
     "models",
+    "reference",
     "inference",
     "rendering",
     "dynamics",

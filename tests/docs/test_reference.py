@@ -1,0 +1,61 @@
+"""The page that shows the plain algorithms: it runs, its code is that of the package, and nothing is left out."""
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rlsuite import reference
+from rlsuite.reference import learning
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> str:
+    return (root / "docs" / "reference.md").read_text(encoding="utf-8")
+
+
+def code_of(page: str) -> str:
+    return "\n\n\n".join(re.findall(r"^```python\n(.*?)\n```$", page, flags=re.MULTILINE | re.DOTALL)) + "\n"
+
+
+def without_docstring(function: object) -> str:
+    lines = inspect.getsource(function).splitlines()  # type: ignore[arg-type]
+    (definition,) = ast.parse("\n".join(lines)).body
+    docstring = definition.body[0]
+    del lines[docstring.lineno - 1 : docstring.end_lineno]
+    return "\n".join(lines)
+
+
+def test_it_prints_what_its_comments_say(page: str, tmp_path: Path) -> None:
+    script = tmp_path / "page.py"
+    script.write_text(code_of(page), encoding="utf-8")
+    promised = re.findall(r"^print\(.*\)  # (.*)$", script.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    done = subprocess.run([sys.executable, "-W", "error", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == promised
+    assert len(promised) == 10
+
+
+def test_its_functions_are_those_of_the_package(page: str) -> None:
+    code = code_of(page)
+    shown = [node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)]
+    for name in shown:
+        assert without_docstring(getattr(reference, name, None) or getattr(learning, name)) in code, name
+
+
+def test_every_algorithm_is_listed(page: str) -> None:
+    (table,) = re.findall(r"^\| algorithm .*?\n\n", page, flags=re.MULTILINE | re.DOTALL)
+    helpers = {"arrays", "hidden_arrays", "lookahead", "backprojection", "generators", "epsilon_greedy"}
+    listed = set(re.findall(r"`(\w+)`", table))
+    assert set(reference.__all__) - helpers <= listed
+    assert helpers <= set(re.findall(r"\b\w+\b", page))
+
+
+@pytest.mark.parametrize("name", reference.__all__)
+def test_an_algorithm_is_short(name: str) -> None:
+    body = without_docstring(getattr(reference, name)).splitlines()
+    assert len(body) <= 45, f"{name} has {len(body)} lines: an algorithm that is to be read has 40 at most"
