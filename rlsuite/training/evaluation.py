@@ -1,7 +1,8 @@
 """The lecture notes' protocol: k steps of learning, then an evaluation of the greedy policy without learning.
 
 The figures are the discounted value of the policy at the start and its undiscounted return. They are exact where the
-model is known, and means over episodes on a copy of the environment where it is not.
+model is known, and means over episodes on a copy of the environment where it is not. Where the environment tells the
+legal actions in each info, a table's policy is restricted to them; where it takes none of them, all are equally likely.
 """
 
 import copy
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.checks import legal_actions
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.training.engines import action_space_of, id_space_of
@@ -158,4 +160,9 @@ class _Episodes:
         if self.encode is not None:
             assert callable(policy)
             return policy(self.encode.encode(observation), info.get("action_mask") if self.told else None)
-        return cast("NDArray[np.float64]", policy)[observation - self.first_observation]
+        row = cast("NDArray[np.float64]", policy)[observation - self.first_observation]
+        if not self.told:
+            return row
+        # what was legal when the agent learned may be illegal now, or it has never been in this state
+        legal = legal_actions("info['action_mask']", info.get("action_mask"), row.size)
+        return legal * row if row[legal].any() else legal.astype(np.float64)

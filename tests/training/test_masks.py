@@ -145,3 +145,45 @@ def test_evaluations_of_linear_agents_follow_masks_that_come_by_info(agent):
     env = gymnasium.wrappers.TimeLimit(Line(), 20)
     agent.learn(env, steps=60, seed=1, evaluate_every=30)  # Line raises where a mask is not followed
     assert agent.record_.evaluation.shape == (2,)
+
+
+class Widening(Line):
+    """Learning ends before it comes to the far cells, in which only one action is legal; evaluation comes there."""
+
+    observation_space = gymnasium.spaces.Discrete(40)
+
+    def mask(self):
+        return np.array([self.s < 3 or self.s % 2, self.s < 3 or self.s % 2 == 0], dtype=np.int8)
+
+    def step(self, action):
+        if not self.mask()[action]:
+            raise ValueError("no way there")
+        self.np_random.random()
+        self.s += 1
+        return self.s, 1.0, self.s == 39, False, {"action_mask": self.mask()}
+
+
+class Alternating(Line):
+    """Which action is legal depends on the time, which the observation does not tell."""
+
+    def mask(self):
+        return np.array([self.time % 2, 1 - self.time % 2], dtype=np.int8)
+
+    def reset(self, *, seed=None, options=None):
+        self.time = 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        if not self.mask()[action]:
+            raise ValueError("no way there")
+        self.np_random.random()
+        self.time += 1
+        self.s = (self.s + 1) % 5
+        return self.s, -1.0, False, self.time == 12, {"action_mask": self.mask()}
+
+
+@pytest.mark.parametrize("env", [Widening, Alternating])
+@pytest.mark.parametrize("agent", [rl.QLearning, rl.TD], ids=lambda a: a.__name__)
+def test_evaluations_of_tabular_agents_follow_masks_that_come_by_info(agent, env):
+    learned = agent().learn(env(), steps=4, seed=1, evaluate_every=2)  # both raise where a mask is not followed
+    assert learned.record_.evaluation_return.tolist() == ([39.0, 39.0] if env is Widening else [-12.0, -12.0])
