@@ -8,6 +8,7 @@ environment may do more than its table. So both are replayed side by side, on co
 import copy
 import hashlib
 import math
+import pickle
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -30,12 +31,14 @@ TRANSPARENT: tuple[type, ...] = (PassiveEnvChecker, OrderEnforcing, TimeLimit)
 _KINDS: tuple[Any, ...] = (FrozenLakeEnv, CliffWalkingEnv, TaxiEnv, TabularEnv)
 KNOWN = {(kind.step, kind.reset) for kind in _KINDS}
 
-# classes, with their keywords and tables, that have stood the long replay in this process: thirty seeds need it once
+# classes, with their keywords, tables and attributes, that have stood the long replay in this process: thirty seeds
+# need it once
 _proven: set[tuple[type, str, bytes]] = set()
 
 SHORT_WALK, LONG_WALK = 100, 5_000
 MAX_PAIRS = 10_000
 _SIMPLE = (bool, int, float, str)
+_LEFT_OUT = {"rlsuite", "gymnasium", "numba"}  # packages whose objects `attribute_digest` leaves out
 # what `step` may change: the state, the generator, and what only rendering reads
 EXPECTED_CHANGES = {"s", "lastaction", "lastreward", "_np_random", "_np_random_seed", "taxi_orientation"}
 
@@ -82,16 +85,16 @@ def time_limit(env: gymnasium.Env[Any, Any]) -> int:
 
 def time_limits(env: gymnasium.Env[Any, Any]) -> list[Any]:
     """The TimeLimit wrappers of an environment."""
-    return [layer for layer in _wrappers(env) if type(layer) is TimeLimit]
+    return [layer for layer in wrappers(env) if type(layer) is TimeLimit]
 
 
 def shown_vectors(env: gymnasium.Env[Any, Any]) -> NDArray[np.float64] | None:
     """The vectors (n_observations, d) that a `VectorObservation` shows; None without one."""
-    layers = [layer for layer in _wrappers(env) if type(layer) is VectorObservation]
+    layers = [layer for layer in wrappers(env) if type(layer) is VectorObservation]
     return np.ascontiguousarray(layers[0].vectors, dtype=np.float64) if layers else None
 
 
-def _wrappers(env: gymnasium.Env[Any, Any]) -> list[Any]:
+def wrappers(env: gymnasium.Env[Any, Any]) -> list[Any]:
     """All wrappers, outermost first."""
     found: list[Any] = []
     layer = cast(Any, env)
@@ -125,7 +128,7 @@ def trusted_model(
     hidden = isinstance(getattr(env.unwrapped, "model", None), POMDP)
     model = POMDP.from_env(env.unwrapped, gamma=gamma) if hidden else MDP.from_env(env.unwrapped, gamma=gamma)
     known = (kind.step, kind.reset) in KNOWN
-    specification = (kind, repr(env.spec), b"" if known else _digest(model))
+    specification = (kind, repr(env.spec), b"" if known else _digest(model) + attribute_digest(env.unwrapped))
     known = known or specification in _proven
     replay = _Replay(double_of(env), model, vectors)
     replay.walk(SHORT_WALK if known else LONG_WALK)
@@ -144,8 +147,8 @@ def double_of(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
     UntrustedTable
         If it cannot be copied.
     """
-    for method in ("step", "reset"):
-        if method in env.unwrapped.__dict__:  # a copy would still call this environment
+    for layer in (*wrappers(env), env.unwrapped):
+        for method in replaced_methods(layer):  # a copy would still call this environment
             raise errors.UntrustedTable(f"{name_of(env)}: its {method} has been replaced, and cannot be copied")
     try:
         return copy.deepcopy(env)
@@ -195,7 +198,7 @@ def name_of(env: gymnasium.Env[Any, Any]) -> str:
 
 def check_wrappers(env: gymnasium.Env[Any, Any], transparent: tuple[type, ...] = TRANSPARENT) -> None:
     """Raise UntrustedTable if a wrapper may change what an agent observes."""
-    for layer in _wrappers(env):
+    for layer in wrappers(env):
         if type(layer) not in transparent:
             raise errors.UntrustedTable(
                 f"{name_of(env)} is wrapped in {type(layer).__name__}, which may change its dynamics or observations"
@@ -204,7 +207,12 @@ def check_wrappers(env: gymnasium.Env[Any, Any], transparent: tuple[type, ...] =
 
 def only_transparent(env: gymnasium.Env[Any, Any]) -> bool:
     """Whether only known wrappers, unmodified, are between an agent and the environment's own step."""
-    return all(type(layer) in TRANSPARENT and "step" not in vars(layer) for layer in _wrappers(env))
+    return all(type(layer) in TRANSPARENT and not replaced_methods(layer) for layer in wrappers(env))
+
+
+def replaced_methods(layer: Any) -> list[str]:
+    """Which of `step` and `reset` an environment or a wrapper has as an attribute, instead of its class's."""
+    return [method for method in ("step", "reset") if method in vars(layer)]
 
 
 class _Replay:
@@ -314,3 +322,24 @@ def simple_attributes(base: Any) -> dict[str, Any]:
         elif type(value) is np.ndarray and value.size < 1_000:
             simple[name] = value.tolist()
     return simple
+
+
+def attribute_digest(base: Any) -> bytes:
+    """Checksum of all attributes that a step may read besides the table, of whatever kind.
+
+    Left out are the table, models, spaces and compiled functions, which are compared in other ways or do not change,
+    and what cannot be pickled.
+    """
+    attributes: dict[str, Any] = base.__dict__
+    table = attributes.get("P")
+    digest = hashlib.blake2b()
+    for name in sorted(attributes.keys() - EXPECTED_CHANGES):
+        digest.update(name.encode())
+        value = attributes[name]
+        if value is table or type(value).__module__.partition(".")[0] in _LEFT_OUT:
+            continue
+        try:
+            digest.update(pickle.dumps(value))
+        except Exception:  # other people's classes raise what they like
+            digest.update(b"-")
+    return digest.digest()

@@ -13,8 +13,9 @@ import numpy as np
 
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.gymnasium_table import copied_table, same_table
-from rlsuite.trust import EXPECTED_CHANGES, has_table, simple_attributes, time_limit
+from rlsuite.trust import attribute_digest, has_table, replaced_methods, time_limit, wrappers
 from rlsuite.trusted_dynamics import dynamics_of
+from rlsuite.vector_observation import VectorObservation
 
 
 class Noted(NamedTuple):
@@ -23,18 +24,22 @@ class Noted(NamedTuple):
     model: object
     """Its own model, if it has one; models do not change."""
     limit: int
-    attributes: dict[str, Any]
-    """Numbers, words and small arrays among its attributes, and the names of all."""
+    attributes: bytes
+    """Checksum of its attributes."""
+    wrappers: tuple[object, ...]
+    """The wrappers, the methods that have been replaced in them, and the vectors that one may show."""
     dynamics: object
 
 
 def note(env: gymnasium.Env[Any, Any]) -> Noted:
     """Note what `Watch.unchanged` compares."""
     base: Any = env.unwrapped
-    attributes = {key: value for key, value in simple_attributes(base).items() if key not in EXPECTED_CHANGES}
-    names = sorted(base.__dict__.keys() - EXPECTED_CHANGES)
+    layers: list[object] = []
+    for layer in wrappers(env):
+        layers += [layer, *(vars(layer)[method] for method in replaced_methods(layer))]
+        layers.append(getattr(layer, "vectors", None) if type(layer) is VectorObservation else None)
     dynamics = None if has_table(env) else dynamics_of(env)
-    return Noted(getattr(base, "model", None), time_limit(env), {**attributes, "": names}, dynamics)
+    return Noted(getattr(base, "model", None), time_limit(env), attribute_digest(base), tuple(layers), dynamics)
 
 
 class Watch:
@@ -70,6 +75,8 @@ class Watch:
             return True
         now = note(self.env)
         if now.model is not noted.model or (now.limit, now.attributes) != (noted.limit, noted.attributes):
+            return False
+        if list(map(id, now.wrappers)) != list(map(id, noted.wrappers)):
             return False
         if not _same(now.dynamics, noted.dynamics):
             return False

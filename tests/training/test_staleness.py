@@ -9,7 +9,7 @@ from gymnasium.envs.toy_text import FrozenLakeEnv
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite.approximation import SemiGradientSarsa, TileCoding
+from rlsuite.approximation import Identity, SemiGradientSarsa, TileCoding
 from rlsuite.errors import ModelError, StepwiseWarning, UntrustedTable
 from rlsuite.models.gymnasium_table import copied_table
 
@@ -229,3 +229,98 @@ def _step_by(table):
         return self.s, reward, terminated, False, {}
 
     return step
+
+
+class Paid(Own):
+    """What a step pays besides the table is in an attribute: nothing, unless it is edited."""
+
+    def __init__(self, form="list"):
+        super().__init__()
+        self.pay = {
+            "list": [0.0] * 16,
+            "dict": dict.fromkeys(range(16), 0.0),
+            "large array": np.zeros(5_000),
+            "nested": {"of": [0.0] * 16},
+        }[form]
+        self.log = open  # cannot be compared by its content, and stays what it is
+
+    def step(self, action):
+        left = self.s
+        answer, reward, *rest = super().step(action)
+        pay = self.pay["of"] if isinstance(self.pay, dict) and "of" in self.pay else self.pay
+        return answer, reward + float(pay[left]), *rest
+
+
+def pay_in_state_14(env):
+    pay = env.unwrapped.pay
+    (pay["of"] if isinstance(pay, dict) and "of" in pay else pay)[14] = 5.0
+
+
+class FarAway(Paid):
+    """A short walk hardly ever comes to its last states."""
+
+    def __init__(self):
+        super().__init__()
+        lake = FrozenLakeEnv(map_name="8x8")
+        self.P, self.initial_state_distrib = lake.P, lake.initial_state_distrib
+        self.observation_space = lake.observation_space
+        self.pay = [0.0] * 64
+
+
+@pytest.mark.parametrize("form", ["list", "dict", "large array", "nested"])
+def test_an_attribute_of_any_kind_that_a_step_reads_counts(form):
+    agent = rl.QLearning().learn(env := Paid(form), steps=100, seed=3, loop="compiled")
+    agent.learn(env, steps=100, loop="compiled")
+    pay_in_state_14(env)
+    with pytest.raises(UntrustedTable, match="state 14"):
+        agent.learn(env, steps=100, loop="compiled")
+
+
+def test_the_proof_of_an_environment_does_not_hold_for_one_with_other_attributes():
+    gymnasium.register("test/Paid-v0", entry_point=FarAway)
+    try:
+        rl.QLearning().learn("test/Paid-v0", steps=10, seed=0, loop="compiled")
+        edited = gymnasium.make("test/Paid-v0")
+        edited.unwrapped.pay[62] = 5.0
+        with pytest.raises(UntrustedTable, match="state 62"):
+            rl.QLearning().learn(edited, steps=10, seed=0, loop="compiled")
+    finally:
+        del gymnasium.registry["test/Paid-v0"]
+
+
+def pay_more(env):
+    env.env = gymnasium.wrappers.TransformReward(env.env, lambda reward: reward + 1.0)
+
+
+def replace_step_of_the_wrapper(env):
+    true_step = env.step
+
+    def step(action):
+        answer, reward, *rest = true_step(action)
+        return answer, reward + 1.0, *rest
+
+    env.step = step
+
+
+@pytest.mark.parametrize("edit", [pay_more, replace_step_of_the_wrapper])
+def test_what_is_done_to_the_wrappers_counts(edit):
+    stepwise = two_calls(gymnasium.make("FrozenLake-v1"), edit, "stepwise")
+    with pytest.warns(StepwiseWarning, match=r"TransformReward|step has been replaced"):
+        same(two_calls(gymnasium.make("FrozenLake-v1"), edit, "auto"), stepwise)
+    with pytest.raises(UntrustedTable, match=r"TransformReward|step has been replaced"):
+        two_calls(gymnasium.make("FrozenLake-v1"), edit, "compiled")
+
+
+def test_other_vectors_count():
+    def show_others(env):
+        env.vectors = env.vectors[::-1].copy()
+
+    learned = []
+    for loop in ("auto", "stepwise"):
+        env = rl.VectorObservation(gymnasium.make("FrozenLake-v1"), np.eye(16))
+        agent = SemiGradientSarsa(features=Identity(), gamma=0.9)
+        agent.learn(env, steps=1_000, seed=3, loop=loop)
+        show_others(env)
+        learned.append(agent.learn(env, steps=1_000, loop=loop))
+    assert learned[0].record_.loop == "compiled"
+    np.testing.assert_array_equal(learned[0].weights_, learned[1].weights_)
