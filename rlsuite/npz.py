@@ -6,8 +6,10 @@ object array (which would be a pickle) and a member that nobody asks for are ref
 wrong with a file ends in a `FileError`.
 """
 
+import io
 import json
 import os
+import re
 import struct
 import tokenize
 import zipfile
@@ -176,7 +178,11 @@ def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Header:
     with archive.open(member) as stream:
         version = np.lib.format.read_magic(cast("Any", stream))
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-        shape, _, dtype = read(cast("Any", stream), max_header_size=LARGEST_HEADER)
+        length = stream.read(2 * version[0])  # 2 bytes in the first version, 4 in the second
+        text = stream.read(min(int.from_bytes(length, "little"), LARGEST_HEADER + 1))
+        if re.search(rb"\dL\s*[,)]", text):  # NumPy would read it, with a warning
+            raise ValueError(f"{member.filename} was written by Python 2")
+        shape, _, dtype = read(cast("Any", io.BytesIO(length + text)), max_header_size=LARGEST_HEADER)
         start = stream.tell()
     if dtype.hasobject:
         raise ValueError(f"{member.filename} is an object array, which only a pickle can hold: allow_pickle=False")

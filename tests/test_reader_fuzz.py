@@ -445,6 +445,8 @@ def test_networks(tmp_path):
     [
         b"{'descr'{ '<f8', 'fortran_order': False, 'shape': (16, 4), }",  # tokenize.TokenError
         b"{{desc': '<f8', 'fortran_order': False, 'shape': (16, 4), }",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (16L, 4), }",  # of Python 2; NumPy warns of them
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (16, 4L), }",
     ],
 )
 def test_headers_of_arrays(header, tmp_path):

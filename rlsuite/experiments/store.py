@@ -28,13 +28,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.checks import finite_number, whole_number
+from rlsuite.checks import finite_number, fraction, whole_number
 from rlsuite.errors import FileError
 from rlsuite.files import sync
 from rlsuite.training.results import Record
 
 FORMAT = "rlsuite cell 1"
 CELL, MONITOR, CURVE, EVALUATION = "cell.json", "monitor.csv", "curve.csv", "evaluation.csv"
+UNDISCOUNTED = "return"  # a column of evaluations
 LARGEST_COUNT = 2**53
 """Up to this number, floats represent all whole numbers exactly."""
 
@@ -147,6 +148,8 @@ def _record(cell: Mapping[str, Any], monitor: Columns, curve: Columns, evaluatio
         raise ValueError(f"loop {cell['loop']!r}, unit {cell['unit']!r}")
     if cell["optimal_value"] is not None:
         finite_number("optimal_value", cell["optimal_value"])
+    if cell.get("end_probability") is not None:
+        fraction("end_probability", cell["end_probability"])
     nothing = np.zeros(0)
     return Record(
         seed=cell["seed"],
@@ -160,7 +163,7 @@ def _record(cell: Mapping[str, Any], monitor: Columns, curve: Columns, evaluatio
         regret=curve.get("regret", nothing),
         evaluation_time=_whole(evaluation.get("time", nothing)),
         evaluation=evaluation.get("value", nothing),
-        evaluation_return=evaluation.get("return", nothing),
+        evaluation_return=evaluation.get(UNDISCOUNTED, nothing),
         end_probability=cell.get("end_probability"),
         optimal_value=cell["optimal_value"],
         optimum_unknown=cell.get("optimum_unknown", ""),
@@ -180,7 +183,7 @@ def _contents(spec: Mapping[str, Any], record: Record) -> dict[str, str]:
     if record.evaluation.size:
         evaluations = {"time": record.evaluation_time, "value": record.evaluation}
         if record.evaluation_return.size:
-            evaluations["return"] = record.evaluation_return
+            evaluations[UNDISCOUNTED] = record.evaluation_return
         contents[EVALUATION] = _table(evaluations)
     return contents
 
@@ -203,6 +206,10 @@ def _columns(text: str, skip: int) -> dict[str, NDArray[np.float64]]:
     values = np.loadtxt(lines[1:], delimiter=",", ndmin=2) if lines[1:] else np.zeros((0, len(names)))
     if values.shape[1] != len(names):
         raise ValueError(f"{len(names)} names for {values.shape[1]} columns")
+    for name, column in zip(names, values.T, strict=True):
+        unknown = np.isnan(column) if name == UNDISCOUNTED else False  # what a policy earns that goes on for ever
+        if not (np.isfinite(column) | unknown).all():
+            raise ValueError(f"column {name} has a number that is not finite")
     return {name: np.ascontiguousarray(values[:, index]) for index, name in enumerate(names)}
 
 

@@ -112,7 +112,9 @@ def listed_by_action(name: str, tables: Tables) -> tuple[Tables, bool]:
     matrices = [validation.array(f"{name}[{a}]", one) for a, one in enumerate(given)]
     for a, one in enumerate(matrices):
         if one.shape != matrices[0].shape:
-            raise ModelError(f"{name}[{a}] has shape {one.shape}, but {name}[0] has {matrices[0].shape}")
+            raise ModelError(
+                f"{name}[{a}] has shape {one.shape}, but {name}[0] has {matrices[0].shape}; all must have one shape"
+            )
     if not matrices:
         raise ModelError(f"{name} is empty; one (S, S) matrix per action is needed")
     return np.stack(matrices), True

@@ -23,10 +23,26 @@ def array(name: str, values: ArrayLike) -> AnyArray:
     try:
         converted: AnyArray = np.asarray(values)
     except (ValueError, TypeError) as error:
-        raise ModelError(f"{name} is not an array of numbers: {error}") from error
+        raise ModelError(_ragged(name, values) or f"{name} is not an array of numbers: {error}") from error
     if converted.dtype.kind not in "biuf":
         raise ModelError(f"{name} has dtype {converted.dtype}; numbers are needed")
     return converted
+
+
+def _ragged(name: str, values: object) -> str:
+    """Which of the parts of nested sequences has another shape than the first; nothing if none has."""
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        return ""
+    parts = cast("Sequence[object]", values)
+    shapes: list[tuple[int, ...]] = []
+    for index, part in enumerate(parts):
+        try:
+            shapes.append(np.shape(cast("ArrayLike", part)))
+        except ValueError:
+            return _ragged(f"{name}[{index}]", part)
+        if shapes[index] != shapes[0]:
+            return f"{name}[{index}] has shape {shapes[index]}, but {name}[0] has {shapes[0]}; all must have one shape"
+    return ""
 
 
 def floats(name: str, values: ArrayLike) -> FloatArray:

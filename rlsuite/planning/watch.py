@@ -1,5 +1,7 @@
 """When a method stops: a tolerance, a limit, a deadline or Ctrl-C, and a record of how the error bound fell."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +30,23 @@ class Trace(NamedTuple):
     """(n,) float64, wall-clock time until then"""
     error_bound: FloatArray
     """(n,) float64, infinite where nothing was certified yet"""
+
+
+class DeadlineTooShort(ParameterError):
+    """There is no result after that many seconds; `remark` says for what they are too short, and what to do."""
+
+    def __init__(self, deadline: float, remark: str) -> None:
+        super().__init__(f"deadline={deadline:g} seconds are too short for {remark}")
+        self.remark = remark
+
+
+@contextmanager
+def shares_the_deadline_of(watch: "Watch") -> Generator[None]:
+    """Let a method that does a part of the work have some of the time: an error names the deadline of the whole."""
+    try:
+        yield
+    except DeadlineTooShort as error:
+        raise DeadlineTooShort(watch.deadline or 0.0, error.remark) from error
 
 
 class Watch(CompilingClock):

@@ -69,6 +69,11 @@ def test_every_float_survives(tmp_path_factory, returns, optimum):
     assert_same(read_cell(write(tmp_path_factory.mktemp("cell"), record)), record)
 
 
+def test_the_return_of_a_policy_that_goes_on_for_ever_is_unknown(tmp_path):
+    record = replace(RECORD, evaluation_return=np.array([np.nan]))
+    assert_same(read_cell(write(tmp_path, record)), record)
+
+
 def test_the_monitor_file_is_read_by_the_rule_of_stable_baselines3(tmp_path):
     # stable_baselines3.common.monitor.load_results: the first line is "#" and JSON with t_start, the rest is CSV with
     # a header; t is shifted by t_start
@@ -167,6 +172,14 @@ def rewrite(cell, tables=None, **changes):
         {"tables": {"curve.csv": "time,cumulative_reward\n1e300,2\n"}},
         {"tables": {"curve.csv": "time,cumulative_reward\none,2\n"}},
         {"tables": {"monitor.csv": "#{}\nr,l,t\n1.0,-3,3\n"}},
+        {"tables": {"monitor.csv": "#{}\nr,l,t\ninf,3,3\n"}},
+        {"tables": {"monitor.csv": "#{}\nr,l,t,regret\n1.0,3,3,nan\n"}},
+        {"tables": {"curve.csv": "time,cumulative_reward\n1,nan\n"}},
+        {"tables": {"curve.csv": "time,cumulative_reward\n1,1e400\n"}},
+        {"tables": {"evaluation.csv": "time,value\n1,nan\n"}},
+        {"tables": {"evaluation.csv": "time,value,return\n1,1,-inf\n"}},
+        {"end_probability": 2.0},
+        {"end_probability": "1"},
         {"tables": {"monitor.csv": "#{}\nr,l,t\n1.0,2.5,3\n"}},
     ],
     ids=str,

@@ -246,6 +246,8 @@ def test_what_the_shapes_leave_open_is_refused():
     ("P", "message"),
     [
         (objects([np.eye(2), np.eye(3)]), r"P\[1\] has shape \(3, 3\), but P\[0\] has \(2, 2\)"),
+        ([np.eye(2), np.eye(3)], r"^P\[1\] has shape \(3, 3\), but P\[0\] has \(2, 2\); all must have one shape$"),
+        ([np.eye(2), [[1.0], [0.5, 0.5]]], r"^P\[1\]\[1\] has shape \(2,\), but P\[1\]\[0\] has \(1,\)"),
         (objects([np.eye(2), csr_array(np.eye(2))]), "matrix 0 is not sparse, but others are"),
         (objects([np.eye(2), None]), r"P\[1\] has dtype object; numbers are needed"),
         (objects([np.eye(2), "no"]), r"P\[1\] has dtype <U2; numbers are needed"),

@@ -14,6 +14,7 @@ from rlsuite.approximation.features.feature_map import UNSEEDED, Bounds, Feature
 from rlsuite.checks import one_of, whole_number
 from rlsuite.compilation import compiled
 from rlsuite.declared import Array
+from rlsuite.errors import ParameterError
 
 _mixture: Any = sklearn.mixture
 
@@ -129,7 +130,17 @@ class MixtureResponsibilities(FeatureMap):
         self.weights_, self.means_ = found.weights_, np.ascontiguousarray(middle + scale * found.means_)
         self.n_features_in_ = d
         self.n_features_out_ = self.most_active_ = n
+        if self._singular():
+            raise ParameterError("a component of the mixture is flat to the last bit; take fewer components")
         return self.name_columns(X)
+
+    def check_restored(self) -> None:
+        """Raise ValueError if a matrix of `whitening_` is singular: no observation would have a probability."""
+        if self._singular():
+            raise ValueError("whitening_ has a singular matrix")
+
+    def _singular(self) -> bool:
+        return not np.isfinite(np.linalg.slogdet(self.whitening_)[1]).all()
 
     def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
         """Probabilities lie between 0 and 1."""

@@ -3,7 +3,6 @@
 import numpy as np
 
 from rlsuite.checks import fits_in_memory, whole_number
-from rlsuite.errors import ParameterError
 from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.planning.certificate import representable, warn_unless_converged
@@ -11,7 +10,7 @@ from rlsuite.planning.kernels import decide
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.solution import FiniteHorizonSolution
 from rlsuite.planning.threads import on_blocks
-from rlsuite.planning.watch import Watch
+from rlsuite.planning.watch import DeadlineTooShort, Watch
 
 
 @says_what_to_write
@@ -79,10 +78,8 @@ def backward_induction(
     bound = 0.0
     for t in reversed(range(horizon)):
         if watch.hurries:
-            raise ParameterError(
-                f"deadline={watch.deadline:g} seconds are too short for horizon={horizon}: {watch.iterations} of these "
-                "steps were computed. Give more time or fewer steps"
-            )
+            done = f"{watch.iterations} of these steps were computed. Give more time or fewer steps"
+            raise DeadlineTooShort(watch.deadline or 0.0, f"horizon={horizon}: {done}")
         ahead = lookahead.ahead(values[t + 1])
         rounding = lookahead.rounding(ahead)
         rows, closed = lookahead.rows, lookahead.closed

@@ -31,7 +31,7 @@ from rlsuite.planning.pomdp.projection import Projection
 from rlsuite.planning.pomdp.simplex_grid import Interpolation
 from rlsuite.planning.pomdp.solution import BeliefPlan
 from rlsuite.planning.pomdp.vectors import SAME, first_of_best
-from rlsuite.planning.watch import Watch
+from rlsuite.planning.watch import Watch, shares_the_deadline_of
 
 SHORTEST = 1e-3
 """Seconds that are left for a part of the work when the deadline has passed."""
@@ -217,20 +217,21 @@ def belief_grid(
         bounds = None
         if horizon is None:
             bounds = endless_bounds(PreparedModel(pomdp, "belief_grid without a horizon"), watch)
-        cells = discretised(
-            pomdp,
-            resolution=resolution,
-            interpolation=interpolation,
-            max_beliefs=max_beliefs,
-            deadline=max(watch.left, SHORTEST),
-        )
-        left = max(watch.left, SHORTEST)
-        if horizon is None:
-            found = policy_iteration(cells.mdp, tol=math.inf, deadline=left)
-            values, policies = found.value[np.newaxis], found.policy[np.newaxis]
-        else:
-            found = backward_induction(cells.mdp, horizon=horizon, tol=math.inf, deadline=left)
-            values, policies = found.values, found.policies
+        with shares_the_deadline_of(watch):
+            cells = discretised(
+                pomdp,
+                resolution=resolution,
+                interpolation=interpolation,
+                max_beliefs=max_beliefs,
+                deadline=max(watch.left, SHORTEST),
+            )
+            left = max(watch.left, SHORTEST)
+            if horizon is None:
+                found = policy_iteration(cells.mdp, tol=math.inf, deadline=left)
+                values, policies = found.value[np.newaxis], found.policy[np.newaxis]
+            else:
+                found = backward_induction(cells.mdp, horizon=horizon, tol=math.inf, deadline=left)
+                values, policies = found.values, found.policies
         projection = Projection(pomdp)
         start = pomdp.start[np.newaxis]
         numbers, weights = cells.grid.made_of(start, interpolation)

@@ -20,6 +20,7 @@ from rlsuite.models import MDP, POMDP, validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.pomdp.simplex_grid import Interpolation, SimplexGrid
+from rlsuite.planning.watch import DeadlineTooShort
 
 INTERPOLATIONS = ("freudenthal", "nearest")
 
@@ -123,10 +124,8 @@ def discretised(
         pairs = [np.flatnonzero(allowed[:, a]) for a in range(actions)]
         steps = [_followed(pomdp, lookahead, grid, interpolation, a, pairs[a], clock) for a in range(actions)]
     except OutOfTime:
-        raise ParameterError(
-            f"deadline={clock.deadline:g} seconds are too short for a grid of {n} beliefs: give more time, or a "
-            f"resolution below {resolution}"
-        ) from None
+        remark = f"a grid of {n} beliefs: give more time, or a resolution below {resolution}"
+        raise DeadlineTooShort(clock.deadline or 0.0, remark) from None
     row = np.concatenate([step.row * actions + a for a, step in enumerate(steps)])
     successor = np.concatenate([step.successor for step in steps])
     probability = np.concatenate([step.probability for step in steps])

@@ -21,7 +21,7 @@ from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.belief_graph import BeliefMDP, belief_mdp
 from rlsuite.planning.pomdp.solution import BeliefSolution
-from rlsuite.planning.watch import Watch
+from rlsuite.planning.watch import Watch, shares_the_deadline_of
 
 
 @says_what_to_write
@@ -98,7 +98,7 @@ def reachable_beliefs(
         horizon = whole_number("horizon", horizon)
     steps = _steps_until_negligible(pomdp, clock.tol / 4.0) if horizon is None else horizon
     half = None if clock.deadline is None else clock.deadline / 2.0
-    with clock:
+    with clock, shares_the_deadline_of(clock):
         graph = belief_mdp(pomdp, steps=steps, max_beliefs=max_beliefs, deadline=half)
         left = max(clock.left, 1e-3)
         if horizon is None:

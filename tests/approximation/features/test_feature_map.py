@@ -219,3 +219,13 @@ def test_a_map_of_your_own_says_what_it_lacks():
 
     with pytest.raises(NotImplementedError):
         Mine().fit([[0.0]])
+
+
+@pytest.mark.parametrize("broken", [np.zeros((2, 2)), np.ones((2, 2))], ids=["zero", "singular"])
+def test_a_mixture_with_a_singular_matrix_is_not_taken_back(broken):
+    fitted = MixtureResponsibilities(2, seed=0).fit(np.random.default_rng(0).normal(size=(20, 2)))
+    arrays = fitted.fitted_
+    assert np.isfinite(MixtureResponsibilities(2).restore(arrays).transform([[0.0, 0.0]])).all()
+    arrays["whitening_"] = np.stack([arrays["whitening_"][0], broken])
+    with pytest.raises(ValueError, match="whitening_ has a singular matrix"):
+        MixtureResponsibilities(2).restore(arrays)

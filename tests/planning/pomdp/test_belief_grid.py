@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlsuite.agents import QLearning
+from rlsuite.compiling_clock import CompilingClock
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.exploration import EpsilonGreedy
 from rlsuite.models import MDP, POMDP
-from rlsuite.planning import belief_grid, discretised, incremental_pruning, solve
+from rlsuite.planning import belief_grid, discretised, incremental_pruning, reachable_beliefs, solve
 from rlsuite.planning.pomdp.simplex_grid import SimplexGrid
 
 FOR_EVER = 4063900 / 209789
@@ -138,3 +139,17 @@ def test_steps_left(tiger):
     for steps, message in ((4, "more than the 3 steps"), (0, "the plan is at its end")):
         with pytest.raises(ParameterError, match=message):
             plan.act([0.5, 0.5], steps)
+
+
+@pytest.mark.parametrize("horizon", [None, 30])
+def test_a_deadline_that_is_too_short_is_the_one_that_was_given(tiger, horizon):
+    with pytest.raises(ParameterError, match=r"^deadline=1e-09 seconds are too short for a grid of 501 beliefs"):
+        belief_grid(tiger(0.95), resolution=500, horizon=horizon, deadline=1e-9)
+
+
+def test_the_deadline_of_a_part_is_that_of_the_whole(tiger, monkeypatch):
+    monkeypatch.setattr(CompilingClock, "hurries", property(lambda clock: clock.name == "backward_induction"))
+    with pytest.raises(ParameterError, match=r"^deadline=50 seconds are too short for horizon=3: 0 of these steps"):
+        reachable_beliefs(tiger(0.95), horizon=3, deadline=50)
+    with pytest.raises(ParameterError, match=r"^deadline=50 seconds are too short for horizon=3: 0 of these steps"):
+        belief_grid(tiger(0.95), resolution=3, horizon=3, deadline=50)
