@@ -190,8 +190,8 @@ def discounted(model: MDP | Lookahead, method: str) -> Lookahead:
     if mdp.gamma == 1.0:
         raise ParameterError(
             f"{method} needs gamma < 1, and gamma is 1: without discounting, values may be infinite. "
-            "Pass gamma=0.99 (say), solve for a finite horizon: method='backward_induction' with horizon=, or, if "
-            "episodes come to an end, for the total reward: method='stochastic_shortest_path'."
+            "Pass gamma=0.99 (say), solve for a finite horizon, say by method='backward_induction', horizon=100, or, "
+            "if episodes come to an end, for the total reward: method='stochastic_shortest_path'."
         )
     lookahead = model if isinstance(model, Lookahead) else Lookahead(mdp)
     contracting(lookahead)

@@ -35,8 +35,8 @@ class Optima:
     """Solves each model once, however many runs and threads ask for it.
 
     With a discount of 1 the optimum is that of the total reward until the end, whatever time limit the environment has;
-    it stays unknown where such an optimum does not exist or is not unique (`stochastic_shortest_path` says which). It
-    also stays unknown for a POMDP of which more beliefs can be reached than the exact method goes through.
+    it stays unknown where no such optimum exists (`stochastic_shortest_path` says why). It also stays unknown for a
+    POMDP of which more beliefs can be reached than the exact method goes through.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,9 @@ def _of_mdp(mdp: MDP) -> Optimum:
         except errors.ModelError as error:
             return no_optimum(str(error))
         if not solution.converged:
-            return no_optimum(f"the best known solution ({solution.method}) may be {solution.error_bound:.2g} off")
+            return no_optimum(
+                f"{solution.method} found {solution.value_at_start:g}, which may be {solution.error_bound:.2g} off"
+            )
     # An action that may be optimal, as far as the error bound can tell, costs nothing: what an error of 1e-7 per step
     # adds up to would be taken for regret. All others are below the value of their state.
     costly = mdp.legal & ~solution.optimal_actions

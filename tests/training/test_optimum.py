@@ -45,12 +45,22 @@ def test_with_gamma_1_the_optimum_is_the_total_reward_until_the_end():
 
 
 @pytest.mark.parametrize(
+    ("env", "value"), [("FrozenLake-v1", 14 / 17), ("rlsuite/GridGoal-v0", 100.0), ("rlsuite/GridWorld-v0", 1.0)]
+)
+def test_with_gamma_1_one_may_walk_about_for_nothing(env, value):
+    record = rl.QLearning(gamma=1.0).learn(env, steps=200, seed=0, regret=True).record_
+    assert record.optimal_value == pytest.approx(value)
+    assert record.optimum_unknown == ""
+    assert (record.regret >= 0.0).all()
+
+
+@pytest.mark.parametrize(
     ("env", "why"),
     [
-        ("FrozenLake-v1", "the end can be avoided for ever at no cost"),
+        ("rlsuite/SlipperyObstacleGrid-v0", "gains and losses that add up to 0"),
+        ("rlsuite/RiverSwim-v0", "5 is earned per step: its total reward is infinite"),
         ("rlsuite/Bandit-v0", "no end can be reached"),
         ("rlsuite/Tiger-v0", "gamma"),
-        ("rlsuite/GridWorld-v0", "may be 0.41 off"),
     ],
 )
 def test_an_optimum_that_is_unknown_is_missing_for_a_reason(env, why):

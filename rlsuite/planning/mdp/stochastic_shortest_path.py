@@ -34,14 +34,20 @@ def stochastic_shortest_path(
     """Solve an MDP with gamma = 1: the largest expected sum of rewards until the end.
 
     The model is checked first. Every state must be able to reach the end, which is a transition that ends the episode,
-    or a state from which nothing can be earned any more, whatever is done. And avoiding the end for ever must cost
-    something, on average per step: otherwise values are infinite, or not unique. Positive and zero rewards are allowed,
-    as long as no policy can collect them for ever without paying more.
+    or a set of states in which one can stay for ever at a reward of 0 in each step; staying there is worth 0. And
+    avoiding the end in any other way must cost something, on average per step: otherwise total rewards are infinite, or
+    have no limit. Positive and zero rewards are allowed, as long as no policy can collect them for ever without paying
+    more.
+
+    In a set of states among which one can go about for nothing (`rlsuite.planning.total_reward.free_components`) every
+    action that stays there has the value of the state, and is listed in ``optimal_actions``, as it loses nothing. But
+    ``policy`` leads out of it, by the best way, with probability 1; unless nothing outside is worth leaving for.
 
     Up to 2,000 states policy iteration, beyond that sweeps in place as in `gauss_seidel`, from values that are meant to
     be too low, because from there they converge faster. There is no contraction to derive bounds from. Instead the
     result is enclosed between the value of the returned policy, which is shown to end, and a vector that no policy can
-    exceed (`rlsuite.planning.total_reward.certificate`).
+    exceed (`rlsuite.planning.total_reward.certificate`). Where the bounds do not meet because some of many equally good
+    policies take very long, ``policy`` is one that comes to the end soon, not the first of the best actions.
 
     Parameters
     ----------
@@ -70,8 +76,8 @@ def stochastic_shortest_path(
     ParameterError
         If gamma is less than 1, or an argument is out of range.
     ModelError
-        If a state cannot reach the end, or the end can be avoided for ever at no cost; the message names a state. Also
-        if the rewards are so large that values overflow.
+        If a state cannot reach the end, or the end can be avoided for ever with gains that are as large as the losses,
+        or larger; the message names a state. Also if the rewards are so large that values overflow.
 
     Warns
     -----
@@ -88,6 +94,12 @@ def stochastic_shortest_path(
     >>> solution = stochastic_shortest_path(mdp)
     >>> solution.value.tolist(), solution.policy.tolist(), solution.error_bound < 1e-12
     ([-2.0, -1.0, 0.0], [0, 1, -1], True)
+
+    On the frozen lake one can stand in a corner for ever; who tries reaches the goal 14 times out of 17:
+
+    >>> lake = MDP.from_env("FrozenLake-v1", gamma=1.0)
+    >>> round(stochastic_shortest_path(lake).value_at_start * 17, 6)
+    14.0
     """
     watch = Watch(
         "stochastic_shortest_path",
@@ -107,7 +119,7 @@ def stochastic_shortest_path(
     found: Certified | None = None
     with watch:
         how = endings(lookahead, watch)
-        model = prepared(lookahead, how.idle)
+        model = prepared(how.collapsed.lookahead if how.collapsed else lookahead, how.idle)
         action: StateArray = np.where(model.closed, -1, how.action).astype(np.int32)
         # A guess, on the safe side, of the number of steps to the end.
         longest = 4.0 * (float(how.steps.max(initial=0)) + 1.0)
@@ -128,11 +140,17 @@ def stochastic_shortest_path(
             bound = found.error_bound
             watch.measure(found.value)
             if rounded and bound > watch.tol:
-                watch.give_up("the changes are down to rounding error")
+                found = min(found, certify(engine, watch, thoroughly=True), key=lambda each: each.error_bound)
+                bound = found.error_bound
+                if bound > watch.tol:
+                    watch.give_up("the changes are down to rounding error")
                 break
             enough = min(enough / 4.0, watch.tol / (16.0 * max(longest, found.longest)))
     if found is None:
         found = certify(engine, watch)
+    if how.collapsed is not None:
+        value, policy = how.collapsed.spread(found.value, found.policy)
+        found = found._replace(value=value, policy=policy)
     return _solution(lookahead, found, watch)
 
 

@@ -12,6 +12,17 @@ for rounding and for not being quite optimal; it exceeds V* by about eta times t
 
 All three inequalities are checked on the computed numbers, with the rounding error of the check on the safe side
 (`Lookahead.rounding`). Where a check fails, the bound is infinite.
+
+Both bounds suffer where many actions are equally good, and some of the policies made of these take millions of steps:
+rounding errors may add up over all of them. So there is a second way, for the end of a method that gets no further.
+Among actions that are equal up to rounding, the policy takes those that may bring the end nearer. And U need not
+exceed the least constant u >= 0 with
+
+    r(s, a) <= u Pr[the episode ends | s, a]    for every action:
+
+U = u satisfies the inequality above, because the probabilities of a row add up to 1. Nothing is rounded there that
+could add up, so long as they do, up to rounding; else there is no such constant. That every policy gets the same as
+long as it comes to the end, and that the best get there surely, are the usual reasons for so many equal actions.
 """
 
 from typing import NamedTuple
@@ -20,14 +31,19 @@ import numpy as np
 
 from rlsuite.clock import Clock
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.models.validation import row_sums
 from rlsuite.planning.certificate import largest
 from rlsuite.planning.kernels import backup, decide
-from rlsuite.planning.operators import EPS
+from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.threads import on_blocks
-from rlsuite.planning.total_reward.engines import Engine, rewarded
+from rlsuite.planning.total_reward.endings import soonest_end
+from rlsuite.planning.total_reward.engines import Engine, rewarded, with_linear_systems
 
 ATTEMPTS = 30
 """Iterations, at most, that are spent on finding U."""
+
+MOST_SECONDS = 1.0
+"""What a linear system may take, where sweeps were not good enough."""
 
 
 class Certified(NamedTuple):
@@ -43,7 +59,7 @@ class Certified(NamedTuple):
     """On the error of the value and of its q, and on the loss of the policy"""
 
 
-def certify(engine: Engine, clock: Clock) -> Certified:
+def certify(engine: Engine, clock: Clock, *, thoroughly: bool = False) -> Certified:
     """Return the value of an engine with its bounds.
 
     Parameters
@@ -52,6 +68,8 @@ def certify(engine: Engine, clock: Clock) -> Certified:
         It holds V; its value is not changed.
     clock : Clock
         Says whether there is time for more than the backup: without it, the bounds are infinite.
+    thoroughly : bool
+        Look for a policy that ends soon, and for a constant bound; by linear systems, if they do not take too long.
     """
     model, value = engine.model, engine.value
     delta = model.rounding(value)
@@ -61,14 +79,21 @@ def certify(engine: Engine, clock: Clock) -> Certified:
     nothing = Certified(result, policy, np.inf, np.inf)
     if clock.hurries or not np.isfinite(result).all():
         return nothing
+    if thoroughly:
+        policy = _soonest(model, value, result - 2.0 * delta, policy)
+        engine = with_linear_systems(engine, policy, min(clock.left / ATTEMPTS, MOST_SECONDS))
     steps, slack = _steps(engine, policy)
     if not slack > 0.0:
         return nothing
     # The action of the policy may be 2 delta below the best, and both are computed up to delta.
-    short = max(0.0, 4.0 * delta - min(0.0, min(change[0] for change in changes)))
+    # Two more are for the probabilities of a row, which are meant to add up to 1.
+    short = max(0.0, (6.0 if thoroughly else 4.0) * delta - min(0.0, min(change[0] for change in changes)))
     lower = short / slack
     upper = _upper(engine, 2.0 * largest(changes) + 4.0 * delta, steps, clock)
     longest = float(steps.max(initial=0.0)) / slack
+    if thoroughly:
+        highest = np.where(model.closed, value, np.maximum(_ceiling(model), value))
+        upper = highest if upper is None else np.minimum(upper, highest)
     if upper is None:
         return Certified(result, policy, longest, np.inf)
     width = float((upper - value + lower * steps).max(initial=0.0))
@@ -80,13 +105,37 @@ def certify(engine: Engine, clock: Clock) -> Certified:
 def _steps(engine: Engine, policy: IndexArray) -> tuple[FloatArray, float]:
     """Return h and q, which is not positive if the policy could not be shown to end."""
     model = engine.model
-    steps = engine.expected_steps(policy)
+    try:
+        steps = engine.expected_steps(policy)
+    except (np.linalg.LinAlgError, RuntimeError):  # singular: the policy may go on for ever
+        return np.zeros(model.n_states), 0.0
     if not np.isfinite(steps).all() or steps.min(initial=0.0) < 0.0:
         return steps, 0.0
     counting = rewarded(model, np.zeros(model.reward.size), 0.0)
     acting = np.flatnonzero((policy >= 0) & ~model.closed)
     follows = counting.q(np.where(model.closed, 0.0, steps))[acting, policy[acting]]
     return steps, float((steps[acting] - follows).min(initial=1.0)) - counting.rounding(steps)
+
+
+def _soonest(model: Lookahead, value: FloatArray, enough: FloatArray, policy: IndexArray) -> IndexArray:
+    """Return the policy with other actions, of those worth `enough` (S,), that may bring the end nearer."""
+    good = model.q(value) >= enough[:, np.newaxis]
+    action = soonest_end(model.mdp, model.closed, (good & model.mdp.legal).reshape(-1))
+    return np.where(action >= 0, action, policy)
+
+
+def _ceiling(model: Lookahead) -> float:
+    """Return the least constant u, rounded up; infinity if there is none."""
+    mdp = model.mdp
+    open_ = np.repeat(~model.closed, mdp.n_actions)
+    sums = row_sums(mdp.probability, mdp.indptr)
+    if (np.abs(sums - 1.0)[open_ & (sums > 0.0)] > model.longest_row * EPS).any():
+        return np.inf
+    ends = row_sums(mdp.probability * (mdp.terminated | model.closed[mdp.next_state]), mdp.indptr)
+    pays = open_ & (model.reward > 0.0)
+    if (ends[pays] == 0.0).any():
+        return np.inf
+    return float((model.reward[pays] / ends[pays]).max(initial=0.0)) * (1.0 + (model.longest_row + 4) * EPS)
 
 
 def _upper(engine: Engine, eta: float, steps: FloatArray, clock: Clock) -> FloatArray | None:

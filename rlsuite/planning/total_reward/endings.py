@@ -3,7 +3,9 @@
 With gamma = 1 the total reward is finite, and its optimality equation has one solution only, if every state can reach
 the end and every policy that avoids the end for ever pays for that: the value of such a policy is minus infinity
 (Bertsekas & Tsitsiklis 1991, assumptions 1 and 2). The end is a transition that ends the episode; and as a state from
-which nothing can be earned any more has the value 0 whatever happens, *idle* states are as good as an end.
+which nothing can be earned any more has the value 0 whatever happens, *idle* states are as good as an end. If the end
+can be avoided for ever for free, step by step, a smaller model takes the place of the model
+(`rlsuite.planning.total_reward.free_components`).
 """
 
 from typing import NamedTuple
@@ -13,13 +15,13 @@ import numpy as np
 from rlsuite.clock import Clock, OutOfTime
 from rlsuite.compilation import compiled
 from rlsuite.errors import ModelError
+from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
-from rlsuite.planning.graph import distance_to, edges, predecessors
+from rlsuite.planning.graph import Predecessors, distance_to, edges, predecessors
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.total_reward.end_components import end_components
-from rlsuite.planning.total_reward.gain import reject_free_stay
-
-WAYS_OUT = "use gamma < 1, or plan for a number of steps: method='backward_induction' with horizon="
+from rlsuite.planning.total_reward.free_components import Collapsed, collapsed
+from rlsuite.planning.total_reward.gain import WAYS_OUT, reject_free_stay
 
 
 class Endings(NamedTuple):
@@ -31,8 +33,8 @@ class Endings(NamedTuple):
     """(S,) int32, after how many steps the end may come next, at the earliest; -1 at idle states"""
     action: StateArray
     """(S,) int32, an action that may bring the end nearer, the likeliest one; -1 where there is nothing to do"""
-    checked: bool
-    """whether there was time to check that avoiding the end costs something"""
+    collapsed: Collapsed | None = None
+    """the smaller model that this is about, if it is not the model itself"""
 
 
 def endings(lookahead: Lookahead, clock: Clock) -> Endings:
@@ -60,29 +62,66 @@ def endings(lookahead: Lookahead, clock: Clock) -> Endings:
     backwards = predecessors(mdp, possible)
     earning = (lookahead.reward.reshape(mdp.n_states, mdp.n_actions) != 0.0).any(axis=1)
     idle: BoolArray = distance_to(backwards, earning) < 0
+    legal = mdp.indptr[1:] > mdp.indptr[:-1]
+    ending = may_end(mdp)
+    steps = _steps_to_the_end(mdp, backwards, idle, ending)
+    endless = bool((steps < 0).any())
+    staying = legal & ~ending & ~np.repeat(idle, mdp.n_actions)
+    # A cycle in which every step costs something cannot be used for free, and usually there are no others.
+    if endless or (lookahead.reward[staying] >= 0.0).any():
+        try:
+            components = end_components(mdp, possible, backwards, staying, clock)
+            smaller = collapsed(lookahead, possible, backwards, components.staying, clock)
+            if smaller is not None:
+                return endings(smaller.lookahead, clock)._replace(collapsed=smaller)
+            if not endless:
+                reject_free_stay(lookahead, components, clock)
+        except OutOfTime:  # no bound will be found either
+            pass
+    if endless:
+        raise ModelError(
+            f"gamma=1, and from state {int(np.argmin(steps))} no end can be reached, whatever is done, and no place to "
+            f"stay for free: its total reward is infinite or undefined; {WAYS_OUT}"
+        )
+    steps[idle] = -1
+    return Endings(idle, steps, _directly(mdp, idle, steps, legal))
+
+
+def soonest_end(mdp: MDP, idle: BoolArray, allowed: BoolArray) -> StateArray:
+    """Return actions (S,) int32 that lead to the end, chosen among some of the pairs; -1 where these cannot lead there.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The model.
+    idle : ndarray (S,) bool
+        States that are as good as an end.
+    allowed : ndarray (S * A,) bool
+        The legal pairs to choose among.
+    """
+    backwards = predecessors(mdp, edges(mdp) & np.repeat(allowed, np.diff(mdp.indptr)))
+    steps = _steps_to_the_end(mdp, backwards, idle, may_end(mdp) & allowed)
+    unable = steps < 0
+    steps[idle] = -1
+    return _directly(mdp, idle | unable, steps, allowed)
+
+
+def may_end(mdp: MDP) -> BoolArray:
+    """Return the pairs (S * A,) bool after which the episode may be over."""
     ending: BoolArray = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
     last = np.flatnonzero(mdp.terminated & (mdp.probability > 0.0))
     ending[np.searchsorted(mdp.indptr, last, side="right") - 1] = True
-    may_end = ending.reshape(mdp.n_states, mdp.n_actions).any(axis=1)
-    steps = distance_to(backwards, idle | may_end)
-    if (steps < 0).any():
-        raise ModelError(
-            f"gamma=1, and from state {int(np.argmin(steps))} no end can be reached, whatever is done: its total "
-            f"reward is infinite or undefined; {WAYS_OUT}"
-        )
-    steps[idle] = -1
-    legal = mdp.indptr[1:] > mdp.indptr[:-1]
-    staying = legal & ~ending & ~np.repeat(idle, mdp.n_actions)
-    # A cycle in which every step costs something cannot be used for free, and usually there are no others.
-    checked = True
-    if (lookahead.reward[staying] >= 0.0).any():
-        try:
-            reject_free_stay(lookahead, end_components(mdp, possible, backwards, staying, clock), clock)
-        except OutOfTime:
-            checked = False
+    return ending
+
+
+def _steps_to_the_end(mdp: MDP, backwards: Predecessors, idle: BoolArray, ending: BoolArray) -> StateArray:
+    return distance_to(backwards, idle | ending.reshape(mdp.n_states, mdp.n_actions).any(axis=1))
+
+
+def _directly(mdp: MDP, idle: BoolArray, steps: StateArray, allowed: BoolArray) -> StateArray:
     action: StateArray = np.full(mdp.n_states, -1, dtype=np.int32)
-    _direct(mdp.n_actions, mdp.indptr, mdp.next_state, mdp.probability, mdp.terminated, idle, steps, action)
-    return Endings(idle, steps, action, checked)
+    _direct(mdp.n_actions, mdp.indptr, mdp.next_state, mdp.probability, mdp.terminated, idle, steps, allowed, action)
+    return action
 
 
 @compiled(in_place=True)
@@ -94,6 +133,7 @@ def _direct(
     terminated: BoolArray,
     idle: BoolArray,
     steps: StateArray,
+    allowed: BoolArray,
     action: StateArray,
 ) -> None:
     """Fill `action`: what ends the episode, or else brings its end a step nearer, with the largest probability."""
@@ -102,8 +142,11 @@ def _direct(
             continue
         likeliest = 0.0
         for a in range(n_actions):
+            row = s * n_actions + a
+            if not allowed[row]:
+                continue
             nearer = 0.0
-            for i in range(indptr[s * n_actions + a], indptr[s * n_actions + a + 1]):
+            for i in range(indptr[row], indptr[row + 1]):
                 if terminated[i] or steps[next_state[i]] < steps[s]:
                     nearer += probability[i]
             if nearer > likeliest:

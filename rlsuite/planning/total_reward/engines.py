@@ -12,7 +12,7 @@ from rlsuite.compilation import compiled
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.certificate import largest
 from rlsuite.planning.kernels import backup_in_place
-from rlsuite.planning.linear_system import solve_fixed_point
+from rlsuite.planning.linear_system import seconds_to_eliminate, solve_fixed_point
 from rlsuite.planning.operators import Lookahead, best, greedy
 from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.threads import fixed_blocks, on_blocks
@@ -143,12 +143,27 @@ class Exact:
         return other
 
     def _solved(self, policy: IndexArray, reward: FloatArray) -> FloatArray:
-        open_: IndexArray = np.flatnonzero((policy >= 0) & ~self.model.closed)
-        rows = open_ * self.model.n_actions + policy[open_]
+        open_, rows, chain = _chain_of(self.model, policy)
         value = np.zeros(self.model.n_states)
-        chain: Any = self.model.continuation
-        value[open_] = solve_fixed_point(chain[rows][:, open_], reward[rows])
+        value[open_] = solve_fixed_point(chain, reward[rows])
         return value
+
+
+def _chain_of(model: Lookahead, policy: IndexArray) -> tuple[IndexArray, IndexArray, Any]:
+    """Return the n open states, the pairs of a policy in them, and the chain (n, n) that it makes of them."""
+    open_: IndexArray = np.flatnonzero((policy >= 0) & ~model.closed)
+    rows = open_ * model.n_actions + policy[open_]
+    continuation: Any = model.continuation
+    return open_, rows, continuation[rows][:, open_]
+
+
+def with_linear_systems(engine: Engine, policy: IndexArray, seconds: float) -> Engine:
+    """Return `Exact` in the place of an engine, from its value and a policy on, if a system takes no more `seconds`."""
+    if seconds_to_eliminate(_chain_of(engine.model, policy)[2]) > seconds:
+        return engine
+    exact = Exact(engine.model, policy)
+    exact.value = engine.value
+    return exact
 
 
 class Sweeps:

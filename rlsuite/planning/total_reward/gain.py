@@ -5,6 +5,9 @@ if and only if the problem of staying with r + eta, and stopping for nothing whe
 least U >= 0 with U(s) >= r(s, a) + eta + sum_s' c(s' | s, a) U(s') for every action that stays. Any such U is a proof,
 since averaged over the states as a policy visits them in the long run, U drops out of the inequality. Sweeps from U = 0
 find it; or they come upon a policy that never stops, whose mean is then computed.
+
+Components in which every step is free are not there any more (`rlsuite.planning.total_reward.free_components`). So
+staying costs something wherever no pair that stays pays more than 0, and only the other components are looked at.
 """
 
 from typing import Any, NamedTuple
@@ -32,10 +35,9 @@ PATIENCE = 64
 LARGEST_SYSTEM = 5_000
 """Up to so many states the mean of a policy is computed; beyond, it is only bounded from below."""
 
-ADVICE = (
-    "let every step cost something, use gamma < 1, or plan for a number of steps: "
-    "method='backward_induction' with horizon="
-)
+WAYS_OUT = "use gamma < 1, or plan for a number of steps, say by method='backward_induction', horizon=100"
+
+ADVICE = f"let every step cost something, {WAYS_OUT}"
 
 
 class Stay(NamedTuple):
@@ -63,7 +65,7 @@ def reject_free_stay(lookahead: Lookahead, components: EndComponents, clock: Clo
     if stay.mean is None:
         raise ModelError(
             f"gamma=1, and from state {stay.state} the end can be avoided for ever at an average reward of at least 0: "
-            f"total rewards are infinite, or not unique; {ADVICE}"
+            f"its total reward is infinite, or has no limit; {ADVICE}"
         )
     if stay.mean > eta:
         raise ModelError(
@@ -72,16 +74,16 @@ def reject_free_stay(lookahead: Lookahead, components: EndComponents, clock: Clo
         )
     rounded = "" if stay.mean == 0.0 else " (up to rounding)"
     raise ModelError(
-        f"gamma=1, and from state {stay.state} the end can be avoided for ever at no cost{rounded}: total rewards "
-        f"are not unique, and the best policy may never end; {ADVICE}"
+        f"gamma=1, and from state {stay.state} the end can be avoided for ever with gains and losses that add up to "
+        f"0{rounded}: such a total reward has no limit; {ADVICE}"
     )
 
 
 def _free_stay(lookahead: Lookahead, components: EndComponents, clock: Clock) -> Stay | None:
     """Return a way to stay for ever at no cost, or None if there is none; an error if neither could be shown."""
     mdp = lookahead.mdp
-    free = components.staying & (lookahead.reward >= 0.0)
-    doubtful = np.unique(components.of_state[np.flatnonzero(free) // mdp.n_actions])
+    paid = components.staying & (lookahead.reward > 0.0)
+    doubtful = np.unique(components.of_state[np.flatnonzero(paid) // mdp.n_actions])
     members: IndexArray = np.flatnonzero(np.isin(components.of_state, doubtful) & (components.of_state >= 0))
     if not members.size:
         return None
