@@ -2,14 +2,16 @@
 
 import threading
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
+import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import solve
+from rlsuite.trust import comes_with_table, name_of
 
 
 class Optimum(NamedTuple):
@@ -26,6 +28,15 @@ class Optimum(NamedTuple):
 def no_optimum(why: str) -> Optimum:
     """The `Optimum` of a problem whose optimum is unknown."""
     return Optimum(np.zeros((0, 0)), None, why)
+
+
+def without_model(env: gymnasium.Env[Any, Any]) -> Optimum:
+    """The `Optimum` of an environment without a model that can be solved."""
+    space: Any = env.observation_space
+    real_numbers = isinstance(space, gymnasium.spaces.Box) and np.issubdtype(cast("Any", space).dtype, np.floating)
+    if real_numbers and not comes_with_table(env):
+        return no_optimum(f"the observations of {name_of(env)} are real numbers, not a finite set")
+    return no_optimum(f"{name_of(env)} has no transition table that can be trusted")
 
 
 NOT_ASKED = no_optimum("no optimum was asked for (regret=False)")

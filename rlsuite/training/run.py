@@ -21,7 +21,7 @@ from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.inbox import first_answer, first_mask_of
 from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATION, STEPS, Rule, new_books
-from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, no_optimum
+from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.sight import Encoding, Sight
 from rlsuite.training.staleness import Watch
@@ -304,7 +304,7 @@ class Run:
         if self.optima is None:
             return NOT_ASKED
         if self.form.model is None:
-            return no_optimum(f"{self.name} has no transition table that can be trusted")
+            return without_model(self.env)
         return self.optima.of(self.form.model)
 
     def _check_rewards(self) -> None:
