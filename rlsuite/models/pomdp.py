@@ -17,7 +17,7 @@ from rlsuite.models.aliases import FloatArray
 from rlsuite.models.beliefs import Beliefs
 from rlsuite.models.mdp import MDP
 from rlsuite.models.observations import ObservationRows, Observations
-from rlsuite.models.pomdp_on_disk import PomdpOnDisk
+from rlsuite.models.pomdp_on_disk import PomdpOnDisk, named
 from rlsuite.models.pomdp_ways_in import PomdpWaysIn
 
 if TYPE_CHECKING:
@@ -39,6 +39,12 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
         action. A dense array keeps every bit; of the other forms, impossible observations are left out.
     observation_labels : sequence of str, optional
         Z distinct names.
+
+    Attributes
+    ----------
+    name : str
+        What figures call it: the id of the environment or the stem of the file that it comes from, or what
+        ``replace(name=...)`` has given it; empty otherwise. No computation depends on it.
 
     Raises
     ------
@@ -72,6 +78,7 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
     mdp: MDP
     observation_labels: tuple[str, ...] | None
     given_observation: FloatArray | ObservationRows
+    name: str = ""
 
     def __init__(self, mdp: MDP, observation: Observations, observation_labels: Sequence[str] | None = None) -> None:
         if not isinstance(cast("object", mdp), MDP):
@@ -91,18 +98,19 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed, those of the hidden MDP included, checked anew."""
-        own = {"mdp", "observation", "observation_labels"}
+        own = {"mdp", "observation", "observation_labels", "name"}
         hidden = {field.name for field in fields(MDP)}
         for name in changes:
             if name not in own | hidden:
                 raise ParameterError(unknown("field", name, own | hidden))
         of_mdp = {name: value for name, value in changes.items() if name in hidden}
         mdp = changes.get("mdp", self.mdp)
-        return type(self)(
+        twin = type(self)(
             mdp.replace(**of_mdp) if of_mdp else mdp,
             changes.get("observation", self.given_observation),
             changes.get("observation_labels", self.observation_labels),
         )
+        return named(twin, changes.get("name", self.name))
 
     # ------------------------------------------------------------------------------------------- properties
 
@@ -168,7 +176,7 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
         """
         from rlsuite.models.window import windowed
 
-        return windowed(self, k)
+        return named(windowed(self, k), self.name and f"{self.name}, windows of {k}")
 
     def to_env(self, **kwargs: Any) -> TabularEnv:
         """Return an environment whose dynamics are this model; the keywords are those of `TabularEnv`."""
@@ -189,5 +197,5 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self
 
-    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
-        return type(self), (self.mdp, self.given_observation, self.observation_labels)
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...], dict[str, str]]:
+        return type(self), (self.mdp, self.given_observation, self.observation_labels), {"name": self.name}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 import numpy as np
 
 from rlsuite.checks import fraction
-from rlsuite.errors import FileError, ModelError, unknown_suffix
+from rlsuite.errors import FileError, ModelError, ParameterError, unknown_suffix
 from rlsuite.keywords import says_what_to_write
 from rlsuite.models.cassandra import read_pomdp, write_pomdp
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, text, text_in, write_arrays
@@ -22,6 +22,20 @@ P = TypeVar("P", bound="POMDP")
 
 SUFFIXES = (".npz", ".pomdp")
 _ROWS = ("observation_indptr", "observation_index", "observation_probability", "n_observations")
+
+
+def named(model: P, name: object) -> P:
+    """Give a new model its name; not an argument of the constructor, which subclasses may have written anew.
+
+    Raises
+    ------
+    ParameterError
+        If the name is not text.
+    """
+    if not isinstance(name, str):
+        raise ParameterError(f"name={name!r} is not text")
+    object.__setattr__(model, "name", name)  # it is immutable once it has been handed over
+    return model
 
 
 class PomdpOnDisk:
@@ -90,9 +104,9 @@ class PomdpOnDisk:
         >>> tiger.update_belief(tiger.start, action=0, observation=1).tolist()
         [0.15, 0.85]
         """
-        if _suffix(path) == ".pomdp":
-            return read_pomdp(cast("type[Any]", cls), path, gamma)
-        return _from_npz(cast("type[Any]", cls), path, gamma)
+        kind = cast("type[Any]", cls)
+        found = read_pomdp(kind, path, gamma) if _suffix(path) == ".pomdp" else _from_npz(kind, path, gamma)
+        return named(found, Path(path).stem)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, atomically; the suffix says which kind of file.

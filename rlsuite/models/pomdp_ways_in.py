@@ -19,6 +19,7 @@ from rlsuite.models.gymnasium_table import name_of, opened
 from rlsuite.models.mdp import MDP
 from rlsuite.models.observations import ObservationRows, Observations
 from rlsuite.models.observed import ObserveFunction, fold_function, observed
+from rlsuite.models.pomdp_on_disk import named
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -204,7 +205,8 @@ class PomdpWaysIn:
             if isinstance(model, PomdpWaysIn):
                 found_model = cast("POMDP", model).replace(gamma=gamma)
                 parts = found_model.mdp, found_model.given_observation, found_model.observation_labels
-                return cast("Self", found_model) if isinstance(model, cls) else cast("type[Any]", cls)(*parts)
+                read = cast("Any", found_model if isinstance(model, cls) else cast("type[Any]", cls)(*parts))
+                return named(read, name_of(found))
             if isinstance(model, MDP):
                 raise UnsuitableEnvironment(f"{name_of(found)} is fully observable: read it with MDP.from_env")
             raise UnsuitableEnvironment(

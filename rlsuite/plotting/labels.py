@@ -35,8 +35,9 @@ def counted(number: int, what: str) -> str:
 
 
 def size_of(pomdp: "POMDP") -> str:
-    """Size of a model, for the title of a figure."""
-    return f"{counted(pomdp.n_states, 'state')}, {counted(pomdp.n_actions, 'action')}, gamma {pomdp.gamma:g}"
+    """Name and size of a model, for the title of a figure."""
+    size = f"{counted(pomdp.n_states, 'state')}, {counted(pomdp.n_actions, 'action')}, gamma {pomdp.gamma:g}"
+    return f"{pomdp.name}: {size}" if pomdp.name else size
 
 
 def size_of_plan(pomdp: "POMDP", plan: "BeliefPlan", steps_left: int | None) -> str:

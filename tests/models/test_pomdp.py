@@ -180,3 +180,27 @@ def test_from_env(tiger):
         POMDP.from_env(tiger.mdp.to_env(), gamma=0.9)
     with pytest.raises(UnsuitableEnvironment, match=r"FrozenLake-v1 has no POMDP .* POMDP\.from_arrays"):
         POMDP.from_env("FrozenLake-v1", gamma=0.9)
+
+
+class ThreeParameters(POMDP):
+    """A subclass whose constructor takes what it always took."""
+
+    def __init__(self, mdp, observation, observation_labels=None):
+        super().__init__(mdp, observation, observation_labels)
+
+
+@pytest.mark.parametrize("kind", [POMDP, ThreeParameters])
+def test_a_model_is_called_what_it_comes_from(kind, tmp_path):
+    tiger = kind.from_env("rlsuite_envs:rlsuite/Tiger-v0", gamma=0.95)
+    assert type(tiger) is kind
+    assert tiger.name == "rlsuite/Tiger-v0"
+    assert tiger.replace(gamma=0.5).name == "rlsuite/Tiger-v0"
+    assert pickle.loads(pickle.dumps(tiger)).name == "rlsuite/Tiger-v0"
+    for suffix in (".npz", ".pomdp"):
+        tiger.write(tmp_path / f"beast{suffix}")
+        assert kind.read(tmp_path / f"beast{suffix}").name == "beast"
+    assert tiger.replace(name="mine").name == "mine"
+    assert tiger.replace(name="mine").window(1).name == "mine, windows of 1"
+    assert kind(tiger.mdp, tiger.observation).name == ""
+    with pytest.raises(ParameterError, match="name=3 is not text"):
+        tiger.replace(name=3)

@@ -99,6 +99,11 @@ class EXP3(Bandit):
     ParameterError
         If a parameter is outside its allowed values.
 
+    Warns
+    -----
+    RewardWarning
+        Once by `learn`, if the environment has rewards outside the range that is expected.
+
     Examples
     --------
     >>> import rlsuite as rl

@@ -198,6 +198,11 @@ class KLUCB(IndexPolicy):
     ParameterError
         If a parameter is outside its allowed values, or ``low`` is not below ``high``.
 
+    Warns
+    -----
+    RewardWarning
+        Once by `learn`, if the environment has rewards outside the range that is expected.
+
     Examples
     --------
     >>> import rlsuite as rl

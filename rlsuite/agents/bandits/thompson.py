@@ -109,6 +109,11 @@ class ThompsonBernoulli(ThompsonSampling):
     ParameterError
         If a parameter is outside its allowed values.
 
+    Warns
+    -----
+    RewardWarning
+        Once by `learn`, if the environment has rewards outside the range that is expected.
+
     Examples
     --------
     >>> import rlsuite as rl

@@ -146,6 +146,11 @@ class RMax(TabularAgent):
     iterations_, error_bound_ : ndarray, shape (1,)
         Sweeps of the last plan, and how far its values may be from those of the model.
 
+    Warns
+    -----
+    RewardWarning
+        Once by `learn`, if the environment has rewards outside the range that is expected.
+
     Examples
     --------
     >>> import rlsuite as rl, rlsuite_envs

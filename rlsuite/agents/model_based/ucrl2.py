@@ -250,6 +250,11 @@ class UCRL2(TabularAgent):
     iterations_, error_bound_ : ndarray, shape (1,)
         Sweeps of the last plan, and how far its gain may be from the largest in the regions.
 
+    Warns
+    -----
+    RewardWarning
+        Once by `learn`, if the environment has rewards outside the range that is expected.
+
     Examples
     --------
     >>> import rlsuite as rl, rlsuite_envs, gymnasium

@@ -18,6 +18,7 @@ from rlsuite import errors
 from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule
 from rlsuite.approximation.linear.meeting import check_features, meet_environment
 from rlsuite.compilation import compiled
+from rlsuite.finding import find_env
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.sight import Encoding
 
@@ -90,8 +91,7 @@ class LinearPolicy:
 
     Examples
     --------
-    >>> import gymnasium
-    >>> policy = LinearPolicy().for_env(gymnasium.make("CartPole-v1"))
+    >>> policy = LinearPolicy().for_env("CartPole-v1")
     >>> policy.weights_.shape
     (4, 2)
     >>> leaning = policy.with_parameters([0, 0, 0, 0, 0, 1, 0, 1])  # to the right if the pole falls to the right
@@ -110,20 +110,28 @@ class LinearPolicy:
         check_features(self.features)
         self._ready: Any = None
 
-    def for_env(self, env: gymnasium.Env[Any, Any]) -> Self:
+    def for_env(self, env: str | gymnasium.Env[Any, Any]) -> Self:
         """Return such a policy for the spaces of an environment, all weights 0.
+
+        Parameters
+        ----------
+        env : str or gymnasium.Env
+            An id, ``module:Id``, ``file.py:Class``, or an instance.
 
         Raises
         ------
+        EnvironmentNotFound
+            If `env` leads to none.
         UnsuitableEnvironment
             If its actions are not Discrete, or its observations are not numbers, or of another width than what the
             features were fitted to.
         NotLearned
             If the features can only be learned from observations, and have not been.
         """
-        actions = action_space_of(env)
+        made = find_env(env)
+        actions = action_space_of(made)
         twin = copy.copy(self)
-        twin.features_, twin.encoding = meet_environment(self.features, env)
+        twin.features_, twin.encoding = meet_environment(self.features, made)
         twin.first_action = int(actions.start)
         twin.weights_ = np.zeros((twin.features_.n_features_out_, int(actions.n)))
         return twin

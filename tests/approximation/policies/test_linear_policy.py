@@ -21,6 +21,12 @@ def cart() -> LinearPolicy:
     return LinearPolicy().for_env(gymnasium.make("CartPole-v1"))
 
 
+def test_an_id_will_do_as_everywhere(cart):
+    assert LinearPolicy().for_env("CartPole-v1").weights_.shape == cart.weights_.shape
+    with pytest.raises(errors.EnvironmentNotFound, match="No environment 'CartPol-v1'"):
+        LinearPolicy().for_env("CartPol-v1")
+
+
 def test_the_highest_score_wins(cart):
     rng = np.random.default_rng(1)
     policy = cart.with_parameters(rng.normal(size=8))
