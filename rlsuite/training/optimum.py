@@ -87,6 +87,8 @@ def _of_mdp(mdp: MDP) -> Optimum:
 
 
 def _of_pomdp(pomdp: POMDP) -> Optimum:
+    if pomdp.gamma == 1.0:
+        return no_optimum("its states are hidden, and without discounting the value of a belief may be infinite")
     try:
         solution = solve(pomdp, method="reachable_beliefs")
     except (errors.ModelError, errors.ParameterError) as error:
