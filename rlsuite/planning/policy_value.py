@@ -10,7 +10,7 @@ Markov chain. As in the environment, an illegal action changes nothing and earns
 """
 
 import math
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,22 +25,19 @@ from rlsuite.planning.certificate import contracting, representable
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.observation_chain import chain_of_observations, chain_of_states
 from rlsuite.planning.operators import Lookahead
-from rlsuite.planning.policy_chain import PolicyChain, policy_chain, value_of_steps, ways_to_the_end
+from rlsuite.planning.policy_chain import (
+    PolicyChain,
+    policy_chain,
+    value_by_elimination,
+    value_of_steps,
+    ways_to_the_end,
+)
 
 DENSE_LIMIT = 160
-"""Up to this many nodes a linear system is solved as a dense one: fewer calls into Python outweigh the zeros."""
+"""Up to this many nodes a linear system is solved as a dense one: that is faster in spite of the zeros."""
 
 SHORT_EPISODE = 64
 """So many sweeps are tried before a linear system is set up."""
-
-
-class _Visited(NamedTuple):
-    """The nodes that a policy visits."""
-
-    chain: PolicyChain
-    start: FloatArray
-    reward: FloatArray
-    """mean of a step"""
 
 
 class PolicyEvaluator(SaysWhatToWrite):
@@ -108,10 +105,8 @@ class PolicyEvaluator(SaysWhatToWrite):
         self.n_actions = mdp.n_actions
         self.n_nodes = n
         self._observation = chain.observation
-        self._start = chain.start
-        self._reward: FloatArray = lookahead.reward.reshape(-1, mdp.n_actions)[chain.state]
-        matrix = chain.matrix
-        self._rows = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+        matrix, reward = chain.matrix, lookahead.reward.reshape(-1, mdp.n_actions)[chain.state]
+        self._rows = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data, chain.start, reward
 
     def __call__(self, policy: ArrayLike) -> float:
         """Return the expected discounted return of `policy` from the start.
@@ -163,14 +158,14 @@ class PolicyEvaluator(SaysWhatToWrite):
         >>> evaluate.ends([[1, 0], [0, 0]]), evaluate.ends([[0.9, 0.1], [0, 0]])
         (0.0, 1.0)
         """
-        chain, start, _ = self._visited(policy)
-        leaving, ending = ways_to_the_end(*chain[1:])
+        chain = self._visited(policy)
+        leaving, ending = ways_to_the_end(chain.pointer, chain.column, chain.probability)
         if not ending.any():
             return 0.0
         if ending.all():
             return 1.0
         among = _matrix(chain)[ending][:, ending]
-        return float(start[ending] @ solve_fixed_point(among, leaving[ending]))
+        return float(chain.start[ending] @ solve_fixed_point(among, leaving[ending]))
 
     def total_reward(self, policy: ArrayLike, limit: int | None = None) -> float:
         """Return the expected sum of rewards, undiscounted, of an episode; NaN if it may go on for ever.
@@ -184,61 +179,49 @@ class PolicyEvaluator(SaysWhatToWrite):
         """
         return self._total(self._visited(policy), limit)
 
-    def _visited(self, policy: ArrayLike) -> _Visited:
-        # A greedy policy visits few of the nodes that another one could visit.
-        weights = self._weights(policy)
-        chain = PolicyChain(*policy_chain(weights, *self._rows, self._start))
-        return _Visited(chain, self._start[chain.node], (weights * self._reward).sum(axis=1)[chain.node])
-
-    def _value(self, visited: _Visited) -> float:
-        chain, start, reward = visited
-        discounted = chain._replace(probability=self.gamma * chain.probability)
-        if self.horizon is None:
-            return float(start @ _solved(discounted, reward))
-        return float(start @ value_of_steps(*discounted[1:], reward, self.horizon)[0])
-
-    def _total(self, visited: _Visited, limit: int | None) -> float:
-        chain, start, reward = visited
-        if limit is not None:
-            return float(start @ value_of_steps(*chain[1:], reward, limit)[0])
-        _, ending = ways_to_the_end(*chain[1:])
-        return float(start @ _solved(chain, reward)) if ending.all() else math.nan
-
-    def _weights(self, policy: ArrayLike) -> FloatArray:
-        """Return the probability of each action in each node: (n_nodes, A)."""
-        table = np.asarray(policy, dtype=np.float64)
+    def _visited(self, policy: ArrayLike) -> PolicyChain:
+        """Return the chain of the nodes that a policy visits: a greedy one visits few of all that can be reached."""
+        table = np.array(policy, dtype=np.float64, order="C")
         if table.shape != (self.n_observations, self.n_actions):
             raise ParameterError(
                 f"policy has shape {table.shape}, not ({self.n_observations}, {self.n_actions}): one row per "
                 "observation, one column per action"
             )
-        weights = table.take(self._observation, axis=0)
-        # One comparison each; written so that NaN fails too.
-        if not (weights.min() >= 0.0 and np.abs(weights.sum(axis=1) - 1.0).max() <= validation.ROW_SUM_TOLERANCE):
-            wrong = ~(
-                (weights >= 0.0).all(axis=1) & (np.abs(weights.sum(axis=1) - 1.0) <= validation.ROW_SUM_TOLERANCE)
-            )
-            node = int(np.argmax(wrong))
-            raise ParameterError(
-                f"policy[{self._observation[node]}] is {weights[node].tolist()}, not a probability distribution"
-            )
-        return weights
+        found = policy_chain(table, self._observation, *self._rows, validation.ROW_SUM_TOLERANCE)
+        if found[0] >= 0:
+            row = self._observation[found[0]]
+            raise ParameterError(f"policy[{row}] is {table[row].tolist()}, not a probability distribution")
+        return PolicyChain(*found[1:])
+
+    def _value(self, chain: PolicyChain) -> float:
+        discounted = chain._replace(probability=self.gamma * chain.probability)
+        value = _solved(discounted) if self.horizon is None else _cut(discounted, self.horizon)[0]
+        return float(chain.start @ value)
+
+    def _total(self, chain: PolicyChain, limit: int | None) -> float:
+        if limit is not None:
+            return float(chain.start @ _cut(chain, limit)[0])
+        _, ending = ways_to_the_end(chain.pointer, chain.column, chain.probability)
+        return float(chain.start @ _solved(chain)) if ending.all() else math.nan
 
 
-def _solved(chain: PolicyChain, constant: FloatArray) -> FloatArray:
-    """Return the v with v = constant + C v."""
-    m = constant.size
+def _cut(chain: PolicyChain, steps: int) -> tuple[FloatArray, bool]:
+    """Return what `value_of_steps` does."""
+    return value_of_steps(chain.pointer, chain.column, chain.probability, chain.reward, steps)
+
+
+def _solved(chain: PolicyChain) -> FloatArray:
+    """Return the v with v = reward + C v."""
+    m = chain.reward.size
     if chain.column.size <= m:  # one successor each: if there is no circle either, the episode is soon over
-        value, is_all = value_of_steps(*chain[1:], constant, SHORT_EPISODE)
+        value, is_all = _cut(chain, SHORT_EPISODE)
         if is_all:
             return value
     if m > DENSE_LIMIT:
-        return solve_fixed_point(_matrix(chain), constant)
-    system = np.eye(m)
-    system[np.repeat(np.arange(m), np.diff(chain.pointer)), chain.column] -= chain.probability
-    return cast("FloatArray", np.linalg.solve(system, constant))
+        return solve_fixed_point(_matrix(chain), chain.reward)
+    return value_by_elimination(chain.pointer, chain.column, chain.probability, chain.reward)
 
 
 def _matrix(chain: PolicyChain) -> Any:
-    m = chain.node.size
+    m = chain.reward.size
     return csr_array((chain.probability, chain.column, chain.pointer), shape=(m, m))
