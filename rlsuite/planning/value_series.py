@@ -31,15 +31,13 @@ class ValueSeries:
     ----------
     exhausted : bool
         Whether further terms are too small for single precision.
-    floor : float
-        How far apart rounding alone can keep the bounds after the last term: a smaller distance says nothing.
     """
 
     exhausted: bool
-    floor: float
     _action: StateArray
     _scale: float
     _missing: float
+    _largest: float
 
     def __init__(self, lookahead: Lookahead) -> None:
         self._lookahead = lookahead
@@ -67,10 +65,15 @@ class ValueSeries:
         self._change, self._spare = self._spare, self._change
         bounds = interval(lookahead, terms, 0.0)
         self._missing = self._scale * bounds.certain
-        self.exhausted = largest(terms) <= SINGLE_EPS
-        noise = self.noise(largest(terms))
-        self.floor = self._scale * interval(lookahead, [(-noise, noise)], 0.0).width
+        self._largest = largest(terms)
+        self.exhausted = self._largest <= SINGLE_EPS
         return self._scale * bounds.width
+
+    @property
+    def floor(self) -> float:
+        """How far apart rounding alone can keep the bounds after the last term: a smaller distance says nothing."""
+        noise = self.noise(self._largest)
+        return self._scale * interval(self._lookahead, [(-noise, noise)], 0.0).width
 
     def noise(self, size: float) -> float:
         """Return a bound on the rounding error of an entry of a term, if none is larger than `size`."""
