@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, cast
 
@@ -224,8 +225,10 @@ class Run:
         if budget.evaluate_every:
             evaluate = evaluator(self.env, self.form.model, self.gamma, self.seed, self.encode)
         start = int(place[clock])
-        bar: Any  # tqdm's stubs leave parts of it untyped
-        with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress, desc="compiling") as bar:
+        bar: Any = nullcontext()  # tqdm's stubs leave parts of it untyped; and even a disabled one starts a thread
+        if progress:
+            bar = tqdm(total=budget.amount, unit=budget.unit[:-1], desc="compiling")
+        with bar:
             self.engine.prepare()
             for mark in sorted(checkpoints | evaluations):
                 while place[clock] < start + mark:
