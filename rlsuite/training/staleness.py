@@ -13,7 +13,7 @@ import numpy as np
 
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.gymnasium_table import copied_table, same_table
-from rlsuite.trust import attribute_digest, has_table, replaced_methods, time_limit, wrappers
+from rlsuite.trust import attribute_record, has_table, replaced_methods, time_limit, wrappers
 from rlsuite.trusted_dynamics import dynamics_of
 from rlsuite.vector_observation import VectorObservation
 
@@ -24,8 +24,8 @@ class Noted(NamedTuple):
     model: object
     """Its own model, if it has one; models do not change."""
     limit: int
-    attributes: bytes
-    """Checksum of its attributes."""
+    attributes: list[tuple[object, ...]]
+    """What its attributes say."""
     wrappers: tuple[object, ...]
     """The wrappers, the methods that have been replaced in them, and the vectors that one may show."""
     dynamics: object
@@ -39,7 +39,7 @@ def note(env: gymnasium.Env[Any, Any]) -> Noted:
         layers += [layer, *(vars(layer)[method] for method in replaced_methods(layer))]
         layers.append(getattr(layer, "vectors", None) if type(layer) is VectorObservation else None)
     dynamics = None if has_table(env) else dynamics_of(env)
-    return Noted(getattr(base, "model", None), time_limit(env), attribute_digest(base), tuple(layers), dynamics)
+    return Noted(getattr(base, "model", None), time_limit(env), attribute_record(base), tuple(layers), dynamics)
 
 
 class Watch:
