@@ -1,18 +1,23 @@
 """Fail unless the environment variable that stands for another processor has an effect here.
 
 A name that OpenBLAS, numba or the C library does not know is passed over without a word, and the tests would run on the
-processor at hand once more.
+processor at hand once more. A name that OpenBLAS knows is obeyed even where the processor lacks the instructions, and
+the interpreter is killed in the middle of a test: the exit status is then 3, and `.ci/run` goes on to the next.
 """
 
 import hashlib
 import math
 import os
+import signal
 import struct
 import subprocess
 import sys
 
 CORES = {"Haswell": {"Haswell"}, "Zen": {"Zen", "Haswell"}, "Nehalem": {"Nehalem"}, "SkylakeX": {"SkylakeX"}}
 """What OpenBLAS may answer: some builds have no code of their own for Zen, and take Haswell's."""
+
+CANNOT = 3
+"""Exit status where the processor at hand cannot run what is asked for."""
 
 
 def blas(core: str) -> str:
@@ -22,6 +27,29 @@ def blas(core: str) -> str:
 
     used = {each["architecture"] for each in threadpoolctl.threadpool_info() if each["internal_api"] == "openblas"}
     return "" if used and used <= CORES.get(core, {core}) else f"the BLAS libraries use {sorted(used)}"
+
+
+def sums() -> None:
+    """Use the kernels of BLAS that the tests use, in both precisions and in sizes that take different ways."""
+    import numpy as np
+    import scipy.linalg
+
+    for kind in (np.float64, np.float32):
+        for n in (1, 7, 33, 300):
+            matrix = (np.eye(n) * n + 1.0).astype(kind)
+            vector = np.ones(n, dtype=kind)
+            for result in (matrix @ matrix, matrix @ vector, vector @ matrix, vector @ vector):
+                assert np.isfinite(result).all()
+            for library in (np.linalg, scipy.linalg):
+                library.solve(matrix, vector)
+                library.eigh(matrix)
+                library.svd(matrix)
+                library.cholesky(matrix)
+
+
+def can_run() -> bool:
+    """Whether the processor at hand has the instructions of the BLAS that is asked for."""
+    return subprocess.run([sys.executable, __file__, "sums"], check=False).returncode != -signal.SIGILL
 
 
 def machine_code() -> str:
@@ -60,6 +88,9 @@ def library() -> str:
 def main() -> None:
     """Look at the variable that is set."""
     if core := os.environ.get("OPENBLAS_CORETYPE"):
+        if not can_run():
+            print(f"OPENBLAS_CORETYPE={core}: NOT TESTED, this processor lacks instructions that it needs")
+            raise SystemExit(CANNOT)
         name, wrong = f"OPENBLAS_CORETYPE={core}", blas(core)
     elif cpu := os.environ.get("NUMBA_CPU_NAME"):
         name, wrong = f"NUMBA_CPU_NAME={cpu}", machine_code()
@@ -74,5 +105,7 @@ def main() -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["digest"]:
         print(digest())
+    elif sys.argv[1:] == ["sums"]:
+        sums()
     else:
         main()
