@@ -59,7 +59,8 @@ class SemiGradientQLambda(LinearEligibilityAgent):
     """Semi-gradient Watkins' Q(lambda) (S&B2 section 12.10) with values that are linear in features.
 
     With one-hot features it is `WatkinsQLambda`, to the last bit; with ``lambda_=0``, `SemiGradientQLearning` but for
-    rounding, and what is said of its convergence holds here too.
+    rounding, and what is said of its convergence holds here too. As there, the next action is chosen, and compared with
+    the greedy one, after the update.
 
     Parameters
     ----------
