@@ -47,7 +47,7 @@ def garnet(states: int, gamma: float) -> MDP:
 
 
 def corridor(states: int, gamma: float) -> MDP:
-    """To the left or to the right, with a slip, and a reward at each end: news have a long way to go."""
+    """To the left or to the right, with a slip, and a reward at each end: a value needs many sweeps to arrive."""
     here = np.arange(states)
     ways = np.stack([np.maximum(here - 1, 0), np.minimum(here + 1, states - 1)], axis=1)
     successor = np.stack([ways, ways[:, ::-1]], axis=1)

@@ -186,7 +186,9 @@ class Inputs:
         if self.n_ids:
             return torch.nn.functional.one_hot(moved[:, 0], self.n_ids).float()
         if self.channels_last:
-            moved = moved.permute(0, 3, 1, 2).contiguous()
+            moved = moved.permute(0, 3, 1, 2)
+        # in one order in memory: torch takes another convolution, which rounds differently, for another order
+        moved = moved.contiguous()
         return moved.float() / self.brightest if self.pixels else moved
 
 
