@@ -12,7 +12,7 @@ from rlsuite.cli.steps import MISSING, Steps, index
 from rlsuite.errors import ParameterError
 from rlsuite.inference import HMM, decode_episode, path_log_probability, smooth_episode
 from rlsuite.models import POMDP
-from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Trail:
     """nats"""
     smoothed: FloatArray | None
     """(n, K) float64: given all observations"""
-    path: IndexArray | None
+    path: IndexArray | StateArray | None
     """(n,): the most probable states"""
     path_log_probability: float = np.nan
     """nats"""

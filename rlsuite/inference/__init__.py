@@ -1,11 +1,9 @@
 """Hidden Markov models: inference of hidden states, and learning."""
 
-from rlsuite.inference.baum_welch import Prior, fit
-from rlsuite.inference.checkpoints import Block, smooth_in_blocks
+from rlsuite.inference.baum_welch import Counts, Prior, expected_counts
 from rlsuite.inference.controlled_hmm.episode_inference import decode_episode, score_episodes, smooth_episode
 from rlsuite.inference.controlled_hmm.episodes import Episode
 from rlsuite.inference.controlled_hmm.learn_pomdp import LearnedPOMDP, learn_pomdp
-from rlsuite.inference.e_step import Counts, expected_counts
 from rlsuite.inference.emissions import (
     Categorical,
     Emission,
@@ -19,18 +17,24 @@ from rlsuite.inference.emissions import (
     PseudoObservations,
     gaussian_mixture,
 )
-from rlsuite.inference.families import random_hmm
-from rlsuite.inference.fitted import FittedHMM
-from rlsuite.inference.forward_backward import Scaled, backward, filter, forward, log_likelihoods
-from rlsuite.inference.from_complete_data import from_states
-from rlsuite.inference.hmm import HMM
-from rlsuite.inference.learning import Learning
-from rlsuite.inference.model_selection import Selection, choose_n_states
-from rlsuite.inference.online import OnlineFilter
+from rlsuite.inference.expectation_maximisation import Learning
+from rlsuite.inference.forward_backward import (
+    OnlineFilter,
+    Scaled,
+    backward,
+    filter,
+    forward,
+    log_likelihoods,
+    predict_ahead,
+)
+from rlsuite.inference.hmm import HMM, FittedHMM
+from rlsuite.inference.model_selection import Selection, choose_n_states, random_hmm
 from rlsuite.inference.particle_filter import ParticleFilter
-from rlsuite.inference.prediction import predict_ahead, smooth_with_lag
-from rlsuite.inference.smoothing import smooth
+from rlsuite.inference.smoothing import Block, smooth, smooth_in_blocks, smooth_with_lag
 from rlsuite.inference.viterbi import decode, path_log_probability
+
+fit = HMM.fit
+from_states = HMM.from_states
 
 __all__ = [
     "HMM",

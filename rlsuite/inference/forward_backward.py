@@ -1,39 +1,43 @@
-"""Forward, backward, filtering and the likelihood (R89 section III.A; lecture notes, section 9.3).
+"""Forward, backward, filtering, prediction and the likelihood (R89 section III.A; lecture notes, section 9.3).
 
-alpha_t(k) = Pr[x_t = k, z_0..z_t] and beta_t(k) = Pr[z_{t+1}..z_T | x_t = k]; filtering normalises alpha. All of it
-takes O(T K^2) operations, or O(T) for each transition that is possible.
+alpha_t(k) = Pr[x_t = k, z_0..z_t] and beta_t(k) = Pr[z_{t+1}..z_T | x_t = k]; filtering normalises alpha, and
+prediction multiplies it with powers of the transition matrix. All of it takes O(T K^2) operations, or O(T) for each
+transition that is possible. The recursions themselves are in `rlsuite.inference.forward_backward_kernels`.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rlsuite.checks import whole_number
+from rlsuite.errors import ModelError
 from rlsuite.inference import forward_backward_kernels as kernels
-from rlsuite.inference.log_space import exact, exact_posterior
-from rlsuite.inference.parameters import logarithms
-from rlsuite.inference.sequences import Observations, sequences
-from rlsuite.inference.workspace import PassResult, Workspace, mask_of
-from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.inference.forward_backward_kernels import PassResult
+from rlsuite.inference.log_space import exact, exact_posterior, log_sums
+from rlsuite.inference.parameters import HMMParameters, Prepared, logarithms
+from rlsuite.inference.sequences import EndToEnd, Listed, Observations, Sequences, sequences
+from rlsuite.inference.workspace import Workspace, mask_of
+from rlsuite.keywords import says_what_to_write
+from rlsuite.models.aliases import FloatArray
 from rlsuite.threads import at_the_same_time
 
-if TYPE_CHECKING:
-    from rlsuite.inference.hmm import HMM
+Rows = TypeVar("Rows")
 
 
-class Scaled(NamedTuple):
+class Scaled(NamedTuple, Generic[Rows]):
     """Normalised rows, and the logarithms of the sums that they were divided by."""
 
-    rows: Any
+    rows: Rows
     """(T, K) float64, each row sums to 1; a list of such arrays if the observations were a list"""
-    log_scale: Any
+    log_scale: Rows
     """(T,) float64, nats: log of the sum of each row, had it not been normalised"""
 
 
-def log_likelihoods(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> FloatArray:
+def log_likelihoods(model: HMMParameters, z: Observations, lengths: ArrayLike | None = None) -> FloatArray:
     """Return ln Pr[z] of each sequence.
 
     Parameters
@@ -61,52 +65,60 @@ def log_likelihoods(model: HMM, z: Observations, lengths: ArrayLike | None = Non
     >>> np.exp(log_likelihoods(hmm, [[0], [0, 0]])).round(4).tolist()
     [0.55, 0.3515]
     """
-    workspace = Workspace(model, sequences(model.emission, z, lengths))
+    return log_likelihoods_of(Workspace(model, sequences(model.emission, z, lengths)))
+
+
+def log_likelihoods_of(workspace: Workspace) -> FloatArray:
+    """Return ln Pr[z] of each sequence of a workspace: (N,) float64, nats."""
     schedule = workspace.schedule
     found = np.empty(len(workspace.data))
-    sweeps = [partial(_sweep_all, workspace, batches) for batches in schedule.batches]
-    halves = [
-        partial(workspace.sweep, half, backwards=bool(backwards), kept=kept)
-        for number in schedule.halved
-        for backwards, half in enumerate(workspace.halves(number))
-        for kept in [workspace.prepared.empty(kernels.RING_ROWS)]
+    tasks = [partial(kernels.sweep, workspace, np.concatenate(batches)) for batches in schedule.batches]
+    halves = [workspace.halves(number) for number in schedule.halved]
+    rings = [[workspace.prepared.empty(kernels.RING_ROWS) for _ in pair] for pair in halves]
+    tasks += [
+        partial(kernels.sweep, workspace, half, backwards=bool(backwards), kept=rings[k][backwards])
+        for k, pair in enumerate(halves)
+        for backwards, half in enumerate(pair)
     ]
-    results = at_the_same_time([*sweeps, *halves], workspace.worth_threads)
-    for numbers, logs in zip(schedule.numbers, results, strict=False):
-        found[np.concatenate(numbers)] = cast("FloatArray", logs)
+    results = at_the_same_time(tasks, workspace.worth_threads)
+    for numbers, result in zip(schedule.numbers, results, strict=False):
+        found[np.concatenate(numbers)] = result.log_likelihood
     for k, number in enumerate(schedule.halved):
-        one, other = (cast("PassResult", results[len(sweeps) + 2 * k + side]) for side in (0, 1))
-        rows = [halves[2 * k + side].keywords["kept"] for side in (0, 1)]
-        middle = int(workspace.halves(number)[0][0, 1])
-        found[number] = log_likelihood_of_halves(workspace, one, other, rows[0][(middle - 1) & 1], rows[1][middle & 1])
-    for number in schedule.halved:
+        one, other = results[len(schedule.batches) + 2 * k :][:2]
+        middle = int(halves[k][0][0, 1])
+        f, w = rings[k][0][(middle - 1) & 1], rings[k][1][middle & 1]
+        found[number] = log_likelihood_of_halves(workspace, one, other, f, w)
         if found[number] == -np.inf:
             # a pass from the beginning knows which states can be reached at all, and may come through
-            found[number] = workspace.sweep(workspace.data.pieces[[number]]).log_likelihood[0]
+            found[number] = kernels.sweep(workspace, workspace.data.pieces[[number]]).log_likelihood[0]
     for number in np.flatnonzero(found == -np.inf):
         found[number] = exact(workspace, int(number)).log_likelihood
     return found + workspace.data.shifts
 
 
-def _sweep_all(workspace: Workspace, batches: list[IndexArray]) -> FloatArray:
-    return workspace.sweep(np.concatenate(batches)).log_likelihood
-
-
 def log_likelihood_of_halves(
     workspace: Workspace, one: PassResult, other: PassResult, f: FloatArray, w: FloatArray
 ) -> float:
-    """Return the log-likelihood of a sequence from the sweeps over its halves and the rows that meet."""
+    """Return the log-likelihood of a sequence from the sweeps over its halves, and the rows f and w at its middle."""
     if one.failed[0] >= 0 or other.failed[0] >= 0:
         return -np.inf
     states = workspace.model.n_states
-    ahead = cast("FloatArray", workspace.model.transition @ (w[:states] / w.sum()))
+    ahead: FloatArray = workspace.model.transition @ (w[:states] / w.sum())
     link = float(f[:states] @ ahead / f.sum())
     if not link > kernels.UNDERFLOW:
         return -np.inf
     return float(one.log_likelihood[0] + other.log_likelihood[0] + logarithms(link))
 
 
-def filter(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> Any:
+@overload
+def filter(model: HMMParameters, z: EndToEnd, lengths: ArrayLike | None = None) -> FloatArray: ...
+@overload
+def filter(model: HMMParameters, z: Listed, lengths: None = None) -> list[FloatArray]: ...
+@overload
+def filter(
+    model: HMMParameters, z: Observations, lengths: ArrayLike | None = None
+) -> FloatArray | list[FloatArray]: ...
+def filter(model: HMMParameters, z: Observations, lengths: ArrayLike | None = None) -> FloatArray | list[FloatArray]:
     """Return Pr[x_t = k | z_0..z_t], the distribution of the hidden state given the observations so far.
 
     Parameters
@@ -133,10 +145,21 @@ def filter(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> Any
     >>> filter(hmm, [0, 0]).round(3).tolist()
     [[0.818, 0.182], [0.883, 0.117]]
     """
-    return forward(model, z, lengths).rows
+    data = sequences(model.emission, z, lengths)
+    return data.split(filtered(Workspace(model, data)).rows)
 
 
-def forward(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> Scaled:
+@overload
+def forward(model: HMMParameters, z: EndToEnd, lengths: ArrayLike | None = None) -> Scaled[FloatArray]: ...
+@overload
+def forward(model: HMMParameters, z: Listed, lengths: None = None) -> Scaled[list[FloatArray]]: ...
+@overload
+def forward(
+    model: HMMParameters, z: Observations, lengths: ArrayLike | None = None
+) -> Scaled[FloatArray] | Scaled[list[FloatArray]]: ...
+def forward(
+    model: HMMParameters, z: Observations, lengths: ArrayLike | None = None
+) -> Scaled[FloatArray] | Scaled[list[FloatArray]]:
     """Return alpha_t(k) = Pr[x_t = k, z_0..z_t], scaled (R89 eqs. 19-20).
 
     Parameters
@@ -164,23 +187,35 @@ def forward(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> Sc
     >>> (rows[1] * np.exp(log_scale[1])).round(4).tolist()
     [0.3105, 0.041]
     """
-    workspace = Workspace(model, sequences(model.emission, z, lengths))
-    kept, sums, logs = (
-        workspace.prepared.empty(workspace.length),
-        np.empty(workspace.length),
-        np.empty(workspace.length),
-    )
-    swept = _sweep_whole(workspace, False, kept, sums, logs)
+    data = sequences(model.emission, z, lengths)
+    rows, log_scale = filtered(Workspace(model, data))
+    return _split(data, rows, log_scale)
+
+
+def filtered(workspace: Workspace) -> Scaled[FloatArray]:
+    """Return alpha of all sequences of a workspace, scaled, end to end."""
+    kept, sums, logs = (workspace.prepared.empty(workspace.length), *np.empty((2, workspace.length)))
+    result = _sweep_whole(workspace, False, kept, sums, logs)
     kernels.normalise(kept, sums, workspace.prepared.lanes)
-    for number in np.flatnonzero(swept.failed >= 0):
+    for number in np.flatnonzero(result.failed >= 0):
         found, _ = exact_posterior(workspace, int(number))
         begin, end = workspace.data.pieces[number]
-        kept[begin:end, : model.n_states], logs[begin:end] = _normalised(found.alpha)
+        kept[begin:end, : workspace.model.n_states], logs[begin:end] = _normalised(found.alpha)
     logs += _running(workspace, backwards=False)
-    return Scaled(workspace.data.split(workspace.prepared.narrow(kept)), workspace.data.split(logs))
+    return Scaled(workspace.prepared.narrow(kept), logs)
 
 
-def backward(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> Scaled:
+@overload
+def backward(model: HMMParameters, z: EndToEnd, lengths: ArrayLike | None = None) -> Scaled[FloatArray]: ...
+@overload
+def backward(model: HMMParameters, z: Listed, lengths: None = None) -> Scaled[list[FloatArray]]: ...
+@overload
+def backward(
+    model: HMMParameters, z: Observations, lengths: ArrayLike | None = None
+) -> Scaled[FloatArray] | Scaled[list[FloatArray]]: ...
+def backward(
+    model: HMMParameters, z: Observations, lengths: ArrayLike | None = None
+) -> Scaled[FloatArray] | Scaled[list[FloatArray]]:
     """Return beta_t(k) = Pr[z_{t+1}..z_T | x_t = k], scaled (R89 eqs. 24-25).
 
     Parameters
@@ -215,33 +250,37 @@ def backward(model: HMM, z: Observations, lengths: ArrayLike | None = None) -> S
         np.empty(workspace.length),
         np.empty(workspace.length),
     )
-    swept = _sweep_whole(workspace, True, kept, sums, logs)
+    result = _sweep_whole(workspace, True, kept, sums, logs)
     last = workspace.data.pieces[:, 1] - 1
     # beta_t = A w_{t+1}, where w is normalised first, so that nothing underflows
     following = kept[1:, :states] / sums[1:, None]
     rows = np.empty((workspace.length, states))
     rows[:-1] = (
-        following @ model.dense_transition.T
-        if not workspace.prepared.is_sparse
-        else (cast("Any", model.transition) @ following.T).T
+        following @ model.dense_transition.T if not workspace.prepared.is_sparse else (model.transition @ following.T).T
     )
     rows[last] = 1.0
     total = rows.sum(axis=1)
     scales = np.empty(workspace.length)
     scales[:-1] = logs[1:]
     scales[last] = 0.0
-    bad = mask_of(workspace.length, workspace.data.pieces[swept.failed >= 0])
+    bad = mask_of(workspace.length, workspace.data.pieces[result.failed >= 0])
     total[bad] = 1.0
     rows /= total[:, None]
     scales += np.log(total)
     # what is seen must be possible from some state, and not from those alone with which a sequence begins
     anywhere = Workspace(model.replace(start=np.full(states, 1.0 / states)), workspace.data)
-    for number in np.flatnonzero(swept.failed >= 0):
+    for number in np.flatnonzero(result.failed >= 0):
         found, _ = exact_posterior(anywhere, int(number))
         begin, end = workspace.data.pieces[number]
         rows[begin:end], scales[begin:end] = _normalised(found.beta)
     scales += _running(workspace, backwards=True)
-    return Scaled(workspace.data.split(rows), workspace.data.split(scales))
+    return _split(workspace.data, rows, scales)
+
+
+def _split(data: Sequences, rows: FloatArray, logs: FloatArray) -> Scaled[FloatArray] | Scaled[list[FloatArray]]:
+    if not data.listed:
+        return Scaled(rows, logs)
+    return Scaled(data.list_of(rows), data.list_of(logs))
 
 
 def _sweep_whole(
@@ -256,14 +295,15 @@ def _sweep_whole(
     sums[:] = 1.0
     logs[:] = 0.0
     tasks = [
-        partial(workspace.sweep, each, backwards=backwards, kept=kept, base=0, sums=sums, logs=logs) for each in pieces
+        partial(kernels.sweep, workspace, each, backwards=backwards, kept=kept, base=0, sums=sums, logs=logs)
+        for each in pieces
     ]
-    swept = PassResult(np.empty(len(workspace.data)), np.empty(len(workspace.data), dtype=np.int64))
+    result = PassResult(np.empty(len(workspace.data)), np.empty(len(workspace.data), dtype=np.int64))
     for which, each in zip(numbers, at_the_same_time(tasks, workspace.worth_threads), strict=True):
-        swept.log_likelihood[which], swept.failed[which] = each
-    bad = mask_of(workspace.length, workspace.data.pieces[swept.failed >= 0])
+        result.log_likelihood[which], result.failed[which] = each
+    bad = mask_of(workspace.length, workspace.data.pieces[result.failed >= 0])
     kept[bad], sums[bad], logs[bad] = 0.0, 1.0, 0.0
-    return swept
+    return result
 
 
 def _normalised(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -286,3 +326,160 @@ def _running(workspace: Workspace, backwards: bool) -> FloatArray | float:
         else:
             running[begin:end] = shift[begin:end].cumsum()
     return running
+
+
+# ---------------------------------------------------------------------------------------------- prediction
+
+
+@overload
+def predict_ahead(model: HMMParameters, z: EndToEnd, steps: int, lengths: ArrayLike | None = None) -> FloatArray: ...
+@overload
+def predict_ahead(model: HMMParameters, z: Listed, steps: int, lengths: None = None) -> list[FloatArray]: ...
+@overload
+def predict_ahead(
+    model: HMMParameters, z: Observations, steps: int, lengths: ArrayLike | None = None
+) -> FloatArray | list[FloatArray]: ...
+@says_what_to_write
+def predict_ahead(
+    model: HMMParameters, z: Observations, steps: int, lengths: ArrayLike | None = None
+) -> FloatArray | list[FloatArray]:
+    """Return Pr[x_{t+steps} = k | z_0..z_t] for each t: the filter, and then the chain alone.
+
+    Parameters
+    ----------
+    model : HMM
+        The model.
+    z, lengths
+        Observations, as everywhere in `rlsuite.inference`.
+    steps : int
+        How many steps ahead, at least 0; with 0 this is the filter.
+
+    Returns
+    -------
+    ndarray (T, K) float64
+        The last row of a sequence looks beyond its end. For a list of sequences, a list of such arrays.
+
+    Raises
+    ------
+    ModelError
+        If the observations are malformed or impossible.
+    ParameterError
+        If `steps` is negative.
+
+    Examples
+    --------
+    >>> from rlsuite.inference import HMM, predict_ahead
+    >>> hmm = HMM([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]])
+    >>> predict_ahead(hmm, [0, 0], 1)[-1].round(3).tolist()
+    [0.653, 0.347]
+    """
+    data = sequences(model.emission, z, lengths)
+    rows = filtered(Workspace(model, data)).rows
+    return data.split(propagate(model, rows, whole_number("steps", steps, at_least=0)))
+
+
+def propagate(model: HMMParameters, beliefs: FloatArray, steps: int) -> FloatArray:
+    """Return beliefs (n, K) after a number of steps of the chain."""
+    transposed = model.transition.T
+    squarings_are_less = steps * len(beliefs) > model.n_states * steps.bit_length()
+    if steps > 1 and squarings_are_less and isinstance(model.transition, np.ndarray):
+        return beliefs @ np.linalg.matrix_power(model.transition, steps)
+    for _ in range(steps):
+        beliefs = (transposed @ beliefs.T).T
+    return beliefs
+
+
+# -------------------------------------------------------------------------------------------- one at a time
+
+
+class OnlineFilter:
+    """The distribution of the hidden state, updated with each observation.
+
+    It is kept in logarithms, so that no state is lost, however improbable it is for a while.
+
+    Parameters
+    ----------
+    model : HMM
+        The model.
+
+    Attributes
+    ----------
+    belief : ndarray (K,) float64
+        Pr[x_t = k | z_0..z_t] after t + 1 observations; the start distribution before the first.
+    log_likelihood : float
+        ln Pr[z_0..z_t], in nats.
+    n_observations : int
+        t + 1.
+
+    Examples
+    --------
+    >>> from rlsuite.inference import HMM
+    >>> hmm = HMM([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]])
+    >>> weather = hmm.online()
+    >>> weather.update(0).round(3).tolist()
+    [0.818, 0.182]
+    >>> weather.predict_ahead(1).round(3).tolist()
+    [0.627, 0.373]
+    >>> weather.update(0).round(3).tolist()
+    [0.883, 0.117]
+    """
+
+    def __init__(self, model: HMMParameters) -> None:
+        self.model = model
+        self.belief: FloatArray
+        self.log_likelihood: float
+        self.n_observations: int
+        self._logs: FloatArray
+        self._matrix = Prepared(model, is_sparse=True).sparse_matrices(logarithms)[0]
+        self.reset()
+
+    def reset(self) -> None:
+        """Reset to the start of a new sequence."""
+        self.belief = self.model.start
+        self._logs = logarithms(self.belief)
+        self.log_likelihood = 0.0
+        self.n_observations = 0
+
+    def update(self, z: ArrayLike) -> FloatArray:
+        """Update by one observation and return the new belief: (K,) float64.
+
+        Parameters
+        ----------
+        z : int, float or array_like (D,)
+            The observation, -1 or NaN if it is missing.
+
+        Raises
+        ------
+        ModelError
+            If it is none, or impossible after what came before; the belief stays as it was.
+        """
+        emission = self.model.emission
+        checked = emission.check(np.asarray(z)[None])
+        logs = emission.log_likelihoods(checked)[0]
+        joint = self._logs.copy()
+        if self.n_observations > 0:
+            log_sums(self._matrix, self._logs, joint)
+        joint += logs
+        high = float(joint.max())
+        if high == -np.inf:
+            raise ModelError(
+                f"z[t={self.n_observations}] is {checked[0]}, which is impossible after what was seen before: "
+                "no hidden state that can be reached emits it"
+            )
+        weight = np.exp(joint - high)
+        total = float(weight.sum())
+        self.belief = weight / total
+        self.belief.setflags(write=False)
+        self._logs = joint - (high + np.log(total))
+        self.log_likelihood += float(high + np.log(total))
+        self.n_observations += 1
+        return self.belief
+
+    @says_what_to_write
+    def predict_ahead(self, steps: int) -> FloatArray:
+        """Return Pr[x_{t+steps} = k | z_0..z_t]: (K,) float64; before the first observation, from the start on."""
+        return propagate(self.model, self.belief[None], whole_number("steps", steps, at_least=0))[0]
+
+    def __repr__(self) -> str:
+        known = np.array2string(self.belief, precision=3, threshold=6)
+        return f"OnlineFilter(n_observations={self.n_observations}, belief={known})"

@@ -1,14 +1,14 @@
-"""The passes over sequences of observations of which all inference in hidden Markov models consists, compiled.
+"""The forward and backward passes of which all inference in hidden Markov models consists, compiled.
 
 With f_t = alpha_t and w_t = b(z_t) * beta_t (elementwise), the recursions of R89, eqs. 20 and 25, are the same:
 
 * forwards   f_0 = start * b(z_0),   f_t = (f_{t-1} A) * b(z_t),
 * backwards  w_T = 1 * b(z_T),       w_t = (w_{t+1} A') * b(z_t),
 
-so one kernel, `sweep`, runs in both directions. Where a sweep of one direction has kept its rows, a sweep of the other
-direction gives the posterior: Pr[x_t = k | z] is proportional to f_t * (w_{t+1} A'), and as well to w_t * (f_{t-1} A).
-That is the second kernel, `posteriors`, again for both directions. So a long sequence can be cut in the middle: two
-sweeps start from its ends, meet, and go on through each other's halves, all of it on two threads.
+so one kernel, `sweep_kernel`, runs in both directions. Where a sweep of one direction has kept its rows, a sweep of the
+other direction gives the posterior: Pr[x_t = k | z] is proportional to f_t * (w_{t+1} A'), and as well to
+w_t * (f_{t-1} A). That is the second kernel, `posteriors_kernel`, again for both directions. So a long sequence can be
+cut in the middle: two sweeps start from its ends, and go on through each other's halves, all of it on two threads.
 
 A state that cannot be reached has f_t(k) = 0. Its likelihood of the rest does not matter, and it is left out of w_t
 then: it might be so much larger that all others would underflow beside it.
@@ -25,29 +25,140 @@ does the end of a group. Either the observations are impossible, or a double has
 
 The letters: `table` (R, Kp) holds rows of likelihoods, or their logarithms, and observation t uses ``table[row[t]]``;
 ``pieces[p] = (begin, end)`` are ranges of observations; row t of a sweep is written to ``kept[t - base]``, or, with
-base = RING, to ``kept[t % RING_ROWS]``, where only what comes next finds it. The steps that a kernel takes as arguments
-are those of `rlsuite.inference.dense` or `rlsuite.inference.sparse`, with their matrix.
+base = RING, to ``kept[t % RING_ROWS]``, where only what comes next finds it. A kernel takes its steps as arguments,
+those for dense or for sparse matrices. A vector is a row of an array (n, Kp), given as the array and the number of the
+row; Kp is the number K of states rounded up to a multiple of the lanes, and what is beyond K adds nothing.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from rlsuite.compilation import compiled
 from rlsuite.inference import simd
+from rlsuite.inference.parameters import Dense, Sparse
 from rlsuite.inference.simd import Lanes
+from rlsuite.inference.workspace import Workspace
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 
-_put = simd.copy_scaled
-_add = simd.add_scaled
+_multiply = simd.multiply
+_multiply_two = simd.multiply_two
+_add_outer = simd.add_outer
+_copy_scaled = simd.copy_scaled
+_add_scaled = simd.add_scaled
+
+Step: TypeAlias = Callable[..., float]
+"""`dense_step` or `sparse_step`"""
+JointStep: TypeAlias = Callable[..., tuple[float, float]]
+"""`dense_joint_step` or `sparse_joint_step`"""
+CountPairs: TypeAlias = Callable[..., None]
+"""`dense_count_pairs` or `sparse_count_pairs`"""
 
 SCALE_BELOW, SCALE_ABOVE = 1e-30, 1e30  # rows whose sum lies between these are not scaled
 UNDERFLOW = 1e-250
 NEGLIGIBLE = 1e-250
-SHIFT_BELOW = -500.0  # logarithms below this lose digits, and are shifted
 RING = -1
 RING_ROWS = 2
 OUTER_ROWS = 16  # pairs of rows whose products are counted together
+
+
+# ------------------------------------------------------------------------------------------- one step in time
+
+
+@compiled(in_place=True)
+def sparse_step(
+    matrix: Sparse, u: FloatArray, u_row: int, table: FloatArray, row: int, scale: float, out: FloatArray, out_row: int
+) -> float:
+    """``out = (u @ matrix) * table[row] * scale``; return the sum."""
+    total = 0.0
+    last = matrix.indptr[0]
+    for j in range(matrix.indptr.size - 1):
+        first, last = last, matrix.indptr[j + 1]
+        value = 0.0
+        for entry in range(first, last):
+            value += u[u_row, matrix.source[entry]] * matrix.weight[entry]
+        value *= table[row, j] * scale
+        out[out_row, j] = value
+        total += value
+    return total
+
+
+@compiled(in_place=True)
+def sparse_joint_step(
+    matrix: Sparse,
+    u: FloatArray,
+    u_row: int,
+    table: FloatArray,
+    row: int,
+    scale: float,
+    out: FloatArray,
+    out_row: int,
+    other: FloatArray,
+    other_row: int,
+    joint: FloatArray,
+) -> tuple[float, float]:
+    """`sparse_step`, but 0 where `other` is 0, and ``joint[0] = (u @ matrix) * other``; return both sums."""
+    total, total_joint = 0.0, 0.0
+    last = matrix.indptr[0]
+    for j in range(matrix.indptr.size - 1):
+        first, last = last, matrix.indptr[j + 1]
+        value = 0.0
+        for entry in range(first, last):
+            value += u[u_row, matrix.source[entry]] * matrix.weight[entry]
+        joint[0, j] = value * other[other_row, j]
+        total_joint += joint[0, j]
+        out[out_row, j] = value * (table[row, j] * scale) if other[other_row, j] > 0.0 else 0.0
+        total += out[out_row, j]
+    return total, total_joint
+
+
+@compiled(in_place=True)
+def sparse_count_pairs(matrix: Sparse, left: FloatArray, right: FloatArray, number: int, counts: FloatArray) -> None:
+    """Add ``left[n, j] * right[n, i]`` over the first rows to ``counts[0]`` at the entry from i to j."""
+    for j in range(matrix.indptr.size - 1):
+        for entry in range(matrix.indptr[j], matrix.indptr[j + 1]):
+            total = 0.0
+            for n in range(number):
+                total += left[n, j] * right[n, matrix.source[entry]]
+            counts[0, entry] += total
+
+
+@compiled(in_place=True)
+def dense_step(
+    matrix: Dense, u: FloatArray, u_row: int, table: FloatArray, row: int, scale: float, out: FloatArray, out_row: int
+) -> float:
+    """``out = (u @ matrix) * table[row] * scale``; return the sum."""
+    return _multiply(matrix.weight, u, u_row, table, row, scale, out, out_row, matrix.lanes)
+
+
+@compiled(in_place=True)
+def dense_joint_step(
+    matrix: Dense,
+    u: FloatArray,
+    u_row: int,
+    table: FloatArray,
+    row: int,
+    scale: float,
+    out: FloatArray,
+    out_row: int,
+    other: FloatArray,
+    other_row: int,
+    joint: FloatArray,
+) -> tuple[float, float]:
+    """`dense_step`, but 0 where `other` is 0, and ``joint[0] = (u @ matrix) * other``; return both sums."""
+    return _multiply_two(
+        matrix.weight, u, u_row, table, row, scale, out, out_row, other, other_row, joint, 0, matrix.lanes
+    )
+
+
+@compiled(in_place=True)
+def dense_count_pairs(matrix: Dense, left: FloatArray, right: FloatArray, number: int, counts: FloatArray) -> None:
+    """Add the outer products of the first rows of `left` and `right` to `counts`."""
+    _add_outer(counts, left, right, number, matrix.lanes)
+
+
+# ------------------------------------------------------------------------------------------------- the passes
 
 
 @compiled(in_place=True)
@@ -80,9 +191,9 @@ def support_lost(
 
 
 @compiled(in_place=True)
-def sweep(
-    step: Any,
-    matrix: Any,
+def sweep_kernel(
+    step: Step,
+    matrix: Dense | Sparse,
     table: FloatArray,
     row: IndexArray,
     pieces: IndexArray,
@@ -152,14 +263,14 @@ def sweep(
 def normalise(kept: FloatArray, sums: FloatArray, lanes: Lanes) -> None:
     """Divide each row by its sum."""
     for t in range(kept.shape[0]):
-        _put(kept, t, kept, t, 1.0 / sums[t], lanes)
+        _copy_scaled(kept, t, kept, t, 1.0 / sums[t], lanes)
 
 
 @compiled(in_place=True)
-def posteriors(
-    joint_step: Any,
-    count_pairs: Any,
-    matrix: Any,
+def posteriors_kernel(
+    joint_step: JointStep,
+    count_pairs: CountPairs,
+    matrix: Dense | Sparse,
     table: FloatArray,
     row: IndexArray,
     pieces: IndexArray,
@@ -215,97 +326,120 @@ def posteriors(
             share = 1.0 / weight
             if counting:
                 # one row means that all observations differ: their posteriors are kept, and not added up
-                _add(symbols, row[t] if symbols.shape[0] > 1 else 0, joint, 0, share, lanes)
+                _add_scaled(symbols, row[t] if symbols.shape[0] > 1 else 0, joint, 0, share, lanes)
                 if n > 0:
-                    _put(left, waiting, kept, t - base, 1.0, lanes)
-                    _put(right, waiting, work, there, share, lanes)
+                    _copy_scaled(left, waiting, kept, t - base, 1.0, lanes)
+                    _copy_scaled(right, waiting, work, there, share, lanes)
                     waiting += 1
                 elif through and count_first_pair:
-                    _put(left, waiting, kept, t - base, 1.0, lanes)
-                    _put(right, waiting, initial, origin, share, lanes)
+                    _copy_scaled(left, waiting, kept, t - base, 1.0, lanes)
+                    _copy_scaled(right, waiting, initial, origin, share, lanes)
                     waiting += 1
                 if waiting == OUTER_ROWS:
                     count_pairs(matrix, left, right, waiting, pairs)
                     waiting = 0
                 if n == end - begin - 1:
-                    _add(first, 0, joint, 0, share, lanes)
+                    _add_scaled(first, 0, joint, 0, share, lanes)
             if keep:
-                _put(kept, t - base, joint, 0, share, lanes)
+                _copy_scaled(kept, t - base, joint, 0, share, lanes)
             scale = 1.0 if SCALE_BELOW < total < SCALE_ABOVE else 1.0 / total
         if waiting > 0:
             count_pairs(matrix, left, right, waiting, pairs)
 
 
-@compiled(in_place=True)
-def viterbi_sweep(
-    viterbi_step: Any,
-    matrix: Any,
-    table: FloatArray,
-    row: IndexArray,
+# ---------------------------------------------------------------------------------- the passes over a workspace
+
+
+class PassResult(NamedTuple):
+    """The results of a sweep for its pieces."""
+
+    log_likelihood: FloatArray
+    """(P,) float64, nats: log of the sum of the last row, had nothing been scaled"""
+    failed: IndexArray
+    """(P,) int64: the time at which nothing was left, or a state that might matter was dropped; or -1"""
+
+
+NO_VECTOR = np.empty(0)
+NO_ROWS = np.empty((0, 0))
+
+
+def sweep(
+    workspace: Workspace,
     pieces: IndexArray,
-    backwards: bool,
-    initial: FloatArray,
-    through: bool,
+    *,
+    backwards: bool = False,
+    initial: FloatArray | None = None,
+    kept: FloatArray | None = None,
+    base: int = RING,
+    sums: FloatArray | None = None,
+    logs: FloatArray | None = None,
+) -> PassResult:
+    """Run `sweep_kernel`; from the start distribution or from beta = 1 if there is no `initial` row.
+
+    Without `kept`, rows are written to a ring of two, and forgotten.
+    """
+    prepared = workspace.prepared
+    matrices, ends = prepared.matrices, (prepared.start, prepared.ones)
+    swept = PassResult(np.empty(len(pieces)), np.empty(len(pieces), dtype=np.int64))
+    sweep_kernel(
+        sparse_step if prepared.is_sparse else dense_step,
+        matrices[backwards],
+        workspace.table,
+        workspace.row,
+        pieces,
+        backwards,
+        ends[backwards] if initial is None else initial,
+        initial is not None,
+        prepared.groups,
+        np.empty((2, prepared.n_groups), dtype=np.int32),
+        prepared.empty(RING_ROWS) if kept is None else kept,
+        base,
+        NO_VECTOR if sums is None else sums,
+        NO_VECTOR if logs is None else logs,
+        *swept,
+    )
+    return swept
+
+
+def scratch(workspace: Workspace) -> FloatArray:
+    """Return the `work` of `posteriors_kernel`; it leaves its n-th row in row n % 2."""
+    return np.zeros((3 + 2 * OUTER_ROWS, workspace.prepared.width))
+
+
+def posteriors(
+    workspace: Workspace,
+    pieces: IndexArray,
     kept: FloatArray,
     base: int,
-    log_probability: FloatArray,
-    failed: IndexArray,
-) -> None:
-    """Sweep in logarithms, with maxima in place of sums (Viterbi; R89 eqs. 32-33); keep the rows.
-
-    ``log_probability[p]`` becomes what was taken out of the rows of the piece so that they stay precise.
-    """
-    for p in range(pieces.shape[0]):
-        begin, end = pieces[p, 0], pieces[p, 1]
-        origin = p if initial.shape[0] > 1 else 0
-        failed[p] = -1
-        log_probability[p] = 0.0
-        shift = 0.0
-        last_place = 0
-        for n in range(end - begin):
-            t = end - 1 - n if backwards else begin + n
-            place = t & (RING_ROWS - 1) if base == RING else t - base
-            if n > 0:
-                high = viterbi_step(matrix, kept, last_place, table, row[t], shift, kept, place)
-            elif through:
-                high = viterbi_step(matrix, initial, origin, table, row[t], shift, kept, place)
-            else:
-                high = -np.inf
-                for k in range(table.shape[1]):
-                    kept[place, k] = initial[origin, k] + table[row[t], k]
-                    high = max(high, kept[place, k])
-            if high == -np.inf:
-                failed[p] = t
-                log_probability[p] = -np.inf
-                break
-            shift = 0.0
-            if high < SHIFT_BELOW and n < end - begin - 1:
-                shift = -high
-                log_probability[p] += high
-            last_place = place
-
-
-@compiled(in_place=True)
-def backtrack(
-    best_predecessor: Any,
-    matrix: Any,
-    pieces: IndexArray,
-    backwards: bool,
-    latest: StateArray,
-    through: bool,
-    kept: FloatArray,
-    base: int,
-    path: StateArray,
-) -> None:
-    """Follow the best states of each piece back to where the sweep of its rows began; fill ``path[t]``.
-
-    ``latest[p]`` is the state in the last row that the sweep wrote or, if `through`, the state that follows it.
-    """
-    for p in range(pieces.shape[0]):
-        begin, end = pieces[p, 0], pieces[p, 1]
-        state = latest[p]
-        for n in range(end - begin):
-            t = end - 1 - n if backwards else begin + n
-            if n > 0 or through:
-                state = best_predecessor(matrix, state, kept, t - base)
-            path[t] = state
+    *,
+    backwards: bool = True,
+    initial: FloatArray | None = None,
+    keep: bool = True,
+    work: FloatArray | None = None,
+    count_first_pair: bool = False,
+    counts: tuple[FloatArray, FloatArray, FloatArray] | None = None,
+) -> bool:
+    """Run `posteriors_kernel`; return whether it reached the end."""
+    prepared = workspace.prepared
+    ends = (prepared.start, prepared.ones)
+    failed = np.empty(len(pieces), dtype=np.int64)
+    posteriors_kernel(
+        sparse_joint_step if prepared.is_sparse else dense_joint_step,
+        sparse_count_pairs if prepared.is_sparse else dense_count_pairs,
+        prepared.matrices[backwards],
+        workspace.table,
+        workspace.row,
+        pieces,
+        backwards,
+        ends[backwards] if initial is None else initial,
+        initial is not None,
+        kept,
+        base,
+        keep,
+        scratch(workspace) if work is None else work,
+        failed,
+        counts is not None,
+        count_first_pair,
+        *(counts or (NO_ROWS, NO_ROWS, NO_ROWS)),
+    )
+    return bool((failed < 0).all())

@@ -5,74 +5,43 @@ pseudo-counts, c = 0, these are relative frequencies, the maximum of the likelih
 they would be 0 / 0. With them they are the means of the posteriors under Dirichlet(c, ..., c) priors.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.checks import whole_number
-from rlsuite.errors import ModelError
+from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.inference import dirichlet
-from rlsuite.inference.baum_welch import Prior, warn_of_collapse
+from rlsuite.inference.baum_welch import Prior
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.categorical import Categorical
+from rlsuite.inference.emissions.gaussian import Gaussian, MultivariateGaussian
 from rlsuite.inference.emissions.observation_checks import whole_numbers
-from rlsuite.inference.families import emission_of, end_to_end
-from rlsuite.inference.hmm import HMM
+from rlsuite.inference.emissions.poisson import Poisson
 from rlsuite.inference.semi_supervised import known_states
-from rlsuite.inference.sequences import Observations, sequences
-from rlsuite.models import validation
+from rlsuite.inference.sequences import Observations, end_to_end, sequences
 from rlsuite.models.aliases import FloatArray, IndexArray
 
+FAMILIES = {
+    "categorical": Categorical,
+    "gaussian": Gaussian,
+    "multivariate_gaussian": MultivariateGaussian,
+    "poisson": Poisson,
+}
 
-def from_states(
+
+def estimate(
     z: Observations,
     states: Observations,
-    lengths: ArrayLike | None = None,
-    *,
-    n_states: int | None = None,
-    n_symbols: int | None = None,
-    emission: str | Emission | Callable[[int, np.random.Generator], Emission] = "categorical",
-    prior: float | Prior = 0.0,
-    state_labels: Sequence[str] | None = None,
-) -> HMM:
-    """Learn a model from observations and the hidden states that made them, by counting.
-
-    Parameters
-    ----------
-    z, lengths
-        Observations, as everywhere in `rlsuite.inference`; missing ones count for nothing.
-    states : array_like (T,) of int, or list of arrays
-        The hidden states, all of them; `HMM.fit` takes some. In the same form as `z`.
-    n_states, n_symbols : int, optional
-        K and M; by default what occurs.
-    emission : str, Emission or callable
-        As in `random_hmm`; or an emission, whose distribution is kept where a state was not visited.
-    prior : float or Prior
-        Pseudo-counts c, 0 for none.
-    state_labels : sequence of str, optional
-        K distinct names.
-
-    Returns
-    -------
-    HMM
-        The model.
-
-    Raises
-    ------
-    ModelError
-        If a state is missing; or if there is no prior, and a state does not occur or is never left.
-    ParameterError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> weather = from_states([0, 0, 1, 1, 0], states=[0, 0, 1, 1, 1], prior=1, n_symbols=2)
-    >>> weather.transition.round(3).tolist(), weather.emission.table.round(3).tolist()
-    ([[0.5, 0.5], [0.25, 0.75]], [[0.75, 0.25], [0.4, 0.6]])
-    """
+    lengths: ArrayLike | None,
+    n_states: int | None,
+    n_symbols: int | None,
+    emission: str | Emission | Callable[[int, np.random.Generator], Emission],
+    prior: float | Prior,
+) -> tuple[FloatArray, FloatArray, Emission]:
+    """Return the start distribution, transition matrix and emission that follow from counts; see `HMM.from_states`."""
     all_states = whole_numbers(end_to_end(states, True), "states", None)
     number = int(all_states.max(initial=0)) + 1 if n_states is None else whole_number("n_states", n_states)
     family = emission
@@ -102,13 +71,29 @@ def from_states(
         gathered = np.zeros((len(values), number))
         np.add.at(gathered, row, weights)
     learned = family.fit_weighted(values, gathered, family.resolve_prior(parts.emission, data.z))
-    warn_of_collapse(learned)
-    return HMM(
+    return (
         dirichlet.most_probable(start, _pseudo("prior.start", parts.start, even[0]), even[0]),
         dirichlet.most_probable(rows, np.zeros(rows.shape), even),
         learned,
-        validation.labels("state_labels", state_labels, number),
     )
+
+
+def emission_of(
+    family: str | Callable[[int, np.random.Generator], Emission],
+    z: Observations,
+    n_states: int,
+    rng: np.random.Generator,
+) -> Emission:
+    """Return a random emission of a family that suits the observations."""
+    if isinstance(family, str):
+        if family not in FAMILIES:
+            raise ParameterError(unknown("emission", family, FAMILIES))
+        kind = FAMILIES[family]
+        return kind.from_data(end_to_end(z, kind.discrete), n_states, rng)
+    made = family(n_states, rng)
+    if not isinstance(cast("object", made), Emission):
+        raise ParameterError(f"the function for the emission returned a {type(made).__name__}, not an Emission")
+    return made
 
 
 def _counts(state: IndexArray, pieces: IndexArray, n_states: int) -> tuple[FloatArray, FloatArray]:

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
+from typing import ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.errors import ModelError, ParameterError, unknown
+from rlsuite.checks import whole_number
+from rlsuite.compiling_clock import CompilingClock
+from rlsuite.inference import forward_backward, from_complete_data, hmm_files, sampling, smoothing, viterbi
+from rlsuite.inference.baum_welch import BaumWelch, Prior, frozen_parts, n_learned, warn_of_collapse
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.categorical import Categorical
-from rlsuite.inference.sequences import Observations
+from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
+from rlsuite.inference.forward_backward import OnlineFilter, log_likelihoods
+from rlsuite.inference.parameters import Changes, HMMParameters
+from rlsuite.inference.sampling import Seed, generator
+from rlsuite.inference.semi_supervised import known_states
+from rlsuite.inference.sequences import Observations, sequences
 from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
-from rlsuite.models import validation
-from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray, SparseLike
-from rlsuite.models.row_checks import chain_rows
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from scipy.sparse import csr_array
-
-    from rlsuite.inference.fitted import FittedHMM
-    from rlsuite.inference.online import OnlineFilter
-    from rlsuite.inference.parameters import Prepared
-    from rlsuite.inference.sampling import Seed
+from rlsuite.models.aliases import FloatArray
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class HMM(SaysWhatToWrite):
+class HMM(HMMParameters, SaysWhatToWrite):
     """A hidden Markov model with K states; immutable.
 
     Time begins with the first observation: z_0 is emitted by x_0 ~ start, then x_1 follows x_0 and emits z_1, and so
@@ -76,179 +70,184 @@ class HMM(SaysWhatToWrite):
         "tol=..., seed=...) learns from them on"
     )
 
-    start: FloatArray
-    transition: FloatArray | csr_array[np.float64]
-    emission: Emission
-    state_labels: tuple[str, ...] | None = None
+    # Inference: each method is a function of `rlsuite.inference`, whose first argument is the model.
 
-    def __post_init__(self) -> None:
-        start = validation.floats("start", self.start)
-        if start.ndim != 1 or start.size < 1:
-            raise ModelError(f"start has shape {start.shape}, not (K,): one probability for each state")
-        validation.distribution("start", start)
-        states = start.size
-        object.__setattr__(self, "start", validation.frozen(start, self.start))
-        object.__setattr__(self, "transition", _checked_transition(self.transition, states))
-        emission = cast("object", self.emission)
-        if not isinstance(emission, Emission):
-            emission = Categorical(cast("FloatArray", emission))
-        if emission.n_states != states:
-            raise ModelError(f"the emission has {emission.n_states} states, but start has {states}")
-        object.__setattr__(self, "emission", emission)
-        object.__setattr__(self, "state_labels", validation.labels("state_labels", self.state_labels, states))
+    forward = forward_backward.forward
+    backward = forward_backward.backward
+    filter = forward_backward.filter
+    smooth = smoothing.smooth
+    decode = viterbi.decode
+    predict_ahead = forward_backward.predict_ahead
+    sample = sampling.sample
 
-    # ------------------------------------------------------------------------------------------- properties
-
-    @property
-    def n_states(self) -> int:
-        """K."""
-        return self.start.size
-
-    @property
-    def n_transitions(self) -> int:
-        """Number of transitions that are possible."""
-        if isinstance(self.transition, np.ndarray):
-            return int(np.count_nonzero(self.transition))
-        return int(cast("Any", self.transition).nnz)
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of free parameters, as AIC and BIC count them; what is 0 is not free."""
-        free = int(np.count_nonzero(self.start)) - 1 + self.n_transitions - self.n_states
-        return free + self.emission.n_parameters
-
-    @property
-    def dense_transition(self) -> FloatArray:
-        """(K, K) float64: the transition matrix as an array."""
-        if isinstance(self.transition, np.ndarray):
-            return self.transition
-        return cast("FloatArray", cast("Any", self.transition).toarray())
-
-    @cached_property
-    def sparse_transition(self) -> csr_array[np.float64]:
-        """(K, K): the transition matrix without its zeros."""
-        from scipy.sparse import csr_array
-
-        return csr_array(self.transition)
-
-    @cached_property
-    def prepared(self) -> Prepared:
-        """The model in the form that the compiled passes read."""
-        from rlsuite.inference.parameters import Prepared
-
-        return Prepared(self)
-
-    # ---------------------------------------------------------------------------------------- the notes' words
-
-    def forward(self, z: Observations, lengths: ArrayLike | None = None) -> Any:
-        """Return alpha_t(k) = Pr[x_t = k, z_0..z_t], scaled; see `rlsuite.inference.forward`."""
-        from rlsuite.inference.forward_backward import forward
-
-        return forward(self, z, lengths)
-
-    def backward(self, z: Observations, lengths: ArrayLike | None = None) -> Any:
-        """Return beta_t(k) = Pr[z_{t+1}..z_T | x_t = k], scaled; see `rlsuite.inference.backward`."""
-        from rlsuite.inference.forward_backward import backward
-
-        return backward(self, z, lengths)
-
-    def filter(self, z: Observations, lengths: ArrayLike | None = None) -> Any:
-        """Return Pr[x_t = k | z_0..z_t]: (T, K) float64; see `rlsuite.inference.filter`."""
-        from rlsuite.inference.forward_backward import filter as filtering
-
-        return filtering(self, z, lengths)
-
-    def smooth(self, z: Observations, lengths: ArrayLike | None = None, *, lag: int | None = None) -> Any:
-        """Return Pr[x_t = k | z_0..z_T], or given z_0..z_{t+lag}: (T, K) float64; see `rlsuite.inference.smooth`."""
-        from rlsuite.inference.prediction import smooth_with_lag
-        from rlsuite.inference.smoothing import smooth
-
-        return smooth(self, z, lengths) if lag is None else smooth_with_lag(self, z, lag, lengths)
-
-    def decode(self, z: Observations, lengths: ArrayLike | None = None, *, checkpointed: bool = False) -> Any:
-        """Return the most probable path of hidden states: (T,) int32; see `rlsuite.inference.decode`."""
-        from rlsuite.inference.viterbi import decode
-
-        return decode(self, z, lengths, checkpointed=checkpointed)
-
-    @says_what_to_write
-    def predict_ahead(self, z: Observations, steps: int, lengths: ArrayLike | None = None) -> Any:
-        """Return Pr[x_{t+steps} = k | z_0..z_t]: (T, K) float64; see `rlsuite.inference.predict_ahead`."""
-        from rlsuite.inference.prediction import predict_ahead
-
-        return predict_ahead(self, z, steps, lengths)
-
-    def online(self) -> OnlineFilter:
-        """Return a filter that takes one observation at a time; see `rlsuite.inference.OnlineFilter`."""
-        from rlsuite.inference.online import OnlineFilter
-
-        return OnlineFilter(self)
-
-    # -------------------------------------------------------------------------------------- scikit-learn's words
+    predict = viterbi.decode  # as in scikit-learn
+    predict_proba = smoothing.smooth
 
     def score(self, z: Observations, lengths: ArrayLike | None = None) -> float:
         """Return ln Pr[z], summed over the sequences, in nats; minus infinity if one is impossible."""
-        from rlsuite.inference.forward_backward import log_likelihoods
-
         return float(log_likelihoods(self, z, lengths).sum())
 
-    def predict(self, z: Observations, lengths: ArrayLike | None = None) -> Any:
-        """Return the most probable path, as `decode` does."""
-        return self.decode(z, lengths)
+    def online(self) -> OnlineFilter:
+        """Return a filter that takes one observation at a time; see `rlsuite.inference.OnlineFilter`."""
+        return OnlineFilter(self)
 
-    def predict_proba(self, z: Observations, lengths: ArrayLike | None = None) -> Any:
-        """Return Pr[x_t = k | z_0..z_T], as `smooth` does."""
-        return self.smooth(z, lengths)
-
-    def fit(self, z: Observations, lengths: ArrayLike | None = None, **options: Any) -> FittedHMM:
-        """Learn a model from observations, beginning with this one; see `rlsuite.inference.fit` for the options.
-
-        They are `states` (as far as they are known), `restarts`, `prior`, `frozen`, `held_out`, `max_iterations`,
-        `tol`, `seed`, `deadline` and `progress`.
-        """
-        from rlsuite.inference.baum_welch import fit
-
-        return fit(self, z, lengths, **options)
-
-    @classmethod
-    def from_states(
-        cls, z: Observations, states: Observations, lengths: ArrayLike | None = None, **options: Any
-    ) -> Self:
-        """Learn a model by counting, where the states are known; see `rlsuite.inference.from_states`."""
-        from rlsuite.inference.from_complete_data import from_states
-
-        found = from_states(z, states, lengths, **options)
-        return cls(found.start, found.transition, found.emission, found.state_labels)
+    # ------------------------------------------------------------------------------------------------ learning
 
     @says_what_to_write
-    def sample(self, n: int, *, seed: Seed | None = None) -> tuple[AnyArray, IndexArray]:
-        """Draw a sequence.
+    def fit(
+        self,
+        z: Observations,
+        lengths: ArrayLike | None = None,
+        *,
+        states: Observations | None = None,
+        restarts: int = 1,
+        prior: float | Prior | None = None,
+        frozen: Iterable[str] = (),
+        held_out: Observations | None = None,
+        max_iterations: int = 1000,
+        tol: float = 1e-6,
+        seed: Seed = 0,
+        deadline: float | None = None,
+        progress: bool = False,
+    ) -> FittedHMM:
+        """Learn a model from observations by expectation maximisation (Baum-Welch), beginning with this one.
+
+        What is impossible in it stays impossible, and states that are not visited stay as they are.
 
         Parameters
         ----------
-        n : int
-            Number of time steps, at least 1.
-        seed : int, SeedSequence or Generator, optional
-            Where the random numbers come from; by default from the operating system, other ones each time.
+        z, lengths
+            Observations, as everywhere in `rlsuite.inference`; some may be missing.
+        states : array_like (T,) of int, or list of arrays, optional
+            Hidden states as far as they are known, -1 where they are not, in the same form as `z`.
+        restarts : int
+            Number of starts: the first from this model, the others from random parts where `frozen` does not forbid it.
+            The most probable result is returned.
+        prior : float or Prior, optional
+            One number is added to the counts of all that is possible in this model, and a prior for the emission: what
+            is maximised is then the likelihood times the density of the prior. By default, the likelihood.
+        frozen : iterable of str
+            What stays as it is: "start", "transition", "emission", or a part of the emission, such as "mean".
+        held_out : array_like or list of arrays, optional
+            Observations that are not learned from; their log-likelihood after every iteration is `learning.held_out_`.
+        max_iterations : int
+            Limit on the iterations from each start.
+        tol : float
+            An iteration that gains at most so many nats for each observation is the last. With 0, all iterations are
+            done as long as anything is gained.
+        seed : int, SeedSequence or Generator
+            Where random starts come from.
+        deadline : float, optional
+            Number of seconds after which the best model so far is returned; so it is after Ctrl-C. The clock is checked
+            after each iteration.
+        progress : bool
+            Whether to show a progress bar on stderr.
 
         Returns
         -------
-        z : ndarray (n,) or (n, D)
-            Observations.
-        states : ndarray (n,) int64
-            The hidden states that emitted them.
+        FittedHMM
+            The learned model; its `learning` tells how it was learned.
+
+        Raises
+        ------
+        ModelError
+            If the observations are malformed, or impossible from every start; the message says at which t.
+        ParameterError
+            If an argument is out of range.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a limit came first.
+
+        Examples
+        --------
+        One iteration by hand:
+
+        >>> from rlsuite.inference import HMM
+        >>> health = HMM([0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]], [[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
+        >>> learned = health.fit([0, 1, 2], max_iterations=1, tol=0)
+        >>> learned.transition.round(4).tolist(), learned.emission.table.round(4).tolist()
+        ([[0.5024, 0.4976], [0.1634, 0.8366]], [[0.5121, 0.364, 0.1239], [0.0958, 0.2927, 0.6115]])
+        """
+        parts = frozen_parts(self, frozen)
+        starts = whole_number("restarts", restarts)
+        limits = Limits(tol, max_iterations)
+        rng = generator(seed)
+        clock = CompilingClock("Baum-Welch", deadline=deadline, progress=progress)
+        data = sequences(self.emission, z, lengths)
+        problem = BaumWelch(
+            self,
+            data,
+            known=None if states is None else known_states(states, data, self.n_states),
+            prior=prior,
+            frozen=parts,
+            others=None if held_out is None else sequences(self.emission, held_out),
+        )
+        with clock:
+            best, reached = best_of_starts(problem, problem.starts(self, starts, rng), limits, clock)
+        record = record_of(
+            best,
+            reached,
+            n_observations=int(np.count_nonzero(~self.emission.missing(data.z))),
+            n_parameters=n_learned(self, parts),
+            seconds=clock.seconds,
+        )
+        warn_of_collapse(best.model.emission)
+        return FittedHMM(best.model, Learning(**record))
+
+    @classmethod
+    def from_states(
+        cls,
+        z: Observations,
+        states: Observations,
+        lengths: ArrayLike | None = None,
+        *,
+        n_states: int | None = None,
+        n_symbols: int | None = None,
+        emission: str | Emission | Callable[[int, np.random.Generator], Emission] = "categorical",
+        prior: float | Prior = 0.0,
+        state_labels: Sequence[str] | None = None,
+    ) -> Self:
+        """Learn a model from observations and the hidden states that made them, by counting.
+
+        Parameters
+        ----------
+        z, lengths
+            Observations, as everywhere in `rlsuite.inference`; missing ones count for nothing.
+        states : array_like (T,) of int, or list of arrays
+            The hidden states, all of them; `HMM.fit` takes some. In the same form as `z`.
+        n_states, n_symbols : int, optional
+            K and M; by default what occurs.
+        emission : str, Emission or callable
+            As in `random_hmm`; or an emission, whose distribution is kept where a state was not visited.
+        prior : float or Prior
+            Pseudo-counts c, 0 for none.
+        state_labels : sequence of str, optional
+            K distinct names.
+
+        Returns
+        -------
+        HMM
+            The model.
+
+        Raises
+        ------
+        ModelError
+            If a state is missing; or if there is no prior, and a state does not occur or is never left.
+        ParameterError
+            If an argument is out of range.
 
         Examples
         --------
         >>> from rlsuite.inference import HMM
-        >>> clock = HMM([1, 0, 0], [[0, 1, 0], [0, 0, 1], [1, 0, 0]], [[1, 0], [1, 0], [0, 1]])
-        >>> z, states = clock.sample(6, seed=0)
-        >>> z.tolist(), states.tolist()
-        ([0, 0, 1, 0, 0, 1], [0, 1, 2, 0, 1, 2])
+        >>> weather = HMM.from_states([0, 0, 1, 1, 0], states=[0, 0, 1, 1, 1], prior=1, n_symbols=2)
+        >>> weather.transition.round(3).tolist(), weather.emission.table.round(3).tolist()
+        ([[0.5, 0.5], [0.25, 0.75]], [[0.75, 0.25], [0.4, 0.6]])
         """
-        from rlsuite.inference.sampling import sample
-
-        return sample(self, n, seed)
+        found = from_complete_data.estimate(z, states, lengths, n_states, n_symbols, emission, prior)
+        warn_of_collapse(found[2])
+        return cls(*found, state_labels)
 
     # --------------------------------------------------------------------------------------------------- files
 
@@ -261,9 +260,7 @@ class HMM(SaysWhatToWrite):
         FileError
             If the file is missing, truncated, from elsewhere, or holds no valid model.
         """
-        from rlsuite.inference.hmm_files import read
-
-        return read(cls, path)
+        return hmm_files.read(cls, path)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the model to a ``.npz`` file, atomically.
@@ -273,45 +270,73 @@ class HMM(SaysWhatToWrite):
         FileError
             If the name does not end in ``.npz``, the file cannot be written, or the emission is a function.
         """
-        from rlsuite.inference.hmm_files import write
-
-        write(self, path)
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed, checked anew."""
-        for name in changes:
-            if name not in {"start", "transition", "emission", "state_labels"}:
-                raise ParameterError(unknown("field", name, ("start", "transition", "emission", "state_labels")))
-        return replace(self, **changes)
+        hmm_files.write(self, path)
 
     def __repr__(self) -> str:
         return f"HMM(n_states={self.n_states}, emission={type(self.emission).__name__})"
 
-    def __copy__(self) -> Self:
-        return self
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self
+class FittedHMM(HMM):
+    """A hidden Markov model, and how it was learned.
+
+    It is an `HMM` in every respect. `replace`, `read` and `from_states` return a plain one, which was not learned so.
+
+    Attributes
+    ----------
+    learning : Learning
+        Everything about the run of expectation maximisation; what is asked for most often is here, too.
+
+    Examples
+    --------
+    >>> from rlsuite.inference import HMM
+    >>> guess = HMM([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]])
+    >>> learned = guess.fit([0, 0, 0, 1, 1, 1, 0, 0, 0])
+    >>> learned.converged, learned.n_states, learned.score([0, 0, 0, 1, 1, 1, 0, 0, 0]) > -5.0
+    (True, 2, True)
+    """
+
+    learning: Learning
+
+    def __init__(self, model: HMMParameters, learning: Learning) -> None:
+        super().__init__(model.start, model.transition, model.emission, model.state_labels)
+        object.__setattr__(self, "learning", learning)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last iteration gained no more than the tolerance."""
+        return self.learning.converged
+
+    @property
+    def log_likelihoods_(self) -> FloatArray:
+        """(n + 1,) float64: log-likelihood of the data after 0..n iterations, in nats."""
+        return self.learning.log_likelihoods_
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of the best start."""
+        return self.learning.iterations
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion: the smaller, the better."""
+        return self.learning.aic
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's information criterion: the smaller, the better."""
+        return self.learning.bic
+
+    # How a model was learned is neither kept in a file nor true of a copy that was changed: these three return an HMM.
+
+    read = HMM.read  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] - see above
+    from_states = HMM.from_states  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] - see above
+
+    def replace(self, **changes: Unpack[Changes]) -> HMM:  # pyright: ignore[reportIncompatibleMethodOverride] - see above
+        """Return a plain model with some fields changed, checked anew."""
+        return self._plain().replace(**changes)
+
+    def _plain(self) -> HMM:
+        return HMM(self.start, self.transition, self.emission, self.state_labels)
 
     def __reduce__(self) -> tuple[type[HMM], tuple[object, ...]]:
-        return type(self), (self.start, self.transition, self.emission, self.state_labels)
-
-
-def _checked_transition(given: ArrayLike | SparseLike, states: int) -> FloatArray | csr_array[np.float64]:
-    if hasattr(given, "tocsr"):
-        from scipy.sparse import csr_array
-
-        matrix = cast("Any", csr_array)(given, dtype=np.float64, copy=True)
-        if matrix.shape != (states, states):
-            raise ModelError(f"transition has shape {matrix.shape}, not {(states, states)}")
-        validation.floats("transition.data", matrix.data)
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-        chain_rows(matrix.data, matrix.indptr)
-        for part in (matrix.data, matrix.indices, matrix.indptr):
-            part.setflags(write=False)
-        return matrix
-    table = validation.floats("transition", cast("ArrayLike", given))
-    validation.shape("transition", table, (states, states), meaning="transition[i, j]")
-    chain_rows(table.reshape(-1), np.arange(states + 1) * states)
-    return validation.frozen(table, given)
+        return type(self), (self._plain(), self.learning)

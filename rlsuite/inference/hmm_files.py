@@ -8,33 +8,34 @@ An emission is stored as the name of its class, and what its constructor takes u
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from inspect import isabstract, signature
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 
 from rlsuite.errors import FileError, ModelError, ParameterError
+from rlsuite.inference import emissions
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.hmm import HMM
+from rlsuite.inference.parameters import HMMParameters, SparseMatrix, csr
 from rlsuite.models.aliases import AnyArray
 from rlsuite.models.files import reading_model, text, text_in, write_arrays
 from rlsuite.npz import Npz
 
-M = TypeVar("M", bound=HMM)
+M = TypeVar("M", bound=HMMParameters)
 
 KIND = "HMM"
-SPARSE = "transition.data", "transition.indices", "transition.indptr"
+SPARSE_ARRAYS = "transition.data", "transition.indices", "transition.indptr"
 
 
-def write(model: HMM, path: str | os.PathLike[str]) -> None:
+def write(model: HMMParameters, path: str | os.PathLike[str]) -> None:
     """Write a model; see `HMM.write`."""
     arrays: dict[str, AnyArray] = {"start": model.start}
     if isinstance(model.transition, np.ndarray):
         arrays["transition"] = model.transition
     else:
-        csr = cast("Any", model.transition)
-        arrays |= dict(zip(SPARSE, (csr.data, csr.indices, csr.indptr), strict=True))
+        matrix = model.transition
+        arrays |= dict(zip(SPARSE_ARRAYS, (matrix.data, matrix.indices, matrix.indptr), strict=True))
     try:
         arrays |= dict(_taken_apart("emission", model.emission))
     except NotImplementedError as cause:
@@ -47,7 +48,7 @@ def write(model: HMM, path: str | os.PathLike[str]) -> None:
 def read(model: type[M], path: str | os.PathLike[str]) -> M:
     """Read a model of a class; see `HMM.read`."""
     with reading_model(path, KIND) as arrays:
-        if "start" not in arrays or not ("transition" in arrays or arrays.headers.keys() >= set(SPARSE)):
+        if "start" not in arrays or not ("transition" in arrays or arrays.headers.keys() >= set(SPARSE_ARRAYS)):
             raise FileError(f"{path} is malformed: it has no start or no transition")
         try:
             start = arrays.take("start")
@@ -60,12 +61,10 @@ def read(model: type[M], path: str | os.PathLike[str]) -> M:
             raise FileError(f"{path} holds no valid model: {cause}") from cause
 
 
-def _sparse(arrays: Npz, n: int) -> Any:
+def _sparse(arrays: Npz, n: int) -> SparseMatrix:
     """The transitions (n, n) as a SciPy array, its indices inside its rows and columns."""
-    from scipy.sparse import csr_array
-
-    data, indices, indptr = (arrays.take(name, ndim=1) for name in SPARSE)
-    matrix: Any = csr_array(cast("Any", (data, indices, indptr)), shape=(n, n))
+    data, indices, indptr = (arrays.take(name, ndim=1) for name in SPARSE_ARRAYS)
+    matrix = csr(data, indices, indptr, n)
     matrix.check_format(full_check=True)
     return matrix
 
@@ -85,25 +84,23 @@ def _taken_apart(name: str, emission: Emission) -> Iterator[tuple[str, AnyArray]
 
 def _put_together(path: str | os.PathLike[str], name: str, arrays: Npz, given: AnyArray | None = None) -> Emission:
     """Return the emission of that name, and take what belongs to it; its class, too, unless it is `given`."""
-    from rlsuite.inference import emissions
-
     if given is None and name not in arrays:
         raise FileError(f"{path} is malformed: it has no {name}")
     kind = text_in(path, name, arrays.take(name) if given is None else given)
     found: object = getattr(emissions, kind, None) if isinstance(kind, str) else None
     if not isinstance(found, type) or not issubclass(found, Emission) or isabstract(found):
         raise FileError(f"{path} has an emission of the kind {kind!r}, which this rlsuite does not know")
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     own = f"{name}."
     taken = signature(found).parameters
     for field in arrays.below(own):
         bare = field.removeprefix(own)
         if bare in taken:
             values[bare] = _value(path, field, arrays)
-    return cast("Any", found)(**values)
+    return cast("Callable[..., Emission]", found)(**values)
 
 
-def _value(path: str | os.PathLike[str], field: str, arrays: Npz) -> Any:
+def _value(path: str | os.PathLike[str], field: str, arrays: Npz) -> object:
     if arrays.headers[field].dtype != np.uint8:
         value = arrays.take(field)
         return value.item() if value.ndim == 0 else value

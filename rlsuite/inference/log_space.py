@@ -6,19 +6,14 @@ they compute the result, in some ten times the time. The references are those of
 `rlsuite.inference.forward_backward_kernels`.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rlsuite.compilation import compiled
-from rlsuite.inference.parameters import logarithms
-from rlsuite.inference.sparse import Sparse
+from rlsuite.inference.parameters import Sparse, logarithms
+from rlsuite.inference.workspace import Workspace
 from rlsuite.models.aliases import FloatArray, IndexArray
-
-if TYPE_CHECKING:
-    from rlsuite.inference.workspace import Workspace
 
 
 class Exact(NamedTuple):

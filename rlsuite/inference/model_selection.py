@@ -1,10 +1,10 @@
-"""The choice of the number of hidden states, by an information criterion or on held-out data."""
+"""Random models to begin with, and the choice of the number of hidden states."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +12,59 @@ from numpy.typing import ArrayLike
 from rlsuite.checks import whole_number
 from rlsuite.compiling_clock import CompilingClock
 from rlsuite.errors import ModelError, ParameterError, unknown
-from rlsuite.inference.baum_welch import Prior, fit
+from rlsuite.inference.baum_welch import Prior
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.families import emission_of, random_hmm
-from rlsuite.inference.fitted import FittedHMM
 from rlsuite.inference.forward_backward import log_likelihoods
-from rlsuite.inference.sequences import sequences
+from rlsuite.inference.from_complete_data import emission_of
+from rlsuite.inference.hmm import HMM, FittedHMM
+from rlsuite.inference.sampling import Seed, generator
+from rlsuite.inference.sequences import Observations, sequences
 from rlsuite.keywords import says_what_to_write
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
+
+
+@says_what_to_write
+def random_hmm(
+    z: Observations,
+    n_states: int,
+    emission: str | Callable[[int, np.random.Generator], Emission] = "categorical",
+    *,
+    seed: Seed,
+) -> HMM:
+    """Return a random model that suits observations: an initial model for `HMM.fit`.
+
+    Parameters
+    ----------
+    z : array_like or list of arrays
+        The observations.
+    n_states : int
+        K.
+    emission : str or callable
+        "categorical", "gaussian", "multivariate_gaussian" or "poisson"; or a function of K and a generator that
+        returns an emission.
+    seed : int, SeedSequence or Generator
+        Where the random numbers come from.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such family, or `n_states` or `seed` is none.
+    ModelError
+        If the observations are none of this family.
+
+    Examples
+    --------
+    >>> random_hmm([0, 2, 1, 0], 3, seed=0)
+    HMM(n_states=3, emission=Categorical)
+    >>> random_hmm([0.1, 2.4, 0.3], 2, "gaussian", seed=0).emission.mean[:, 0].tolist()
+    [2.4, 0.3]
+    """
+    states = whole_number("n_states", n_states)
+    rng = generator(seed)
+    start = rng.dirichlet(np.ones(states))
+    transition = rng.dirichlet(np.ones(states), size=states)
+    return HMM(start, transition, emission_of(emission, z, states, rng))
+
 
 CRITERIA = ("aic", "bic", "held_out")
 
@@ -154,16 +199,21 @@ def choose_n_states(
     data = sequences(emission_of(emission, z, 1, np.random.default_rng(root)), z, lengths)
     everything = [data.z[begin:end] for begin, end in data.pieces.tolist()]
     splits = list(_splits(everything, parts)) if criterion == "held_out" else []
-    options: dict[str, Any] = {"restarts": restarts, "prior": prior, "max_iterations": max_iterations, "tol": tol}
+
+    def learned(parts: list[AnyArray], number: int, seeds: list[np.random.SeedSequence]) -> FittedHMM:
+        # it begins with a model of all sequences, which knows every symbol
+        first = random_hmm(everything, number, emission, seed=np.random.default_rng(seeds[0]))
+        return first.fit(parts, restarts=restarts, prior=prior, max_iterations=max_iterations, tol=tol, seed=seeds[1])
+
     models: list[FittedHMM] = []
     out: list[float] = []
     with CompilingClock("choosing a number of states", progress=progress) as clock:
         for number, branch in zip(tried, root.spawn(len(tried)), strict=True):
             seeds = branch.spawn(2 * (len(splits) + 1))
-            models.append(_learned(everything, number, emission, seeds[:2], options, everything))
+            models.append(learned(everything, number, seeds[:2]))
             total = 0.0 if splits else np.nan
             for fold, (kept, left) in enumerate(splits, start=1):
-                model = _learned(kept, number, emission, seeds[2 * fold : 2 * fold + 2], options, everything)
+                model = learned(kept, number, seeds[2 * fold : 2 * fold + 2])
                 total += float(log_likelihoods(model, left).sum())
             out.append(total)
             clock.tick(f"{number} states")
@@ -182,19 +232,6 @@ def choose_n_states(
         np.array(out),
         criterion,
     )
-
-
-def _learned(
-    parts: list[AnyArray],
-    number: int,
-    emission: str | Callable[[int, np.random.Generator], Emission],
-    seeds: list[np.random.SeedSequence],
-    options: dict[str, Any],
-    everything: list[AnyArray],
-) -> FittedHMM:
-    """Return the best model of some sequences; it begins with one of all of them, which knows every symbol."""
-    first = random_hmm(everything, number, emission, seed=np.random.default_rng(seeds[0]))
-    return fit(first, parts, seed=seeds[1], **options)
 
 
 def _splits(everything: list[AnyArray], folds: int) -> Iterator[tuple[list[AnyArray], list[AnyArray]]]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.errors import ParameterError
+from rlsuite.inference.parameters import HMMParameters
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
-
-if TYPE_CHECKING:
-    from rlsuite.inference.hmm import HMM
 
 Seed = int | np.random.SeedSequence | np.random.Generator
 """A seed or a generator of random numbers."""
@@ -41,8 +38,34 @@ def draw_path(
         path[t] = column[low]
 
 
-def sample(model: HMM, n: int, seed: Seed | None) -> tuple[AnyArray, IndexArray]:
-    """Return n observations and the hidden states that emitted them; see `HMM.sample`."""
+@says_what_to_write
+def sample(model: HMMParameters, n: int, *, seed: Seed | None = None) -> tuple[AnyArray, IndexArray]:
+    """Draw a sequence.
+
+    Parameters
+    ----------
+    model : HMM
+        The model.
+    n : int
+        Number of time steps, at least 1.
+    seed : int, SeedSequence or Generator, optional
+        Where the random numbers come from; by default from the operating system, other ones each time.
+
+    Returns
+    -------
+    z : ndarray (n,) or (n, D)
+        Observations.
+    states : ndarray (n,) int64
+        The hidden states that emitted them.
+
+    Examples
+    --------
+    >>> from rlsuite.inference import HMM
+    >>> clock = HMM([1, 0, 0], [[0, 1, 0], [0, 0, 1], [1, 0, 0]], [[1, 0], [1, 0], [0, 1]])
+    >>> z, states = clock.sample(6, seed=0)
+    >>> z.tolist(), states.tolist()
+    ([0, 0, 1, 0, 0, 1], [0, 1, 2, 0, 1, 2])
+    """
     n = whole_number("n", n)
     rng = np.random.default_rng() if seed is None else generator(seed)
     csr = model.sparse_transition

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.errors import ModelError
+from rlsuite.inference.emissions.base import Emission, Likelihoods
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
-
-if TYPE_CHECKING:
-    from rlsuite.inference.emissions.base import Emission, Likelihoods
 
 Array = TypeVar("Array", bound=AnyArray)
 
-Observations = ArrayLike | Sequence[ArrayLike]
+Observations: TypeAlias = ArrayLike | Sequence[ArrayLike]
 """One sequence of observations, several concatenated ones, or a list of arrays; `HMM` has the rules."""
+
+EndToEnd: TypeAlias = AnyArray | Sequence[int] | Sequence[float]
+"""Observations for which there is one array of results: one sequence, or several end to end."""
+
+Listed: TypeAlias = Sequence[AnyArray]
+"""Observations for which there is a list of arrays of results."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +65,10 @@ class Sequences:
 
     def split(self, values: Array) -> Array | list[Array]:
         """Return an array with a row for each observation as the sequences were given: end to end, or as a list."""
-        if not self.listed:
-            return values
+        return self.list_of(values) if self.listed else values
+
+    def list_of(self, values: Array) -> list[Array]:
+        """Return an array with a row for each observation as a list, one array for each sequence."""
         return [cast("Array", values[begin:end]) for begin, end in self.pieces]
 
 
@@ -105,22 +111,22 @@ def sequences(emission: Emission, z: Observations | Sequences, lengths: ArrayLik
     return Sequences(emission, checked, np.column_stack([ends - sizes, ends]), parts is not None)
 
 
-def listed(z: object, *, nested: bool) -> list[Any] | None:
+def listed(z: object, *, nested: bool) -> list[ArrayLike] | None:
     """Return the sequences of a list of them, or None if `z` is a single array.
 
     With `nested`, a list of lists is one of sequences; otherwise, it is an array of vectors.
     """
     if not isinstance(z, list | tuple):
         return None
-    parts: list[Any] = list(cast("Sequence[Any]", z))
+    parts: list[ArrayLike] = list(cast("Sequence[ArrayLike]", z))
     inner = (list, tuple) if nested else ()
     if parts and all(isinstance(part, inner) or (isinstance(part, np.ndarray) and part.ndim > 0) for part in parts):
         return parts
     return None
 
 
-def _checked(emission: Emission, part: Any, number: int) -> AnyArray:
-    if len(part) == 0:
+def _checked(emission: Emission, part: ArrayLike, number: int) -> AnyArray:
+    if not len(cast("Sequence[object]", part)):
         raise ModelError(f"sequence {number} is empty: leave it out")
     try:
         return emission.check(part)
@@ -142,3 +148,14 @@ def _lengths(lengths: ArrayLike, observations: int) -> IndexArray:
     if sizes.sum() != observations:
         raise ModelError(f"lengths add up to {sizes.sum()}, but there are {observations} observations")
     return sizes
+
+
+def end_to_end(z: Observations, discrete: bool) -> ArrayLike:
+    """Return sequences as one array; what is one already stays as it is."""
+    parts = listed(z, nested=discrete)
+    if parts is None:
+        return cast("ArrayLike", z)
+    try:
+        return np.concatenate([np.asarray(part) for part in parts])
+    except ValueError as cause:
+        raise ModelError(f"the sequences of z do not fit together: {cause}") from cause

@@ -13,7 +13,7 @@ W, and then all loops over states are written out; otherwise it is 0.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numba.extending
 from llvmlite import ir
@@ -30,75 +30,88 @@ Lanes = tuple[tuple[int, ...], tuple[int, ...]]
 REGISTERS = 4
 """Registers that collect sums at the same time: enough to hide how long one multiplication takes."""
 
-_number: Any = _ir.DoubleType()
-_index: Any = _ir.IntType(64)
+Value: TypeAlias = Any
+"""A value of LLVM: a number, a register of lanes, or an address; llvmlite carries no types, nor does numba below."""
+Builder: TypeAlias = Any
+"""What appends instructions to a function (``llvmlite.ir.IRBuilder``)."""
+Target: TypeAlias = Any
+"""What knows how numba lays out arrays and tuples."""
+Type: TypeAlias = Any
+"""The type of an argument."""
+Signature: TypeAlias = Any
+"""The types of the arguments and of the result."""
+Intrinsic: TypeAlias = tuple[Signature, Callable[[Target, Builder, Signature, list[Value]], Value]]
+"""What numba asks of an intrinsic: its signature, and what writes its instructions."""
+
+_number: Value = _ir.DoubleType()
+_index: Value = _ir.IntType(64)
 
 
 class _Writer:
     """Writes instructions on registers of W float64 lanes at the end of a builder's block."""
 
-    def __init__(self, target: Any, builder: Any, lanes: Any) -> None:
+    def __init__(self, target: Target, builder: Builder, lanes: Type) -> None:
         self.target = target
         self.builder = builder
         self.width = len(lanes[0])
         self.known_states = len(lanes[1])  # 0 if they are not
-        self.type: Any = _ir.VectorType(_number, self.width)
+        self.type: Value = _ir.VectorType(_number, self.width)
 
-    def rows(self, of_array: Any, value: Any) -> tuple[Any, Any, Any]:
+    def rows(self, of_array: Type, value: Value) -> tuple[Value, Value, Value]:
         """Return the address of a two-dimensional array's first entry, its number of rows, and their length."""
         array = self.target.make_array(of_array)(self.target, self.builder, value)
         rows, length = _cgutils.unpack_tuple(self.builder, array.shape)
         return array.data, rows, _index(self.width) if self.known_states else length
 
-    def row(self, of_array: Any, value: Any, number: Any) -> Any:
+    def row(self, of_array: Type, value: Value, number: Value) -> Value:
         """Return the address of a row."""
         data, _, length = self.rows(of_array, value)
         return self.builder.gep(data, [self.builder.mul(number, length)])
 
-    def load(self, address: Any, offset: Any) -> Any:
+    def load(self, address: Value, offset: Value) -> Value:
         place = self.builder.bitcast(self.builder.gep(address, [offset]), self.type.as_pointer())
         return self.builder.load(place, align=8)
 
-    def store(self, register: Any, address: Any, offset: Any) -> None:
+    def store(self, register: Value, address: Value, offset: Value) -> None:
         place = self.builder.bitcast(self.builder.gep(address, [offset]), self.type.as_pointer())
         self.builder.store(register, place, align=8)
 
-    def scalar(self, address: Any, offset: Any) -> Any:
+    def scalar(self, address: Value, offset: Value) -> Value:
         """Return one entry, in all lanes."""
         return self.everywhere(self.builder.load(self.builder.gep(address, [offset])))
 
-    def everywhere(self, value: Any) -> Any:
+    def everywhere(self, value: Value) -> Value:
         """Return a number in all lanes."""
         nothing = _ir.Constant(self.type, _ir.Undefined)
         first = self.builder.insert_element(nothing, value, _ir.IntType(32)(0))
         zeros = _ir.Constant(_ir.VectorType(_ir.IntType(32), self.width), [0] * self.width)
         return self.builder.shuffle_vector(first, nothing, zeros)
 
-    def constant(self, value: float) -> Any:
+    def constant(self, value: float) -> Value:
         return _ir.Constant(self.type, [value] * self.width)
 
-    def variable(self, value: float) -> Any:
+    def variable(self, value: float) -> Value:
         """Return a register whose content changes, as an address; the optimiser takes it out of memory."""
         place = _cgutils.alloca_once(self.builder, self.type)
         self.builder.store(self.constant(value), place)
         return place
 
-    def add_to(self, place: Any, register: Any) -> None:
+    def add_to(self, place: Value, register: Value) -> None:
         self.builder.store(self.builder.fadd(self.builder.load(place), register), place)
 
-    def raise_to(self, place: Any, register: Any) -> None:
+    def raise_to(self, place: Value, register: Value) -> None:
         """Keep the greater of both in each lane."""
         old = self.builder.load(place)
         greater = self.builder.fcmp_ordered(">", register, old)
         self.builder.store(self.builder.select(greater, register, old), place)
 
-    def product_sum(self, one: Any, other: Any, more: Any) -> Any:
+    def product_sum(self, one: Value, other: Value, more: Value) -> Value:
         """Return one * other + more, in one instruction where the processor has it."""
         kind = _ir.FunctionType(self.type, [self.type] * 3)
         name = f"llvm.fmuladd.v{self.width}f64"
         return self.builder.call(_cgutils.get_or_insert_function(self.builder.module, kind, name), [one, other, more])
 
-    def across(self, what: str, register: Any) -> Any:
+    def across(self, what: str, register: Value) -> Value:
         """Return the sum ("fadd") or the maximum ("fmax") of the lanes."""
         kind = _ir.FunctionType(_number, [_number, self.type] if what == "fadd" else [self.type])
         name = f"llvm.vector.reduce.{what}.v{self.width}f64"
@@ -106,7 +119,7 @@ class _Writer:
         arguments = [_number(-0.0), register] if what == "fadd" else [register]
         return self.builder.call(function, arguments, fastmath=("reassoc", "nnan"))
 
-    def groups(self, length: Any, write: Callable[[Any, int], None]) -> None:
+    def groups(self, length: Value, write: Callable[[Value, int], None]) -> None:
         """Call ``write(offset, n)`` for runs of n = REGISTERS registers, and then of single ones, up to `length`."""
         b = self.builder
         if self.known_states:
@@ -119,13 +132,18 @@ class _Writer:
         with _cgutils.for_range_slice(b, whole, length, _index(self.width)) as (offset, _):
             write(offset, 1)
 
-    def offsets(self, offset: Any, n: int) -> list[Any]:
+    def offsets(self, offset: Value, n: int) -> list[Value]:
         """Return where each register of a run begins."""
         return [self.builder.add(offset, _index(k * self.width)) for k in range(n)]
 
     def collect(
-        self, times: Any, n: int, empty: float, step: Callable[[Any, list[Any]], None], join: Callable[[Any, Any], None]
-    ) -> list[Any]:
+        self,
+        times: Value,
+        n: int,
+        empty: float,
+        step: Callable[[Value, list[Value]], None],
+        join: Callable[[Value, Value], None],
+    ) -> list[Value]:
         """Run ``step(i, places)`` for i in 0..times-1, and return n registers in which it collected something.
 
         A single register would have to wait for each result, so it is two that take turns.
@@ -147,7 +165,7 @@ class _Writer:
             join(chains[0][0], b.load(chains[1][0]))
         return [b.load(place) for place in chains[0]]
 
-    def entries(self, u: Any) -> Callable[[Any], Any]:
+    def entries(self, u: Value) -> Callable[[Value], Value]:
         """Return a function that gives an entry of a row, in all lanes."""
         if not self.known_states:
             return lambda i: self.scalar(u, i)
@@ -155,11 +173,11 @@ class _Writer:
         kind = _ir.VectorType(_ir.IntType(32), self.width)
         return lambda i: self.builder.shuffle_vector(row, row, _ir.Constant(kind, [i.constant] * self.width))
 
-    def times_matrix(self, u: Any, matrix: Any, states: Any, length: Any, offset: Any, n: int) -> list[Any]:
+    def times_matrix(self, u: Value, matrix: Value, states: Value, length: Value, offset: Value, n: int) -> list[Value]:
         """Return n registers of sum_i u[i] matrix[i, :]."""
         entry = self.entries(u)
 
-        def step(i: Any, places: list[Any]) -> None:
+        def step(i: Value, places: list[Value]) -> None:
             factor = entry(i)
             start = self.builder.add(self.builder.mul(i, length), offset)
             for place, at in zip(places, self.offsets(start, n), strict=True):
@@ -171,11 +189,20 @@ class _Writer:
 
 @_extending.intrinsic
 def multiply(
-    context: Any, matrix: Any, u: Any, u_row: Any, table: Any, row: Any, scale: Any, out: Any, out_row: Any, lanes: Any
-) -> Any:
+    context: Target,
+    matrix: Type,
+    u: Type,
+    u_row: Type,
+    table: Type,
+    row: Type,
+    scale: Type,
+    out: Type,
+    out_row: Type,
+    lanes: Type,
+) -> Intrinsic:
     """Fill ``out = (u @ matrix) * table[row] * scale`` and return its sum."""
 
-    def generate(target: Any, b: Any, signature: Any, given: Any) -> Any:
+    def generate(target: Target, b: Builder, signature: Signature, given: list[Value]) -> Value:
         kinds = signature.args
         w = _Writer(target, b, kinds[8])
         data, states, length = w.rows(kinds[0], given[0])
@@ -183,7 +210,7 @@ def multiply(
         goal = w.row(kinds[6], given[6], given[7])
         scales, total = w.everywhere(given[5]), w.variable(0.0)
 
-        def write(offset: Any, n: int) -> None:
+        def write(offset: Value, n: int) -> None:
             sums = w.times_matrix(source, data, states, length, offset, n)
             for at, each in zip(w.offsets(offset, n), sums, strict=True):
                 value = b.fmul(each, b.fmul(scales, w.load(factors, at)))
@@ -199,34 +226,34 @@ def multiply(
 
 @_extending.intrinsic
 def multiply_two(
-    context: Any,
-    matrix: Any,
-    u: Any,
-    u_row: Any,
-    table: Any,
-    row: Any,
-    scale: Any,
-    out: Any,
-    out_row: Any,
-    other: Any,
-    other_row: Any,
-    joint: Any,
-    joint_row: Any,
-    lanes: Any,
-) -> Any:
+    context: Target,
+    matrix: Type,
+    u: Type,
+    u_row: Type,
+    table: Type,
+    row: Type,
+    scale: Type,
+    out: Type,
+    out_row: Type,
+    other: Type,
+    other_row: Type,
+    joint: Type,
+    joint_row: Type,
+    lanes: Type,
+) -> Intrinsic:
     """Fill `out` as `multiply` does, but with 0 where `other` is 0, and ``joint = (u @ matrix) * other``.
 
     Return the sums of `out` and of `joint`.
     """
 
-    def generate(target: Any, b: Any, signature: Any, given: Any) -> Any:
+    def generate(target: Target, b: Builder, signature: Signature, given: list[Value]) -> Value:
         kinds = signature.args
         w = _Writer(target, b, kinds[12])
         data, states, length = w.rows(kinds[0], given[0])
         source, factors, goal, partner, both = (w.row(kinds[k], given[k], given[k + 1]) for k in (1, 3, 6, 8, 10))
         scales, total, total_joint = w.everywhere(given[5]), w.variable(0.0), w.variable(0.0)
 
-        def write(offset: Any, n: int) -> None:
+        def write(offset: Value, n: int) -> None:
             sums = w.times_matrix(source, data, states, length, offset, n)
             for at, each in zip(w.offsets(offset, n), sums, strict=True):
                 its_partner = w.load(partner, at)
@@ -249,11 +276,20 @@ def multiply_two(
 
 @_extending.intrinsic
 def max_plus(
-    context: Any, matrix: Any, u: Any, u_row: Any, table: Any, row: Any, shift: Any, out: Any, out_row: Any, lanes: Any
-) -> Any:
+    context: Target,
+    matrix: Type,
+    u: Type,
+    u_row: Type,
+    table: Type,
+    row: Type,
+    shift: Type,
+    out: Type,
+    out_row: Type,
+    lanes: Type,
+) -> Intrinsic:
     """Fill ``out[j] = max_i (u[i] + matrix[i, j]) + table[row, j] + shift`` and return its maximum."""
 
-    def generate(target: Any, b: Any, signature: Any, given: Any) -> Any:
+    def generate(target: Target, b: Builder, signature: Signature, given: list[Value]) -> Value:
         kinds = signature.args
         w = _Writer(target, b, kinds[8])
         data, states, length = w.rows(kinds[0], given[0])
@@ -263,8 +299,8 @@ def max_plus(
 
         entry = w.entries(source)
 
-        def write(offset: Any, n: int) -> None:
-            def step(i: Any, places: list[Any]) -> None:
+        def write(offset: Value, n: int) -> None:
+            def step(i: Value, places: list[Value]) -> None:
                 term = entry(i)
                 start = b.add(b.mul(i, length), offset)
                 for place, at in zip(places, w.offsets(start, n), strict=True):
@@ -284,10 +320,10 @@ def max_plus(
 
 
 @_extending.intrinsic
-def add_outer(context: Any, counts: Any, left: Any, right: Any, number: Any, lanes: Any) -> Any:
+def add_outer(context: Target, counts: Type, left: Type, right: Type, number: Type, lanes: Type) -> Intrinsic:
     """Add ``sum_n left[n, i] * right[n, j]`` over the first `number` rows to ``counts[i, j]``."""
 
-    def generate(target: Any, b: Any, signature: Any, given: Any) -> Any:
+    def generate(target: Target, b: Builder, signature: Signature, given: list[Value]) -> Value:
         kinds = signature.args
         w = _Writer(target, b, kinds[4])
         total, states, length = w.rows(kinds[0], given[0])
@@ -297,8 +333,8 @@ def add_outer(context: Any, counts: Any, left: Any, right: Any, number: Any, lan
             i = over_states.index
             here = b.gep(total, [b.mul(i, length)])
 
-            def write(offset: Any, n: int) -> None:
-                def step(k: Any, places: list[Any]) -> None:
+            def write(offset: Value, n: int) -> None:
+                def step(k: Value, places: list[Value]) -> None:
                     start = b.mul(k, length)
                     factor = w.scalar(ones, b.add(start, i))
                     for place, at in zip(places, w.offsets(b.add(start, offset), n), strict=True):
@@ -315,33 +351,35 @@ def add_outer(context: Any, counts: Any, left: Any, right: Any, number: Any, lan
 
 
 @_extending.intrinsic
-def copy_scaled(context: Any, out: Any, out_row: Any, v: Any, v_row: Any, factor: Any, lanes: Any) -> Any:
+def copy_scaled(
+    context: Target, out: Type, out_row: Type, v: Type, v_row: Type, factor: Type, lanes: Type
+) -> Intrinsic:
     """Fill ``out = v * factor``."""
 
-    def generate(target: Any, b: Any, signature: Any, given: Any) -> Any:
+    def generate(target: Target, b: Builder, signature: Signature, given: list[Value]) -> Value:
         return _one_by_one(target, b, signature, given, adding=False)
 
     return _types.void(out, out_row, v, v_row, factor, lanes), generate
 
 
 @_extending.intrinsic
-def add_scaled(context: Any, out: Any, out_row: Any, v: Any, v_row: Any, factor: Any, lanes: Any) -> Any:
+def add_scaled(context: Target, out: Type, out_row: Type, v: Type, v_row: Type, factor: Type, lanes: Type) -> Intrinsic:
     """Add ``v * factor`` to `out`."""
 
-    def generate(target: Any, b: Any, signature: Any, given: Any) -> Any:
+    def generate(target: Target, b: Builder, signature: Signature, given: list[Value]) -> Value:
         return _one_by_one(target, b, signature, given, adding=True)
 
     return _types.void(out, out_row, v, v_row, factor, lanes), generate
 
 
-def _one_by_one(target: Any, b: Any, signature: Any, given: Any, adding: bool) -> Any:
+def _one_by_one(target: Target, b: Builder, signature: Signature, given: list[Value], adding: bool) -> Value:
     kinds = signature.args
     w = _Writer(target, b, kinds[5])
     length = w.rows(kinds[0], given[0])[2]
     goal, source = w.row(kinds[0], given[0], given[1]), w.row(kinds[2], given[2], given[3])
     factors = w.everywhere(given[4])
 
-    def write(offset: Any, n: int) -> None:
+    def write(offset: Value, n: int) -> None:
         for at in w.offsets(offset, n):
             value = b.fmul(w.load(source, at), factors)
             w.store(b.fadd(w.load(goal, at), value) if adding else value, goal, at)

@@ -6,26 +6,167 @@ previous state is computed again on the way back, for one state at each time ins
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.inference import forward_backward_kernels as kernels
-from rlsuite.inference.parameters import logarithms
+from rlsuite.compilation import compiled
+from rlsuite.inference import simd
+from rlsuite.inference.forward_backward_kernels import RING, RING_ROWS, PassResult, Step
+from rlsuite.inference.parameters import Dense, HMMParameters, Sparse, logarithms
 from rlsuite.inference.semi_supervised import known_states
-from rlsuite.inference.sequences import Observations, sequences
-from rlsuite.inference.workspace import PassResult, Workspace
+from rlsuite.inference.sequences import EndToEnd, Listed, Observations, sequences
+from rlsuite.inference.workspace import Workspace, blocks_of
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.threads import at_the_same_time
 
-if TYPE_CHECKING:
-    from rlsuite.inference.hmm import HMM
+_max_plus = simd.max_plus
+
+SHIFT_BELOW = -500.0
+"""Logarithms below this lose digits, and are shifted."""
 
 
-def decode(model: HMM, z: Observations, lengths: ArrayLike | None = None, *, checkpointed: bool = False) -> Any:
+@compiled(in_place=True)
+def sparse_viterbi_step(
+    matrix: Sparse, u: FloatArray, u_row: int, table: FloatArray, row: int, shift: float, out: FloatArray, out_row: int
+) -> float:
+    """``out[j] = max_i (u[i] + matrix[i, j]) + table[row, j] + shift``; return the maximum."""
+    highest = -np.inf
+    last = matrix.indptr[0]
+    for j in range(matrix.indptr.size - 1):
+        first, last = last, matrix.indptr[j + 1]
+        value = -np.inf
+        for entry in range(first, last):
+            value = max(value, u[u_row, matrix.source[entry]] + matrix.weight[entry])
+        value += table[row, j] + shift
+        out[out_row, j] = value
+        highest = max(highest, value)
+    return highest
+
+
+@compiled(in_place=True)
+def sparse_best_predecessor(matrix: Sparse, state: int, kept: FloatArray, t: int) -> int:
+    """The first state i that maximises ``kept[t, i]`` plus the entry from i to `state`."""
+    chosen, high = -1, -np.inf
+    for entry in range(matrix.indptr[state], matrix.indptr[state + 1]):
+        value = kept[t, matrix.source[entry]] + matrix.weight[entry]
+        if value > high:
+            chosen, high = matrix.source[entry], value
+    return chosen
+
+
+@compiled(in_place=True)
+def dense_viterbi_step(
+    matrix: Dense, u: FloatArray, u_row: int, table: FloatArray, row: int, shift: float, out: FloatArray, out_row: int
+) -> float:
+    """``out[j] = max_i (u[i] + matrix[i, j]) + table[row, j] + shift``; return the maximum."""
+    return _max_plus(matrix.weight, u, u_row, table, row, shift, out, out_row, matrix.lanes)
+
+
+@compiled(in_place=True)
+def dense_best_predecessor(matrix: Dense, state: int, kept: FloatArray, t: int) -> int:
+    """The first state i that maximises ``kept[t, i] + matrix[state, i]``: here the matrix is the transposed one."""
+    chosen, high = -1, -float("inf")
+    for i in range(matrix.weight.shape[0]):
+        value = kept[t, i] + matrix.weight[state, i]
+        if value > high:
+            chosen, high = i, value
+    return chosen
+
+
+@compiled(in_place=True)
+def viterbi_kernel(
+    viterbi_step: Step,
+    matrix: Dense | Sparse,
+    table: FloatArray,
+    row: IndexArray,
+    pieces: IndexArray,
+    backwards: bool,
+    initial: FloatArray,
+    through: bool,
+    kept: FloatArray,
+    base: int,
+    log_probability: FloatArray,
+    failed: IndexArray,
+) -> None:
+    """Sweep in logarithms, with maxima in place of sums (Viterbi; R89 eqs. 32-33); keep the rows.
+
+    ``log_probability[p]`` becomes what was taken out of the rows of the piece so that they stay precise.
+    """
+    for p in range(pieces.shape[0]):
+        begin, end = pieces[p, 0], pieces[p, 1]
+        origin = p if initial.shape[0] > 1 else 0
+        failed[p] = -1
+        log_probability[p] = 0.0
+        shift = 0.0
+        last_place = 0
+        for n in range(end - begin):
+            t = end - 1 - n if backwards else begin + n
+            place = t & (RING_ROWS - 1) if base == RING else t - base
+            if n > 0:
+                high = viterbi_step(matrix, kept, last_place, table, row[t], shift, kept, place)
+            elif through:
+                high = viterbi_step(matrix, initial, origin, table, row[t], shift, kept, place)
+            else:
+                high = -np.inf
+                for k in range(table.shape[1]):
+                    kept[place, k] = initial[origin, k] + table[row[t], k]
+                    high = max(high, kept[place, k])
+            if high == -np.inf:
+                failed[p] = t
+                log_probability[p] = -np.inf
+                break
+            shift = 0.0
+            if high < SHIFT_BELOW and n < end - begin - 1:
+                shift = -high
+                log_probability[p] += high
+            last_place = place
+
+
+@compiled(in_place=True)
+def backtrack_kernel(
+    best_predecessor: Callable[..., int],
+    matrix: Dense | Sparse,
+    pieces: IndexArray,
+    backwards: bool,
+    latest: StateArray,
+    through: bool,
+    kept: FloatArray,
+    base: int,
+    path: StateArray,
+) -> None:
+    """Follow the best states of each piece back to where the sweep of its rows began; fill ``path[t]``.
+
+    ``latest[p]`` is the state in the last row that the sweep wrote or, if `through`, the state that follows it.
+    """
+    for p in range(pieces.shape[0]):
+        begin, end = pieces[p, 0], pieces[p, 1]
+        state = latest[p]
+        for n in range(end - begin):
+            t = end - 1 - n if backwards else begin + n
+            if n > 0 or through:
+                state = best_predecessor(matrix, state, kept, t - base)
+            path[t] = state
+
+
+@overload
+def decode(
+    model: HMMParameters, z: EndToEnd, lengths: ArrayLike | None = None, *, checkpointed: bool = False
+) -> StateArray: ...
+@overload
+def decode(
+    model: HMMParameters, z: Listed, lengths: None = None, *, checkpointed: bool = False
+) -> list[StateArray]: ...
+@overload
+def decode(
+    model: HMMParameters, z: Observations, lengths: ArrayLike | None = None, *, checkpointed: bool = False
+) -> StateArray | list[StateArray]: ...
+def decode(
+    model: HMMParameters, z: Observations, lengths: ArrayLike | None = None, *, checkpointed: bool = False
+) -> StateArray | list[StateArray]:
     """Return the most probable path x_0..x_T given all observations; if there are several, one of them.
 
     Parameters
@@ -71,7 +212,7 @@ def decode(model: HMM, z: Observations, lengths: ArrayLike | None = None, *, che
 
 
 def path_log_probability(
-    model: HMM, z: Observations, states: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None = None
+    model: HMMParameters, z: Observations, states: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None = None
 ) -> FloatArray:
     """Return ln Pr[x_0..x_T, z_0..z_T] of given paths (the joint factorisation of the lecture notes, corrected).
 
@@ -108,9 +249,8 @@ def path_log_probability(
     emitted = workspace.log_table[workspace.row, path]
     each = emitted.copy()
     before = path[:-1], path[1:]
-    moves: Any = cast("Any", model.transition)[before]
-    dense: Any = moves.toarray() if hasattr(moves, "toarray") else moves
-    each[1:] += logarithms(np.asarray(dense, dtype=np.float64).reshape(-1))
+    moves = model.transition[before]
+    each[1:] += logarithms(moves if isinstance(moves, np.ndarray) else moves.toarray().reshape(-1))
     first = data.pieces[:, 0]
     inner = first[1:]
     each[inner] = emitted[inner]
@@ -151,10 +291,10 @@ class Logarithms:
         backwards: bool = False,
         initial: FloatArray | None = None,
     ) -> PassResult:
-        """Run `kernels.viterbi_sweep`; from the start, or from the end, if there is no `initial` row."""
+        """Run `viterbi_kernel`; from the start, or from the end, if there is no `initial` row."""
         swept = PassResult(np.empty(len(pieces)), np.empty(len(pieces), dtype=np.int64))
-        kernels.viterbi_sweep(
-            self.prepared.steps.viterbi_step,
+        viterbi_kernel(
+            sparse_viterbi_step if self.prepared.is_sparse else dense_viterbi_step,
             self.matrices[backwards],
             self.table,
             self.workspace.row,
@@ -182,11 +322,11 @@ class Logarithms:
         backwards: bool = True,
         through: bool = False,
     ) -> None:
-        """Run `kernels.backtrack`, in the direction opposite to that of the sweep."""
+        """Run `backtrack_kernel`, in the direction opposite to that of the sweep."""
         # a dense matrix is looked at by rows, so that it has to be the transposed one; a sparse one is kept by columns
         matrix = self.matrices[backwards != self.prepared.is_sparse]
-        step = self.prepared.steps.best_predecessor
-        kernels.backtrack(step, matrix, pieces, backwards, latest, through, kept, base, path)
+        step = sparse_best_predecessor if self.prepared.is_sparse else dense_best_predecessor
+        backtrack_kernel(step, matrix, pieces, backwards, latest, through, kept, base, path)
 
 
 def _decode_batches(tables: Logarithms, batches: list[IndexArray], path: StateArray) -> None:
@@ -214,7 +354,7 @@ def _decode_halves(tables: Logarithms, halves: tuple[IndexArray, IndexArray], pa
     if swept[1].failed[0] >= 0 or joint.max() == -np.inf:
         # the second half says only that it is impossible; a sweep from the start says where
         whole = np.array([[halves[0][0, 0], halves[1][0, 1]]])
-        tables.sweep(whole, tables.prepared.empty(kernels.RING_ROWS), kernels.RING)
+        tables.sweep(whole, tables.prepared.empty(RING_ROWS), RING)
     pair = np.unravel_index(int(joint.argmax()), joint.shape)
     at_the_same_time(
         [
@@ -235,13 +375,13 @@ def _decode_halves(tables: Logarithms, halves: tuple[IndexArray, IndexArray], pa
 
 def _decode_by_checkpoints(workspace: Workspace, piece: IndexArray, path: StateArray) -> None:
     """Keep the last row of each block on the way forwards, and sweep over the blocks again on the way back."""
-    blocks = in_blocks(piece)
+    blocks = blocks_of(piece)
     saved: list[FloatArray | None] = [None]
-    ring = workspace.prepared.empty(kernels.RING_ROWS)
+    ring = workspace.prepared.empty(RING_ROWS)
     for block in blocks[:-1]:
         part = Logarithms(workspace.part(block), first=int(block[0]), whole=workspace)
-        part.sweep(part.workspace.data.pieces, ring, kernels.RING, initial=saved[-1])
-        saved.append(ring[[(block[1] - block[0] - 1) & (kernels.RING_ROWS - 1)]])
+        part.sweep(part.workspace.data.pieces, ring, RING, initial=saved[-1])
+        saved.append(ring[[(block[1] - block[0] - 1) & (RING_ROWS - 1)]])
     after: int | None = None
     for (begin, end), initial in zip(reversed(blocks), reversed(saved), strict=True):
         part = Logarithms(workspace.part(np.array([begin, end])), first=int(begin), whole=workspace)
@@ -251,10 +391,3 @@ def _decode_by_checkpoints(workspace: Workspace, piece: IndexArray, path: StateA
         latest = int(kept[-1].argmax()) if after is None else after
         part.backtrack(pieces, kept, 0, path[begin:end], np.array([latest], dtype=np.int32), through=after is not None)
         after = int(path[begin])
-
-
-def in_blocks(piece: IndexArray) -> list[IndexArray]:
-    """Return a sequence in about sqrt(T) blocks of as many observations, each (begin, end)."""
-    begin, end = (int(bound) for bound in piece)
-    size = max(1, int(np.ceil(np.sqrt(end - begin))))
-    return [np.array([first, min(first + size, end)]) for first in range(begin, end, size)]

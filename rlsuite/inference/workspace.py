@@ -6,20 +6,15 @@ The cuts depend on the observations alone, so neither the number of threads nor 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self, cast
+from typing import NamedTuple, NoReturn, Self
 
 import numpy as np
 
 from rlsuite.errors import ModelError
-from rlsuite.inference import forward_backward_kernels as kernels
 from rlsuite.inference.emissions.observation_checks import MIN_LIKELIHOOD
-from rlsuite.inference.parameters import Prepared, logarithms
-from rlsuite.inference.sparse import Sparse
+from rlsuite.inference.parameters import HMMParameters, Prepared, Sparse, logarithms
+from rlsuite.inference.sequences import Sequences
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
-
-if TYPE_CHECKING:
-    from rlsuite.inference.hmm import HMM
-    from rlsuite.inference.sequences import Sequences
 
 MIN_SPLIT_LENGTH = 1 << 11
 """Least number of observations of a sequence that is cut in the middle."""
@@ -37,15 +32,6 @@ MAX_TASKS = 16
 """Most tasks that short sequences are shared out among."""
 
 
-class PassResult(NamedTuple):
-    """The results of a sweep for its pieces."""
-
-    log_likelihood: FloatArray
-    """(P,) float64, nats: log of the sum of the last row, had nothing been scaled"""
-    failed: IndexArray
-    """(P,) int64: the time at which nothing was left, or a state that might matter was dropped; or -1"""
-
-
 class Schedule(NamedTuple):
     """The division of the sequences into tasks."""
 
@@ -60,7 +46,7 @@ class Schedule(NamedTuple):
 class Workspace:
     """A model and checked observations."""
 
-    def __init__(self, model: HMM, data: Sequences) -> None:
+    def __init__(self, model: HMMParameters, data: Sequences) -> None:
         self.model = model
         self.data = data
         self.prepared: Prepared = model.prepared
@@ -88,7 +74,7 @@ class Workspace:
     @cached_property
     def log_matrices(self) -> tuple[Sparse, Sparse]:
         """Logarithms of the transitions that are possible, for the passes of `rlsuite.inference.log_space`."""
-        return cast("tuple[Sparse, Sparse]", Prepared(self.model, is_sparse=True).log_matrices)
+        return Prepared(self.model, is_sparse=True).sparse_matrices(logarithms)
 
     @cached_property
     def keeps_posteriors(self) -> bool:
@@ -123,8 +109,6 @@ class Workspace:
 
     def part(self, block: IndexArray) -> Self:
         """Return the workspace for some neighbouring observations alone, whose likelihoods are found anew."""
-        from rlsuite.inference.sequences import Sequences
-
         begin, end = (int(bound) for bound in block)
         return type(self)(
             self.model, Sequences(self.data.emission, self.data.z[begin:end], np.array([[0, end - begin]]))
@@ -133,85 +117,6 @@ class Workspace:
     def buffer(self, pieces: IndexArray) -> FloatArray:
         """Return an array for the rows of neighbouring pieces."""
         return self.prepared.empty(int(pieces[-1, 1] - pieces[0, 0]))
-
-    def work(self) -> FloatArray:
-        """Return an array for the rows of `kernels.posteriors`; it leaves its n-th row in row n % 2."""
-        return np.zeros((3 + 2 * kernels.OUTER_ROWS, self.prepared.width))
-
-    def sweep(
-        self,
-        pieces: IndexArray,
-        *,
-        backwards: bool = False,
-        initial: FloatArray | None = None,
-        kept: FloatArray | None = None,
-        base: int = kernels.RING,
-        sums: FloatArray | None = None,
-        logs: FloatArray | None = None,
-    ) -> PassResult:
-        """Run `kernels.sweep`; from the start distribution or from beta = 1 if there is no `initial` row.
-
-        Without `kept`, rows are written to a ring of two, and forgotten.
-        """
-        prepared = self.prepared
-        matrices, ends = prepared.matrices, (prepared.start, prepared.ones)
-        swept = PassResult(np.empty(len(pieces)), np.empty(len(pieces), dtype=np.int64))
-        kernels.sweep(
-            prepared.steps.step,
-            matrices[backwards],
-            self.table,
-            self.row,
-            pieces,
-            backwards,
-            ends[backwards] if initial is None else initial,
-            initial is not None,
-            prepared.groups,
-            np.empty((2, prepared.n_groups), dtype=np.int32),
-            prepared.empty(kernels.RING_ROWS) if kept is None else kept,
-            base,
-            NOTHING if sums is None else sums,
-            NOTHING if logs is None else logs,
-            *swept,
-        )
-        return swept
-
-    def posteriors(
-        self,
-        pieces: IndexArray,
-        kept: FloatArray,
-        base: int,
-        *,
-        backwards: bool = True,
-        initial: FloatArray | None = None,
-        keep: bool = True,
-        work: FloatArray | None = None,
-        count_first_pair: bool = False,
-        counts: tuple[FloatArray, FloatArray, FloatArray] | None = None,
-    ) -> bool:
-        """Run `kernels.posteriors`; return whether it reached the end."""
-        prepared = self.prepared
-        ends = (prepared.start, prepared.ones)
-        failed = np.empty(len(pieces), dtype=np.int64)
-        kernels.posteriors(
-            prepared.steps.joint_step,
-            prepared.steps.count_pairs,
-            prepared.matrices[backwards],
-            self.table,
-            self.row,
-            pieces,
-            backwards,
-            ends[backwards] if initial is None else initial,
-            initial is not None,
-            kept,
-            base,
-            keep,
-            self.work() if work is None else work,
-            failed,
-            counts is not None,
-            count_first_pair,
-            *(counts or (NO_ROWS, NO_ROWS, NO_ROWS)),
-        )
-        return bool((failed < 0).all())
 
     def impossible(self, t: int) -> NoReturn:
         """Raise the error for an observation that no state can make that is still possible.
@@ -235,13 +140,16 @@ def _runs(task: IndexArray, sizes: IndexArray, most: int) -> list[IndexArray]:
     return np.split(task, np.flatnonzero(np.diff(sizes[task].cumsum() // most)) + 1)
 
 
-NOTHING = np.empty(0)
-NO_ROWS = np.empty((0, 0))
-
-
 def mask_of(length: int, pieces: IndexArray) -> BoolArray:
     """Return which of the observations lie in one of the pieces: (T,) bool."""
     mask = np.zeros(length, dtype=np.bool_)
     for begin, end in pieces:
         mask[begin:end] = True
     return mask
+
+
+def blocks_of(piece: IndexArray) -> list[IndexArray]:
+    """Return a sequence in about sqrt(T) blocks of as many observations, each (begin, end)."""
+    begin, end = (int(bound) for bound in piece)
+    size = max(1, int(np.ceil(np.sqrt(end - begin))))
+    return [np.array([first, min(first + size, end)]) for first in range(begin, end, size)]

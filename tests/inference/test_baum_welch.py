@@ -11,17 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
-from rlsuite.inference import HMM
-from rlsuite.inference.baum_welch import Prior, fit
+from rlsuite.inference import HMM, Prior, fit, from_states
 from rlsuite.inference.emissions.categorical import Categorical
-from rlsuite.inference.emissions.gaussian import Gaussian
+from rlsuite.inference.emissions.gaussian import Gaussian, MultivariateGaussian
 from rlsuite.inference.emissions.log_density import LogDensity
 from rlsuite.inference.emissions.mixture import gaussian_mixture
-from rlsuite.inference.emissions.multivariate_gaussian import MultivariateGaussian
 from rlsuite.inference.emissions.poisson import Poisson
 from rlsuite.inference.emissions.product import Product
-from rlsuite.inference.fitted import FittedHMM
-from rlsuite.inference.from_complete_data import from_states
+from rlsuite.inference.hmm import FittedHMM
 
 NAN = float("nan")
 HEALTH = HMM([0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]], [[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
-from rlsuite.inference import HMM
+from rlsuite.inference import HMM, from_states
 from rlsuite.inference.baum_welch import Prior
 from rlsuite.inference.emissions.categorical import Categorical
 from rlsuite.inference.emissions.gaussian import Gaussian
 from rlsuite.inference.emissions.pseudo_observations import PseudoObservations
-from rlsuite.inference.families import random_hmm
-from rlsuite.inference.from_complete_data import from_states
-from rlsuite.inference.model_selection import choose_n_states
+from rlsuite.inference.model_selection import choose_n_states, random_hmm
 
 NAN = float("nan")
 

@@ -1,7 +1,11 @@
 """What a model and its observations may be, and what the errors say."""
 
 import copy
+import functools
+import inspect
+import operator
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, eye_array
 
+from rlsuite import inference
 from rlsuite.errors import FileError, ModelError, ParameterError
 from rlsuite.inference import HMM, expected_counts, path_log_probability, smooth_with_lag
 from rlsuite.inference.emissions import (
@@ -222,3 +227,23 @@ def test_files_that_hold_no_model(umbrella: HMM, tmp_path: Path) -> None:
     file.write_bytes(content[: len(content) // 2])
     with pytest.raises(FileError, match="damaged"):
         HMM.read(file)
+
+
+@pytest.mark.parametrize("name", [*inference.__all__, *(f"HMM.{name}" for name in dir(HMM) if name[0] != "_")])
+def test_signatures_say_what_is_taken_and_returned(name: str) -> None:
+    found = operator.attrgetter(name)(inference)
+    if isinstance(found, property | functools.cached_property) or not callable(found):
+        return
+    signature = inspect.signature(found)
+    texts = [str(one.annotation) for one in signature.parameters.values()] + [str(signature.return_annotation)]
+    # an array of any type is one of numbers; "Any" by itself says nothing
+    assert not [text for text in texts if re.search(r"(?<![\w.\[])(typing\.)?Any\b", text)], signature
+    open_ended = [one for one in signature.parameters.values() if one.kind is one.VAR_KEYWORD]
+    assert all("Unpack" in str(one.annotation) for one in open_ended), signature
+
+
+def test_methods_are_the_functions() -> None:
+    for name in ("forward", "backward", "filter", "smooth", "decode", "predict_ahead"):
+        assert getattr(HMM, name) is getattr(inference, name)
+    assert inference.fit is HMM.fit
+    assert list(inspect.signature(HMM.fit).parameters)[3:6] == ["states", "restarts", "prior"]

@@ -10,8 +10,7 @@ from rlsuite.errors import ModelError
 from rlsuite.inference import (
     HMM,
     backward,
-    checkpoints,
-    e_step,
+    baum_welch,
     expected_counts,
     filter,
     forward,
@@ -269,7 +268,7 @@ def test_a_state_that_cannot_be_reached_does_not_hide_the_others(length: int, mo
     def slow(*_: object) -> None:
         raise AssertionError("the fast passes are enough")
 
-    for module in (smoothing, e_step, forward_backward, checkpoints):
+    for module in (smoothing, baum_welch, forward_backward):
         monkeypatch.setattr(module, "exact_posterior", slow)
     assert hmm.score(z) == pytest.approx(length * np.log(0.1), rel=1e-12)
     assert hmm.smooth(z)[[0, -1]].tolist() == [[1.0, 0.0], [1.0, 0.0]]

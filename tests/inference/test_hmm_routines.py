@@ -1,15 +1,12 @@
-"""Identities between the routines, sampling, the cuts for threads, and the vector arithmetic below all of it."""
+"""Identities between the routines, and sampling."""
 
 import math
 from collections.abc import Callable
 
-import numba
 import numpy as np
 import pytest
 
-from rlsuite import threads
-from rlsuite.inference import HMM, expected_counts, predict_ahead, simd, smooth_with_lag, workspace
-from rlsuite.inference.sequences import sequences
+from rlsuite.inference import HMM, predict_ahead, smooth_with_lag
 
 
 def test_the_online_filter_is_the_filter(new_hmm: Callable[..., HMM]) -> None:
@@ -100,96 +97,3 @@ def test_a_generator_goes_on(umbrella: HMM) -> None:
     first, second = umbrella.sample(50, seed=rng)[0], umbrella.sample(50, seed=rng)[0]
     assert not np.array_equal(first, second)
     np.testing.assert_array_equal(first, umbrella.sample(50, seed=np.random.default_rng(5))[0])
-
-
-# ------------------------------------------------------------------------------------------------- threads
-
-
-def lengths_of(name: str) -> list[int]:
-    rng = np.random.default_rng(0)
-    return {
-        "one": [10],
-        "one long": [5000],
-        "one long among short ones": [7, 30_000, 1, 40],
-        "many short": [3] * 5000,
-        "all kinds": rng.integers(1, 3000, size=200).tolist(),
-        "two long": [40_000, 40_000],
-    }[name]
-
-
-@pytest.mark.parametrize(
-    "name", ["one", "one long", "one long among short ones", "many short", "all kinds", "two long"]
-)
-def test_every_sequence_is_in_one_task(name: str, umbrella: HMM) -> None:
-    lengths = lengths_of(name)
-    asked = workspace.Workspace(umbrella, sequences(umbrella.emission, np.zeros(sum(lengths), dtype=int), lengths))
-    schedule = asked.schedule
-    numbers = [number for task in schedule.numbers for run in task for number in run]
-    assert sorted([*numbers, *schedule.halved]) == list(range(len(lengths)))
-    assert ("long" in name and "two" not in name) == bool(schedule.halved)
-    for task, places in zip(schedule.numbers, schedule.batches, strict=True):
-        for run, batch in zip(task, places, strict=True):
-            np.testing.assert_array_equal(batch, asked.data.pieces[run])
-    shares = [sum(lengths[number] for run in task for number in run) for task in schedule.numbers]
-    assert max(shares, default=0) <= 2 * sum(shares) / max(len(shares), 1) + max(lengths)
-
-
-@pytest.mark.parametrize("n_threads", [1, 3])
-@pytest.mark.parametrize("name", ["one long among short ones", "many short"])
-def test_threads_change_no_number(
-    n_threads: int, name: str, new_hmm: Callable[..., HMM], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hmm = new_hmm(3, 4, seed=1)
-    lengths = lengths_of(name)
-    z = hmm.sample(sum(lengths), seed=0)[0]
-
-    def everything() -> tuple[object, ...]:
-        return hmm.score(z, lengths), hmm.smooth(z, lengths), hmm.decode(z, lengths), *expected_counts(hmm, z, lengths)
-
-    usual = everything()
-    monkeypatch.setattr(threads, "_pool", None)
-    monkeypatch.setattr(threads, "n_threads", lambda: n_threads)
-    for one, other in zip(everything(), usual, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-# ------------------------------------------------------------------------------------------------- vectors
-
-
-@numba.njit
-def _all_operations(matrix, u, table, other, out, joint, counts, width):
-    total = simd.multiply(matrix, u, 1, table, 1, 0.5, out, 0, width)
-    sums = simd.multiply_two(matrix, u, 1, table, 1, 0.5, out, 1, other, 2, joint, 0, width)
-    high = simd.max_plus(matrix, u, 1, table, 1, 0.5, out, 2, width)
-    simd.add_outer(counts, u, other, 3, width)
-    simd.copy_scaled(out, 3, u, 0, 2.0, width)
-    simd.add_scaled(out, 3, u, 1, 3.0, width)
-    return total, sums, high
-
-
-@pytest.mark.parametrize("is_known", [False, True])
-@pytest.mark.parametrize(
-    ("width", "states"),
-    [(2, 1), (2, 2), (4, 3), (4, 4), (8, 5), (8, 8), (8, 9), (8, 24), (8, 32), (8, 33), (8, 40), (8, 75)],
-)
-def test_vector_arithmetic(width: int, states: int, is_known: bool) -> None:
-    if is_known and states > width:
-        return
-    height = width if is_known else states
-    rng = np.random.default_rng(states)
-    length = -(-states // width) * width
-    u, table, other, out = (rng.random((4, length)) for _ in range(4))
-    u[:, states:] = 0.0
-    matrix = np.zeros((height, length))
-    matrix[:states, :states] = rng.random((states, states))
-    joint, counts = np.zeros((1, length)), np.ones((height, length))
-    form = (0,) * width, (0,) * (width if is_known else 0)
-    total, sums, high = _all_operations(matrix, u, table, other, out, joint, counts, form)
-    product = u[1, :height] @ matrix
-    np.testing.assert_allclose(out[:2], [product * table[1] * 0.5] * 2, rtol=1e-13)
-    np.testing.assert_allclose(joint[0], product * other[2], rtol=1e-13)
-    np.testing.assert_allclose([total, *sums], [out[0].sum(), out[0].sum(), joint.sum()], rtol=1e-13)
-    np.testing.assert_allclose(out[2], (u[1, :height, None] + matrix).max(axis=0) + table[1] + 0.5, rtol=1e-15)
-    assert high == out[2].max()
-    np.testing.assert_allclose(counts, 1.0 + u[:3, :height].T @ other[:3], rtol=1e-13)
-    np.testing.assert_allclose(out[3], 2.0 * u[0] + 3.0 * u[1], rtol=1e-15)

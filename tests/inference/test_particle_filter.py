@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlsuite.errors import ParameterError
-from rlsuite.inference.particle_filter import ParticleFilter
-from rlsuite.inference.particle_kernels import resample
+from rlsuite.inference.particle_filter import ParticleFilter, resample
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.observations import ObservationRows
 

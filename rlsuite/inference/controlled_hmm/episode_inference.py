@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.errors import ModelError
-from rlsuite.inference.controlled_hmm.episode_em import EpisodeEM
-from rlsuite.inference.controlled_hmm.episode_parameters import parameters_of
+from rlsuite.inference.controlled_hmm.episode_em import EpisodeEM, parameters_of
 from rlsuite.inference.controlled_hmm.episodes import Episode, Episodes, Steps, steps_of
 from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP

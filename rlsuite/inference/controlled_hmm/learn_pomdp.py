@@ -15,18 +15,17 @@ import numpy as np
 from rlsuite.checks import positive_number, whole_number
 from rlsuite.compiling_clock import CompilingClock
 from rlsuite.errors import ParameterError, unknown
-from rlsuite.inference.controlled_hmm.episode_em import EpisodeEM
-from rlsuite.inference.controlled_hmm.episode_inference import model_steps
-from rlsuite.inference.controlled_hmm.episode_parameters import (
+from rlsuite.inference.controlled_hmm.episode_em import (
+    EpisodeEM,
     Parameters,
     model_of,
     parameters_of,
     pseudo_counts,
     random_parameters,
 )
+from rlsuite.inference.controlled_hmm.episode_inference import model_steps
 from rlsuite.inference.controlled_hmm.episodes import Episodes, Steps, steps_of
-from rlsuite.inference.expectation_maximisation import Limits, best_of_starts
-from rlsuite.inference.learning import Learning, record_of
+from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
 from rlsuite.inference.sampling import Seed, generator
 from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP, POMDP

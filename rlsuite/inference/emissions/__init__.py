@@ -2,10 +2,9 @@
 
 from rlsuite.inference.emissions.base import Emission, Likelihoods
 from rlsuite.inference.emissions.categorical import Categorical
-from rlsuite.inference.emissions.gaussian import Gaussian
+from rlsuite.inference.emissions.gaussian import Gaussian, MultivariateGaussian
 from rlsuite.inference.emissions.log_density import LogDensity
 from rlsuite.inference.emissions.mixture import Mixture, MixturePrior, gaussian_mixture
-from rlsuite.inference.emissions.multivariate_gaussian import MultivariateGaussian
 from rlsuite.inference.emissions.poisson import Poisson
 from rlsuite.inference.emissions.product import Product
 from rlsuite.inference.emissions.pseudo_observations import PseudoObservations

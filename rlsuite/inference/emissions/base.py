@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -104,7 +104,7 @@ class Emission(ABC):
 
     @abstractmethod
     def fit_weighted(
-        self, z: AnyArray, weights: FloatArray, prior: Any = None, frozen: AbstractSet[str] = frozenset()
+        self, z: AnyArray, weights: FloatArray, prior: object = None, frozen: AbstractSet[str] = frozenset()
     ) -> Self:
         """Return the emission that maximises the weighted log-likelihood of checked observations: the M-step.
 
@@ -150,7 +150,7 @@ class Emission(ABC):
         """
         return z, np.arange(len(z))
 
-    def resolve_prior(self, prior: object, z: AnyArray) -> Any:
+    def resolve_prior(self, prior: object, z: AnyArray) -> object:
         """Return a user's prior in the form that `fit_weighted` and `log_prior` take; called once, before learning.
 
         Raises
@@ -162,7 +162,7 @@ class Emission(ABC):
             return None
         raise ParameterError(f"{type(self).__name__} takes no prior; leave it out or pass None")
 
-    def log_prior(self, prior: Any) -> float:
+    def log_prior(self, prior: object) -> float:
         """Return the logarithm of the density of the parameters under a resolved prior, in nats, up to a constant."""
         return 0.0
 
@@ -178,6 +178,6 @@ class Emission(ABC):
         weights[np.arange(len(z)), owner[np.arange(len(z)) * blocks // len(z)]] += 0.9
         return self.fit_weighted(z, weights)
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> Mapping[str, object]:
         """Return the arguments of the constructor, by keyword, for files."""
         raise NotImplementedError(f"{type(self).__name__} cannot be written to a file")

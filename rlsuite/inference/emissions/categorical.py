@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -120,7 +120,7 @@ class Categorical(Emission):
         return drawn
 
     def fit_weighted(
-        self, z: AnyArray, weights: FloatArray, prior: Any = None, frozen: AbstractSet[str] = frozenset()
+        self, z: AnyArray, weights: FloatArray, prior: object = None, frozen: AbstractSet[str] = frozenset()
     ) -> Self:
         """Return relative frequencies: b_k(z) = sum_{t: z_t = z} w_t(k) / sum_t w_t(k) (R89 eq. 40c)."""
         if "table" in frozen:
@@ -128,7 +128,7 @@ class Categorical(Emission):
         seen = z >= 0
         counts = np.zeros((self.n_symbols, self.n_states))
         np.add.at(counts, z[seen], weights[seen])
-        pseudo = np.zeros(self.table.shape) if prior is None else prior
+        pseudo = np.zeros(self.table.shape) if prior is None else np.asarray(prior, dtype=np.float64)
         return type(self)(dirichlet.most_probable(counts.T, pseudo, self.table))
 
     def resolve_prior(self, prior: object, z: AnyArray) -> FloatArray | None:
@@ -139,16 +139,16 @@ class Categorical(Emission):
             else dirichlet.pseudo_counts("prior of the emission", cast("ArrayLike", prior), self.table)
         )
 
-    def log_prior(self, prior: Any) -> float:
+    def log_prior(self, prior: object) -> float:
         """Return the sum of c ln b_k(z), in nats."""
-        return 0.0 if prior is None else dirichlet.log_density(self.table, prior)
+        return 0.0 if prior is None else dirichlet.log_density(self.table, np.asarray(prior, dtype=np.float64))
 
     def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return random rows; what is impossible stays impossible."""
         drawn = rng.exponential(size=self.table.shape) * (self.table > 0.0)
         return type(self)(drawn / drawn.sum(axis=1, keepdims=True))
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> Mapping[str, object]:
         """Return the table, for files."""
         return {"table": self.table}
 

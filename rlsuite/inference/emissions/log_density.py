@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -119,7 +119,7 @@ class LogDensity(Emission):
         return np.asarray(self.draw(states, rng))
 
     def fit_weighted(
-        self, z: AnyArray, weights: FloatArray, prior: Any = None, frozen: AbstractSet[str] = frozenset()
+        self, z: AnyArray, weights: FloatArray, prior: object = None, frozen: AbstractSet[str] = frozenset()
     ) -> Self:
         """Return the emission that ``fit`` finds; itself if there is no ``fit``."""
         there = ~self.missing(z)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.inference import dirichlet
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.gaussian import LEAST_VARIANCE, Gaussian
-from rlsuite.inference.emissions.multivariate_gaussian import MultivariateGaussian
+from rlsuite.inference.emissions.gaussian import LEAST_VARIANCE, Gaussian, MultivariateGaussian
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -130,19 +129,20 @@ class Mixture(Emission):
         self,
         z: AnyArray,
         weights: FloatArray,
-        prior: MixturePrior | None = None,
+        prior: object = None,
         frozen: AbstractSet[str] = frozenset(),
     ) -> Self:
         """Return the parameters that fit the components' shares in each observation best (R89 eqs. 52-54).
 
         One step of expectation maximisation: it cannot lower the weighted likelihood, but need not reach its maximum.
         """
+        assert prior is None or isinstance(prior, MixturePrior)
         share = self._summed(z)[0]
         share *= weights[:, :, np.newaxis]
         share[self.missing(z)] = 0.0
         rows, components = self.weights, self.components
         if "weights" not in frozen:
-            pseudo = np.zeros(rows.shape) if prior is None else cast("FloatArray", prior.weights)
+            pseudo = np.zeros(rows.shape) if prior is None else np.asarray(prior.weights, dtype=np.float64)
             rows = dirichlet.most_probable(share.sum(axis=0), pseudo, rows)
         if "components" not in frozen:
             inner = None if prior is None else prior.components
@@ -154,26 +154,29 @@ class Mixture(Emission):
         if prior is None:
             return None
         if not isinstance(prior, MixturePrior):
-            if np.ndim(cast("ArrayLike", prior)) != 0 or isinstance(prior, str):
+            number = cast("float", prior)
+            if isinstance(prior, str) or np.ndim(number) != 0:
                 raise ParameterError(f"prior={prior!r} is neither a number nor a MixturePrior")
-            prior = MixturePrior(cast("float", prior), prior)
+            prior = MixturePrior(number, prior)
         return MixturePrior(
             dirichlet.pseudo_counts("prior.weights", prior.weights, self.weights),
             self.components.resolve_prior(prior.components, z),
         )
 
-    def log_prior(self, prior: Any) -> float:
+    def log_prior(self, prior: object) -> float:
         """Return the logarithm of the prior's density, in nats."""
+        assert prior is None or isinstance(prior, MixturePrior)
         if prior is None:
             return 0.0
-        return dirichlet.log_density(self.weights, prior.weights) + self.components.log_prior(prior.components)
+        weights = np.asarray(prior.weights, dtype=np.float64)
+        return dirichlet.log_density(self.weights, weights) + self.components.log_prior(prior.components)
 
     def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return random weights, and components as their family draws them."""
         drawn = rng.exponential(size=self.weights.shape) * (self.weights > 0.0)
         return type(self)(drawn / drawn.sum(axis=1, keepdims=True), self.components.randomized(z, rng))
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> Mapping[str, object]:
         """Return the weights and the arguments of the components, for files."""
         return {"weights": self.weights, "components": self.components}
 
@@ -238,7 +241,8 @@ def gaussian_mixture(
         spread = validation.floats("variance", variance)
         validation.shape("variance", spread, np.shape(mean), meaning="that of mean")
         return Mixture(rows, Gaussian(centres, spread.reshape(rows.size, -1), least_variance))
-    matrices = validation.floats("covariance", cast("ArrayLike", covariance))
+    assert covariance is not None
+    matrices = validation.floats("covariance", covariance)
     width = centres.shape[1]
     validation.shape("covariance", matrices, (*rows.shape, width, width))
     return Mixture(rows, MultivariateGaussian(centres, matrices.reshape(-1, width, width), least_variance))

@@ -1,12 +1,10 @@
 """Checks of observations: symbols, counts and real vectors, any of which may be missing."""
 
-from typing import cast
-
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rlsuite.compilation import compiled
 from rlsuite.errors import ModelError
-from rlsuite.inference.emissions.kernels import take_largest_out
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
@@ -98,7 +96,7 @@ def columns(z: AnyArray, width: int) -> AnyArray:
 def all_missing(z: AnyArray) -> BoolArray:
     """Return which observations (T, D) are missing in every coordinate: (T,) bool."""
     gone = z < 0 if z.dtype.kind == "i" else np.isnan(z)
-    return cast("BoolArray", gone.all(axis=1))
+    return np.all(gone, axis=1)
 
 
 def first(z: AnyArray, wrong: BoolArray) -> str:
@@ -106,6 +104,24 @@ def first(z: AnyArray, wrong: BoolArray) -> str:
     index = tuple(int(i) for i in np.argwhere(wrong)[0])
     inner = "".join(f", {i}" for i in index[1:])
     return f"z[t={index[0]}{inner}] is {z[index]:g}"
+
+
+@compiled(in_place=True)
+def take_largest_out(logs: FloatArray, largest: FloatArray, lowest: float) -> None:
+    """Subtract from each row of `logs` (T, K) its largest entry, and put it into `largest` (T,).
+
+    What is left is raised to `lowest`, unless it was minus infinity. Of a row of minus infinities 0 is taken out.
+    """
+    for t in range(logs.shape[0]):
+        high = logs[t, 0]
+        for k in range(1, logs.shape[1]):
+            high = max(high, logs[t, k])
+        if high == -np.inf:
+            high = 0.0
+        for k in range(logs.shape[1]):
+            if logs[t, k] > -np.inf:
+                logs[t, k] = max(logs[t, k] - high, lowest)
+        largest[t] = high
 
 
 def scaled(logs: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -112,9 +112,10 @@ class Poisson(Emission):
         return drawn[:, 0] if self.width == 1 else drawn
 
     def fit_weighted(
-        self, z: AnyArray, weights: FloatArray, prior: Pseudo | None = None, frozen: AbstractSet[str] = frozenset()
+        self, z: AnyArray, weights: FloatArray, prior: object = None, frozen: AbstractSet[str] = frozenset()
     ) -> Self:
         """Return weighted mean counts."""
+        assert prior is None or isinstance(prior, Pseudo)
         if "rate" in frozen:
             return self
         there = (z >= 0).astype(np.float64)
@@ -133,19 +134,20 @@ class Poisson(Emission):
             raise ParameterError(f"prior.mean is {pseudo.mean.min():g} somewhere; counts are at least 0")
         return pseudo
 
-    def log_prior(self, prior: Any) -> float:
+    def log_prior(self, prior: object) -> float:
         """Return the sum of c (m0 ln rate - rate), in nats."""
         from scipy.special import xlogy
 
+        assert prior is None or isinstance(prior, Pseudo)
         if prior is None:
             return 0.0
-        logs = cast("FloatArray", xlogy(prior.mean, self.rate))
+        logs = np.asarray(xlogy(prior.mean, self.rate), dtype=np.float64)
         return float(prior.number * (logs - self.rate).sum())
 
     def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return rates that are observations far from each other, drawn a little towards the mean of all."""
         return type(self).from_data(z, self.n_states, rng)
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> Mapping[str, object]:
         """Return the rates, for files."""
         return {"rate": self.rate}

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Self, cast
+from typing import ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,12 @@ from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.observation_checks import columns
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
+
+
+class _ChannelPriors(NamedTuple):
+    """The resolved priors of the channels."""
+
+    each: tuple[object, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,18 +145,19 @@ class Product(Emission):
         self,
         z: AnyArray,
         weights: FloatArray,
-        prior: Sequence[Any] | None = None,
+        prior: object = None,
         frozen: AbstractSet[str] = frozenset(),
     ) -> Self:
         """Return each channel fitted by itself."""
-        priors = [None] * len(self.channels) if prior is None else prior
+        assert prior is None or isinstance(prior, _ChannelPriors)
+        priors = [None] * len(self.channels) if prior is None else prior.each
         channels = list(self.channels)
         for c, (channel, block) in enumerate(self._parts(z)):
             if "channels" not in frozen and f"channels[{c}]" not in frozen:
                 channels[c] = channel.fit_weighted(block, weights, priors[c], frozen)
         return type(self)(channels)
 
-    def resolve_prior(self, prior: object, z: AnyArray) -> list[Any] | None:
+    def resolve_prior(self, prior: object, z: AnyArray) -> _ChannelPriors | None:
         """Return a prior for each channel; one number is meant for every channel."""
         if prior is None:
             return None
@@ -159,19 +166,22 @@ class Product(Emission):
         if len(priors) != len(self.channels):
             raise ParameterError(f"{len(priors)} priors for {len(self.channels)} channels; give one for each, or None")
         parts = self._parts(z)
-        return [channel.resolve_prior(own, block) for (channel, block), own in zip(parts, priors, strict=True)]
+        return _ChannelPriors(
+            tuple(channel.resolve_prior(own, block) for (channel, block), own in zip(parts, priors, strict=True))
+        )
 
-    def log_prior(self, prior: Any) -> float:
+    def log_prior(self, prior: object) -> float:
         """Return the sum over the channels, in nats."""
+        assert prior is None or isinstance(prior, _ChannelPriors)
         if prior is None:
             return 0.0
-        return sum(channel.log_prior(own) for channel, own in zip(self.channels, prior, strict=True))
+        return sum(channel.log_prior(own) for channel, own in zip(self.channels, prior.each, strict=True))
 
     def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return each channel at random."""
         return type(self)([channel.randomized(block, rng) for channel, block in self._parts(z)])
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> Mapping[str, object]:
         """Return the channels, for files."""
         return {"channels": self.channels}
 
