@@ -1,4 +1,4 @@
-"""What the methods for average reward share: their solution, and the model without discount. P94 chapters 8 and 9.
+"""What the average-reward methods share: their solution, and the model without discounting. P94 chapters 8 and 9.
 
 The gain of a policy in a state is the mean reward per step that it earns from there in the long run. gamma plays
 no part. A finite number of steps does not count either, and that includes whole episodes: an episode that has ended
@@ -115,7 +115,7 @@ class AverageRewardSolution(Solution):
 
 
 def undiscounted(mdp: MDP) -> Lookahead:
-    """Return the model prepared, with gamma = 1 instead of its own.
+    """Return the prepared model, with gamma = 1 in place of its own discount.
 
     Raises
     ------

@@ -37,7 +37,7 @@ LEAST_MARGIN = 1e-10
 
 
 class Contraction(Protocol):
-    """What the bounds need from an operator: `Lookahead` has it, and so has one policy of a model."""
+    """What the bounds need from an operator; `Lookahead` and the operator of a single policy both have it."""
 
     modulus: float
     """beta, rounded up"""
@@ -46,7 +46,7 @@ class Contraction(Protocol):
 
 
 class Interval(NamedTuple):
-    """V* - TV and V_pi - TV lie between the two, in every state."""
+    """Bounds between which V* - TV and V_pi - TV lie in every state."""
 
     lower: float
     upper: float
@@ -58,17 +58,17 @@ class Interval(NamedTuple):
 
     @property
     def shift(self) -> float:
-        """What to add to TV: nothing if V* may lie on either side, else half of the way."""
+        """What to add to TV: 0 if V* may lie on either side of it, else the midpoint of the interval."""
         return 0.0 if self.lower <= 0.0 <= self.upper else (self.lower + self.upper) / 2.0
 
     @property
     def certain(self) -> float:
-        """How much V* exceeds TV at least (or falls short of it, negative) in every state: no step too far."""
+        """The least amount by which V* differs from TV in every state; negative if V* is smaller."""
         return max(0.0, self.lower) + min(0.0, self.upper)
 
 
 def interval(operator: Contraction, changes: list[Range], rounding: float) -> Interval:
-    """Return the bounds above.
+    """Return the bounds on V* - TV and V_pi - TV that the module's docstring derives.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def certified(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution
 
 
 def width(lookahead: Lookahead, value: FloatArray) -> float:
-    """Return how far apart the bounds are that one backup of `value` (S,), 0 at closed states, gives."""
+    """Return the distance between the bounds after one backup of `value` (S,), which is 0 at closed states."""
     backed_up: FloatArray = np.empty(lookahead.n_states)
     action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
     changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, backed_up, action)
@@ -134,7 +134,7 @@ def width(lookahead: Lookahead, value: FloatArray) -> float:
 
 
 def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
-    """Return what `certified` returns, without a warning: for methods that go on if it is not good enough."""
+    """Return what `certified` returns, without a warning: for methods that continue if the bound is too wide."""
     ahead = lookahead.ahead(value)
     rounding = lookahead.rounding(ahead)
     result: FloatArray = np.empty(lookahead.n_states)
@@ -177,7 +177,7 @@ def warn_not_converged(message: str) -> None:
 
 
 def discounted(model: MDP | Lookahead, method: str) -> Lookahead:
-    """Return the model prepared, if it is not yet, after checking that its values are finite and can be computed.
+    """Prepare the model, unless that has been done, and check that its values are finite and can be computed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The inner loops of following one policy, compiled: a chain of rows, one for each state.
+"""Compiled inner loops that evaluate one policy, given as a chain with one row for each state.
 
 Row s of the chain is ``indptr[s] : indptr[s + 1]``, the row of the action that the policy takes in s, and empty where
 it takes none; its weights are gamma c(s' | s, pi(s)). Everything else is as in `rlsuite.planning.kernels`.
@@ -64,7 +64,7 @@ def exchange(
     chain_successor: SuccessorArray,
     chain_weight: FloatArray | SingleArray,
 ) -> int:
-    """Copy the rows of states whose action is another one than `taken`; return how many, or -1 if one does not fit."""
+    """Copy the rows of states whose action differs from `taken`; return how many, or -1 if a row does not fit."""
     exchanged = 0
     for s in range(np.uint64(begin), np.uint64(end)):
         if action[s] == taken[s]:

@@ -1,4 +1,4 @@
-"""A model in which the end of an episode is a state like any other, for methods that look at the long run."""
+"""A model in which the end of an episode is a state like any other, for average-reward methods."""
 
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from rlsuite.planning.operators import EPS
 
 
 class CompletedModel:
-    """S states, the end if there is one as state number S, and transitions whose rows sum to 1.
+    """S states, the end as state number S if there is one, and transitions whose rows sum to 1.
 
     The end is never left and earns nothing. States without legal actions lead there too. The rows of a model may sum to
     1 only roughly, and in the long run the error would grow: they are divided by their sums.

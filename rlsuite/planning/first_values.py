@@ -27,7 +27,7 @@ def starting_value(lookahead: Lookahead, initial: ArrayLike | None) -> FloatArra
 
 
 def typical_value(lookahead: Lookahead) -> FloatArray:
-    """Return the value of earning the best reward of a typical (the median) state for ever; 0 at ends.
+    """Return the value of earning the best reward of the median state for ever; 0 at ends.
 
     Far from anything of interest that is already the value: where every step costs 1, say. Sweeps that begin with it
     need not raise or lower the greater part of a large model step by step. gamma < 1.

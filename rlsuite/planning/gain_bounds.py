@@ -1,4 +1,4 @@
-"""Bounds on the gain of a policy and on the optimal gain, state by state, from any gain and bias that are nearly right.
+"""Bounds on the gain of a policy and on the optimal gain, state by state, from an approximate gain and bias.
 
 Let g and h be any vectors and w(s, a) = r - g + P h - h what they leave over.
 

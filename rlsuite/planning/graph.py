@@ -14,7 +14,7 @@ from rlsuite.models.aliases import BoolArray, IndexArray, StateArray
 
 
 class Predecessors(NamedTuple):
-    """The predecessors of each state: those of s are ``state[indptr[s] : indptr[s + 1]]``, each once."""
+    """The predecessors of each state: those of s are ``state[indptr[s] : indptr[s + 1]]``, without repetition."""
 
     indptr: IndexArray
     """(S + 1,) int64"""
@@ -119,7 +119,7 @@ def strong_components(mdp: MDP, counts: BoolArray) -> Components:
 def _count_predecessors(
     first: IndexArray, successor: StateArray, counts: BoolArray, seen: StateArray, number: IndexArray
 ) -> None:
-    """Fill ``number[s + 1]``; `seen` remembers who was counted last, so that two ways count once."""
+    """Fill ``number[s + 1]``; `seen` holds the state counted last, so that parallel edges count once."""
     for s in range(first.size - 1):
         for i in range(first[s], first[s + 1]):
             there = successor[i]
@@ -149,7 +149,7 @@ def _list_predecessors(
 
 @compiled(in_place=True)
 def _search(indptr: IndexArray, state: StateArray, queue: StateArray, filled: int, distance: StateArray) -> None:
-    """Breadth first, from the `filled` states in the queue."""
+    """Search breadth first, from the `filled` states in the queue."""
     done = 0
     while done < filled:
         s = queue[done]

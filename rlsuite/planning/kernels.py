@@ -1,4 +1,4 @@
-"""The inner loops of planning, compiled: each runs over the states ``begin`` to ``end`` and touches no others.
+"""Compiled inner loops of planning: each computes the states from ``begin`` to ``end``, and writes to no others.
 
 The letters are those of `rlsuite.planning.operators`. Every kernel reads the rows of a prepared model: the transitions
 of the pair (s, a) are ``indptr[s * A + a] : indptr[s * A + a + 1]``, each with its successor and its weight
@@ -163,7 +163,7 @@ def best_rewards(
     out: FloatArray,
     action: StateArray,
 ) -> Range:
-    """Fill TV of V = 0 and its actions, as `backup` does, without a look at the successors."""
+    """Fill TV of V = 0 and its actions, as `backup` does, without reading the successors."""
     least, greatest = np.inf, -np.inf
     row = np.uint64(begin * n_actions)
     last = indptr[row]
@@ -201,10 +201,10 @@ def backup_of_some(
     closed: BoolArray,
     ahead: FloatArray,
     margin: float,
-    hopeless: BoolArray,
+    suboptimal: BoolArray,
     out: FloatArray,
 ) -> Range:
-    """Fill TV as `backup` does, without hopeless rows; what lies further than `margin` below V(s) joins them."""
+    """Fill TV as `backup` does, without the rows marked suboptimal; mark those more than `margin` below V(s)."""
     least, greatest = np.inf, -np.inf
     for s in range(np.uint64(begin), np.uint64(end)):
         out[s] = 0.0
@@ -212,7 +212,7 @@ def backup_of_some(
             continue
         best, floor = -np.inf, ahead[s] - margin
         for row in range(s * np.uint64(n_actions), (s + ONE) * np.uint64(n_actions)):
-            if hopeless[row]:
+            if suboptimal[row]:
                 continue
             first, last = indptr[row], indptr[row + ONE]
             follows = expected(first, last, successor, weight, ahead)
@@ -220,7 +220,7 @@ def backup_of_some(
             if value > best and last > first:
                 best = value
             if value < floor:
-                hopeless[row] = True
+                suboptimal[row] = True
         if best > -np.inf:
             out[s] = best
             least = min(least, best - ahead[s])

@@ -28,23 +28,23 @@ PATIENCE = 10
 
 
 def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock) -> FloatArray:
-    """Return v = r_pi + gamma C_pi v, as nearly as double precision allows or the limits of the method do.
+    """Solve v = r_pi + gamma C_pi v, as accurately as double precision or the limits of the method allow.
 
-    Out of time, whatever there is by then.
+    If time is up, return the latest iterate.
 
     Parameters
     ----------
     rows : PolicySteps
         The policy; closed states have an empty row. Its weights contain gamma, which is below 1.
     initial : ndarray (S,) float64
-        Where to begin: the value of the policy before, say.
+        The first iterate: the value of the previous policy, for example.
     clock : Clock
-        Looked at in each iteration.
+        Checked in each iteration.
 
     Returns
     -------
     ndarray (S,) float64
-        Nothing is promised of it: the planner certifies what it makes of it.
+        No accuracy is guaranteed: the planner certifies the value that it computes from this one.
     """
     n = initial.size
     chain = (rows.indptr, rows.successor, rows.weight)
@@ -54,7 +54,7 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock) -> FloatA
         return value - cast("FloatArray", matrix @ value)
 
     def swept(change: FloatArray) -> FloatArray:
-        """Nearly the solution for the right hand side `change`: one sweep forwards from 0, one backwards."""
+        """Approximate the solution for the right-hand side `change`: one sweep forwards from 0, one backwards."""
         value: FloatArray = np.zeros(n)
         for forward in (True, False):
             _sweep(chain, change, value, forward)
@@ -68,7 +68,7 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock) -> FloatA
     latest = initial.copy()
 
     def look(value: FloatArray) -> None:
-        """Keep what there is after an iteration."""
+        """Keep the latest iterate."""
         np.copyto(latest, value)
         clock.check()
 

@@ -40,7 +40,7 @@ def solve_fixed_point(matrix: CsrMatrix, constant: FloatArray) -> FloatArray:
 
 
 def seconds_to_eliminate(matrix: CsrMatrix) -> float:
-    """Return about how long `fixed_point_solver` takes for a matrix (n, n), rather too long than too short.
+    """Estimate the seconds that `fixed_point_solver` takes for a matrix (n, n), rather too many than too few.
 
     An elimination cannot check the clock, so callers with a deadline call this before. The fill-in lies between the
     diagonal and the first entry of each row, if the unknowns are ordered by the method of Cuthill and McKee; the order

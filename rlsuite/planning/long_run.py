@@ -90,7 +90,7 @@ def gain_and_bias(chain: MarkovChain) -> LongRun:
 
 
 def _visited_often(transition: Any, classes: tuple[IndexArray, ...]) -> IndexArray:
-    """Return a state of each class that is likely after the chain has gone on for a long random time."""
+    """Return a state of each class that is likely after the chain has run for a long random time."""
     states: int = transition.shape[0]
     backwards = (1.0 - STOPPING) * transition.T.tocsr()
     law = solve_fixed_point(backwards, np.full(states, STOPPING / states))

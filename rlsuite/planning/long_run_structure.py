@@ -79,7 +79,7 @@ def long_run_structure(mdp: MDP, clock: Clock | None = None) -> LongRunStructure
 
 
 def episodes_end(mdp: MDP) -> bool:
-    """Return whether an episode can end, or there is a state without legal actions, which is as good as ended."""
+    """Return whether an episode can end, or there is a state without legal actions, which counts as an end."""
     return bool(_may_end(mdp).any() or not mdp.legal.any(axis=1).all())
 
 

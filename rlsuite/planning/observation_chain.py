@@ -98,7 +98,7 @@ def chain_of_observations(pomdp: POMDP, lookahead: Lookahead) -> ObservationChai
 
 
 def _visitable(lookahead: Lookahead) -> IndexArray:
-    """Return the states that some policy can be in, in order."""
+    """Return the states that some policy can visit, in ascending order."""
     mdp = lookahead.mdp
     edges: Any = lookahead.continuation.tocoo()
     shape = (mdp.n_states, mdp.n_states)
@@ -123,5 +123,5 @@ def _matrix(mdp: MDP, state: IndexArray, row: Any, column: Any, probability: Any
 
 
 def _sparse(data: Any, row: Any, column: Any, shape: tuple[int, int]) -> Any:
-    """Return the csr_array with these entries, those at the same place added up."""
+    """Return the csr_array with these entries; duplicates are added up."""
     return coo_array((data, (row, column)), shape=shape).tocsr()

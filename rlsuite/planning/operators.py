@@ -115,12 +115,12 @@ class Lookahead:
 
     @property
     def largest_value(self) -> float:
-        """What no discounted value exceeds in size."""
+        """Upper bound on the absolute discounted value of every policy."""
         return self.reward_size / (1.0 - self.modulus) if self.modulus < 1.0 else np.inf
 
     @cached_property
     def rows(self) -> tuple[int, PointerArray, SuccessorArray, FloatArray, FloatArray, float]:
-        """What every kernel over the rows of the model takes first: A, indptr, successor, weight, reward, gamma."""
+        """First arguments of every kernel over the model's rows: A, indptr, successor, weight, reward, gamma."""
         pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
         return self.n_actions, *pointers, self.weight, self.reward, self.mdp.gamma
 

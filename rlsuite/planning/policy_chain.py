@@ -197,7 +197,7 @@ def value_of_steps(
 
 @compiled
 def ways_to_the_end(pointer: IndexArray, column: IndexArray, probability: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return the probability that each of the m nodes ends the episode at once, and whether one that may is reached."""
+    """Return for each of the m nodes the probability of an end in one step, and whether an end can be reached."""
     m = pointer.size - 1
     leaving = np.ones(m)
     begin = np.zeros(m + 1, dtype=np.int64)

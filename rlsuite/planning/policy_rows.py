@@ -14,7 +14,7 @@ from rlsuite.planning.vectors import vector
 
 
 class PolicyRows:
-    """gamma C_pi of one deterministic policy at a time; the memory is used again for the next one.
+    """gamma C_pi of one deterministic policy at a time; the memory is reused for the next one.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class PolicyRows:
         self.weight: NDArray[Any] = np.empty(0, dtype=precision)
 
     def take(self, action: StateArray) -> bool:
-        """Copy the rows of a policy (S,), -1 for none; return whether it is another one than before.
+        """Copy the rows of a policy (S,), -1 for none; return whether it differs from the previous one.
 
         Only new rows are copied, if they are as long as the old ones.
         """

@@ -129,7 +129,7 @@ class PolicyEvaluator(SaysWhatToWrite):
         return self._value(self._visited(policy))
 
     def value_and_total(self, policy: ArrayLike, limit: int | None = None) -> tuple[float, float]:
-        """Return what a call returns, and what `total_reward` does, in less time than the two take.
+        """Return the results of a call and of `total_reward`, in less time than the two take.
 
         Examples
         --------
@@ -143,7 +143,7 @@ class PolicyEvaluator(SaysWhatToWrite):
         return self._value(visited), self._total(visited, limit)
 
     def ends(self, policy: ArrayLike) -> float:
-        """Return the probability that an episode of `policy` reaches an end, if no time limit cuts it.
+        """Return the probability that an episode of `policy` reaches an end, without a time limit.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class PolicyEvaluator(SaysWhatToWrite):
 
 
 def _cut(chain: PolicyChain, steps: int) -> tuple[FloatArray, bool]:
-    """Return what `value_of_steps` does."""
+    """Call `value_of_steps` with the fields of a chain."""
     return value_of_steps(chain.pointer, chain.column, chain.probability, chain.reward, steps)
 
 

@@ -1,4 +1,4 @@
-"""Kernels on all cores: the states are cut into blocks, and each block is a call of its own.
+"""Kernels on all cores: the states are divided into blocks, with one call for each block.
 
 What a kernel computes for a state depends on nothing outside its arguments, so neither the number of threads nor their
 order can change a result.

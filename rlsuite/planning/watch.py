@@ -33,7 +33,7 @@ class Trace(NamedTuple):
 
 
 class DeadlineTooShort(ParameterError):
-    """There is no result after that many seconds; `remark` says for what they are too short, and what to do."""
+    """No result is available after that many seconds; `remark` says what they are too short for, and what to do."""
 
     def __init__(self, deadline: float, remark: str) -> None:
         super().__init__(f"deadline={deadline:g} seconds are too short for {remark}")
@@ -42,7 +42,7 @@ class DeadlineTooShort(ParameterError):
 
 @contextmanager
 def shares_the_deadline_of(watch: "Watch") -> Generator[None]:
-    """Let a method that does a part of the work have some of the time: an error names the deadline of the whole."""
+    """Run a method that does part of the work within the deadline of the whole, which its errors then name."""
     try:
         yield
     except DeadlineTooShort as error:
@@ -129,7 +129,7 @@ class Watch(CompilingClock):
 
     @property
     def asked(self) -> str:
-        """What was asked for, in words."""
+        """The requested tolerance, in words."""
         told = self._rtol_told and self.tol > self.absolute
         return f"rtol={self.relative:g} of {self.size:.3g}" if told else f"tol={self.absolute:g}"
 
@@ -139,13 +139,13 @@ class Watch(CompilingClock):
             self.size = float(max(value.max(), -value.min()))
 
     def between(self, lower: float, upper: float) -> None:
-        """Take the size of a value between two bounds into account: what it is at least."""
+        """Take the size of a value between two bounds into account: the least that it can be."""
         apart = lower <= 0.0 <= upper or not np.isfinite([lower, upper]).all()
         self.size = 0.0 if apart else min(abs(lower), abs(upper))
 
     @property
     def method(self) -> str:
-        """Name of the method, which is that of the bar, too."""
+        """Name of the method, also shown on the progress bar."""
         return self.name
 
     @method.setter
@@ -193,7 +193,7 @@ class Watch(CompilingClock):
 
 
 def _not_negative(rtol: object) -> float:
-    """Return a relative tolerance, which may be 0."""
+    """Return a relative tolerance, or raise `ParameterError` if it is negative."""
     number = finite_number("rtol", rtol)
     if number < 0.0:
         raise ParameterError(f"rtol={rtol!r} is negative; 0 leaves it to tol= alone")

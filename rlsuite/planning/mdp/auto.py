@@ -1,4 +1,4 @@
-"""The method chosen for the model: exact for small ones, else the sweeps that suit how far values propagate."""
+"""Choose the method for the model: exact if it is small, else the kind of sweep that propagates values fastest."""
 
 from typing import Any
 
@@ -116,7 +116,7 @@ def auto(
 
 
 def _probe(lookahead: Lookahead, series: ValueSeries) -> tuple[FloatArray, float]:
-    """Return the value after the sweeps of the probe, and how far the bounds came together in the last half of them."""
+    """Return the value after the trial sweeps, and how much the bounds narrowed in the second half of them."""
     value, nothing = vector(lookahead.n_states), np.zeros(lookahead.n_states)
     action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
     n_actions, indptr, *_ = lookahead.rows

@@ -223,7 +223,7 @@ def _rises(model: CompletedModel, run: LongRun, its_run: LongRun) -> bool:
 
 
 def _gain_error(model: CompletedModel, run: LongRun) -> float:
-    """Return the order of the rounding error in the gain: that of one step, as often as there are steps to a class."""
+    """Return the order of the rounding error in the gain: the error of one step times the steps to a class."""
     spread = np.ptp(run.gain) and model.rounding(run.gain - run.gain.min()) * (1.0 + float(run.steps.max()))
     return 2.0 * model.rounding(run.gain) + float(spread)
 

@@ -1,4 +1,4 @@
-"""Gauss-Seidel iteration: every state is backed up from the newest values, along the states and back again.
+"""Gauss-Seidel iteration: states are backed up in order and then in reverse, each from the newest values.
 
 P94 section 6.3.3 (value iteration in place) with the evaluation sweeps of modified policy iteration.
 """

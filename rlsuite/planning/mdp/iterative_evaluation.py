@@ -214,5 +214,5 @@ class Chain:
 
 
 def _distance(bounds: Interval) -> float:
-    """Return how far V_pi can be from T_pi V, shifted."""
+    """Return the largest possible distance between V_pi and the shifted T_pi V."""
     return bounds.width / 2.0 if bounds.shift != 0.0 else max(-bounds.lower, bounds.upper)

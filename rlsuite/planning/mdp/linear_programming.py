@@ -111,7 +111,7 @@ def linear_programming(
 def _solved(
     lookahead: Lookahead, value: FloatArray, looked_up: BoolArray, watch: Watch
 ) -> tuple[FloatArray | None, str]:
-    """Return what to add to the value of the states that are ever looked up, or None and the message of HiGHS."""
+    """Return the correction to the value of the states that are successors, or None and the message of HiGHS."""
     q = lookahead.q(value)
     changes = (best(q) - value)[looked_up]
     scale = float(np.abs(changes).max(initial=0.0))

@@ -70,7 +70,7 @@ def occupancy(mdp: MDP, policy: ArrayLike) -> FloatArray:
 
 
 def _visited_and_left(mdp: MDP, weights: FloatArray) -> BoolArray:
-    """Return which states (S,) the policy can be in, after checking that it leaves them all for good."""
+    """Return which states (S,) the policy can visit, after checking that all of them are transient."""
     with_end = MarkovChain.from_mdp(mdp, weights)  # the S states, and one more if an episode can end
     begun = np.zeros(with_end.n_states, dtype=np.bool_)
     begun[: mdp.n_states] = mdp.start > 0.0

@@ -134,7 +134,7 @@ def _residual(
     gamma: float,
     ahead: FloatArray,
 ) -> float:
-    """Return how far a backup would move s; 0 where no action is legal."""
+    """Return how much a backup would change V(s); 0 where no action is legal."""
     value = backed_up(s, n_actions, indptr, successor, weight, reward, gamma, ahead)
     return abs(value - ahead[s]) if value > -np.inf else 0.0
 
@@ -165,7 +165,7 @@ def _fill(
     heap: StateArray,
     place: StateArray,
 ) -> int:
-    """Compute all residuals, put the states with more than `enough` into the heap, and return how many they are."""
+    """Compute all residuals, put the states with more than `enough` into the heap, and return how many there are."""
     waiting = 0
     for s in range(ahead.size):
         if closed[s]:
@@ -213,7 +213,7 @@ def _back_up(
     heap: StateArray,
     place: StateArray,
 ) -> tuple[int, int]:
-    """Back up the first of the heap until its residual is at most `floor`; return how many, and how many still wait."""
+    """Back up the top of the heap until its residual is at most `floor`; return how many, and the heap's size."""
     done = 0
     while done < budget and waiting > 0 and residual[heap[0]] > floor:
         done += 1

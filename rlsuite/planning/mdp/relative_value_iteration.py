@@ -116,7 +116,7 @@ def relative_value_iteration(
 
 
 def sweep_relatively(lookahead: Lookahead, value: FloatArray, tau: float, watch: Watch) -> AverageRewardSolution:
-    """Sweep from `value` (S,), which is overwritten, until the watch ends it; the bounds hold for every model."""
+    """Sweep from `value` (S,), which is overwritten, until the watch stops it; the bounds hold for every model."""
     ends = episodes_end(lookahead.mdp)
     defect = _row_defect(lookahead)
     reference = int(np.argmin(lookahead.closed))
@@ -178,7 +178,7 @@ def sweep(
 
 
 def _check_communicating(mdp: MDP, watch: Watch) -> None:
-    """Raise `ModelError` if the model is not weakly communicating; out of time, nothing is said."""
+    """Raise `ModelError` if the model is not weakly communicating; return if time is up."""
     try:
         structure = long_run_structure(mdp, watch)
     except OutOfTime:

@@ -30,7 +30,7 @@ def topological(
     deadline: float | None = None,
     progress: bool = False,
 ) -> Solution:
-    """Solve a discounted MDP component by component, those first on which all others depend.
+    """Solve a discounted MDP component by component, beginning with those on which the others depend.
 
     Within a strongly connected component of the graph of the model, every state may lead to every other; between
     components the way leads in one direction only. So a component is solved once, when all that it leads to are known.
@@ -106,13 +106,13 @@ def topological(
 
 
 def chunk_of_backups(mdp: MDP, work: float) -> int:
-    """Return after how many backups to look at the clock, if one looks at so many transitions on average."""
+    """Return the number of backups between two looks at the clock, given the mean number of transitions of a backup."""
     chunk = min(max(mdp.n_states, LEAST_CHUNK), LARGEST_CHUNK)
     return max(1, min(chunk, int(MOST_WORK / max(work, 1.0))))
 
 
 def enough(lookahead: Lookahead, tol: float) -> float:
-    """Return the residual max |TV - V| that makes the bounds half of `tol` wide."""
+    """Return the residual max |TV - V| at which the distance of the bounds is half of `tol`."""
     beta = lookahead.modulus
     return tol * (1.0 - beta) / (4.0 * beta) if beta > 0.0 else np.inf
 
@@ -168,7 +168,7 @@ def _solve_components(
     done: IndexArray,
     ahead: FloatArray,
 ) -> int:
-    """Continue from `done`, the component and the sweeps over it, for `budget` backups or one sweep more.
+    """Continue from `done` (the component and the sweeps over it) for `budget` backups, and to the end of that sweep.
 
     Returns the number of backups.
     """

@@ -79,13 +79,13 @@ def value_iteration(
     lookahead = discounted(mdp, "value_iteration")
     value, backed_up = vector(mdp.n_states), vector(mdp.n_states)
     value[:] = 0.0
-    hopeless: BoolArray = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
+    suboptimal: BoolArray = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
     bound = margin = np.inf
     most = lookahead.largest_value
     with watch:
         while watch.goes_on(bound):
             rounding = lookahead.rounding(value)
-            arguments = (*lookahead.rows, lookahead.closed, value, margin, hopeless, backed_up)
+            arguments = (*lookahead.rows, lookahead.closed, value, margin, suboptimal, backed_up)
             changes = on_blocks(backup_of_some, lookahead.blocks, *arguments)
             bounds = interval(lookahead, changes, rounding)
             bound = bounds.width

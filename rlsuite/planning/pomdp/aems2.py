@@ -132,7 +132,7 @@ def aems2(
 
 
 class BoundPlanner:
-    """The shared parts of all searches of one plan: the model's tables, the bounds at the leaves, the limits.
+    """What all searches of one plan share: the model's tables, the bounds at the leaves, the limits.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class BoundPlanner:
         self._take_bounds()
 
     def _take_bounds(self) -> None:
-        """Put the bounds into the tables of the search."""
+        """Write the bounds into the tables of the search."""
         bounds, pomdp = self._preparation.bounds, self.pomdp
         self.bounds = Bounds(np.concatenate([bounds.lower, *self._promises]), bounds.upper)
         self.model = _tables(self._preparation.model, self.bounds)
@@ -177,11 +177,11 @@ class BoundPlanner:
 
     @property
     def prepared(self) -> bool:
-        """Whether the bounds at the leaves are finished."""
+        """Whether the bounds at the leaves are complete."""
         return self._preparation.finished
 
     def prepare(self) -> None:
-        """Take some of the time of a decision for what is missing."""
+        """Spend part of a decision's time on the bounds that are not complete."""
         if self._preparation.go_on():
             self._take_bounds()
 
@@ -250,7 +250,7 @@ class BoundSearch:
         return self._decision(tree, watch.seconds)
 
     def advance(self, action: int, observation: int) -> None:
-        """Nothing is kept: the tree from the next belief is grown anew."""
+        """Do nothing: the next belief begins a new tree."""
 
     def _decision(self, tree: BoundTree, seconds: float) -> Decision:
         if tree.slot[0] == bound_tree.LEAF:

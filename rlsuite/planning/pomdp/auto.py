@@ -1,4 +1,4 @@
-"""The method chosen for the model: exact for a number of steps, else bounds that converge."""
+"""Choose the method for the model: exact with a horizon, else bounds that converge."""
 
 from typing import Any
 

@@ -29,7 +29,7 @@ def dense(search: Search, nodes: IndexArray) -> FloatArray:
 
 
 def followers(search: Search, nodes: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return all pairs of a belief of the set, as a number within the set, and one that was seen to follow it."""
+    """Return all pairs of a belief, as its index in the set, and a known successor of it."""
     actions, n_actions = search.pools.actions, search.t.n_actions
     pairs = (nodes[:, np.newaxis] * n_actions + np.arange(n_actions)).reshape(-1)
     owner = np.repeat(np.arange(nodes.size), n_actions)
@@ -60,7 +60,7 @@ def legal_actions(search: Search, node: int) -> IndexArray:
 
 
 def random_walk(search: Search, wanted: int, rng: np.random.Generator, watch: Watch) -> IndexArray:
-    """Return beliefs of a random walk from the start, each once, at most `wanted`, and fewer if time is up.
+    """Return up to `wanted` different beliefs of a random walk from the start, fewer if time is up.
 
     Actions are drawn uniformly, and episodes are cut after a number of steps. If the walk does not find as many, those
     that can follow the ones found are added, in order.

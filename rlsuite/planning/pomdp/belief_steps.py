@@ -1,4 +1,4 @@
-"""From a belief to the beliefs that follow it, compiled: KLC98 section 3.3, on the possible states alone."""
+"""From a belief to the beliefs that follow it, compiled: KLC98 section 3.3, over the support only."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def belief_number(
     s: Scratch,
     control: Control,
 ) -> int:
-    """Return the number of the belief in region k whose entries, still to be divided by their sum, are at : end."""
+    """Return the number of the belief in region k whose entries, not yet normalised, are at : end."""
     count = control.tally
     mask = beliefs.table.size - 1
     key = np.int64(k) + 1
@@ -105,7 +105,7 @@ def follow(
     s: Scratch,
     control: Control,
 ) -> None:
-    """Make the beliefs that follow belief n and action a, or find them among those that are known."""
+    """Compute the beliefs that follow belief n and action a, or find them among those that are known."""
     count = control.tally
     k = beliefs.region[n]
     pair = k * t.n_actions + a

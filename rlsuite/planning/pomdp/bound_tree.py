@@ -61,7 +61,7 @@ class BeliefModel(NamedTuple):
 
 
 class BoundTree(NamedTuple):
-    """Beliefs in the order in which they are made; node 0 is the root. The children of a pair follow each other.
+    """Beliefs in the order in which they are made; node 0 is the root. The children of a pair are contiguous.
 
     The m-th expanded node has the slot m; its pair with action a has the number m * A + a.
     """
@@ -105,7 +105,7 @@ class BoundTree(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one expansion; all zeros in between."""
+    """Memory for one expansion; all zeros between expansions."""
 
     ahead: FloatArray
     """(S,) float64"""
@@ -152,7 +152,7 @@ def _begin(tree: BoundTree, model: BeliefModel, node: int, scratch: Scratch) -> 
 
 @compiled(in_place=True)
 def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int, scratch: Scratch) -> bool:
-    """Make the children of a node by an action; return whether there was room."""
+    """Make the children of a node for an action; return whether there was room."""
     reward = 0.0
     n_touched, n_symbols, n_entries = 0, 0, 0
     for e in range(tree.first[node], tree.first[node] + tree.size[node]):
@@ -241,7 +241,7 @@ def _expand(tree: BoundTree, model: BeliefModel, node: int, scratch: Scratch) ->
 
 @compiled(in_place=True)
 def _back_up(tree: BoundTree, model: BeliefModel, node: int) -> None:
-    """Bring the bounds of an expanded node and of all above it up to date."""
+    """Update the bounds of an expanded node and of all its ancestors."""
     actions = model.n_actions
     while True:
         first = tree.slot[node] * actions

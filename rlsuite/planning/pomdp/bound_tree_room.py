@@ -14,7 +14,7 @@ ENTRY_ARRAYS = ("state", "weight")
 
 
 def new_scratch(pomdp: POMDP, vectors: int) -> Scratch:
-    """Return room for expansions, with so many vectors as lower bounds."""
+    """Return memory for expansions, given the number of vectors in the lower bound."""
     states, symbols = pomdp.n_states, pomdp.n_observations
     return Scratch(
         ahead=np.zeros(states),

@@ -16,7 +16,7 @@ FEW = 6
 def raise_lower(
     n: int, size: int, beliefs: Beliefs, bounds: Bounds, v: Vectors, sums: SingleArray, count: IndexArray
 ) -> None:
-    """Compare a belief with the vectors that are new to it; its region has `size` states.
+    """Raise the lower bound of a belief by the vectors it was not compared with; its region has `size` states.
 
     Many are compared in single precision; the value of the winner is computed in full.
     """
@@ -56,7 +56,7 @@ def raise_lower(
 
 @compiled(in_place=True)
 def cut_upper(n: int, beliefs: Beliefs, bounds: Bounds, p: Points, dense: FloatArray, count: IndexArray) -> None:
-    """Compare a belief with the points that are new to it."""
+    """Lower the upper bound of a belief by the points it was not compared with."""
     k = beliefs.region[n]
     begin, end = p.begin[k] + bounds.projected[n], p.begin[k] + p.used[k]
     first, last = beliefs.first[n], beliefs.first[n] + beliefs.size[n]

@@ -53,7 +53,7 @@ class GridMDP(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Where one action leads from each of the grid points: m ways after each observation."""
+    """Where one action leads from each of the grid points: m grid points after each observation."""
 
     row: IndexArray
     successor: IndexArray

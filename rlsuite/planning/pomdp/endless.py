@@ -175,7 +175,7 @@ def _together(own: FloatArray, stage: Stage, epsilon: float, watch: Watch) -> tu
 
 
 def _closed(stage: Stage, vectors: FloatArray, epsilon: float, tie: float, watch: Watch) -> VectorSet:
-    """Return the plans that matter by more than epsilon, each going on with others of them.
+    """Return the plans that matter by more than epsilon, each continued by others of this set.
 
     In place of each of the old `vectors` comes the new one that loses least, the first of those that lose as much up to
     `tie`.
@@ -188,7 +188,7 @@ def _closed(stage: Stage, vectors: FloatArray, epsilon: float, tie: float, watch
 
 
 def _heirs(vectors: FloatArray, others: FloatArray, tie: float, watch: Watch) -> IndexArray:
-    """Return for each vector (n, S) the one of the others (k, S) that is nowhere further below it than need be: (n,).
+    """Return for each vector (n, S) the one of the others (k, S) whose largest shortfall below it is smallest: (n,).
 
     That is the first that is not below it by `tie` more than another. One that is nowhere below it at all may take its
     place without any loss.

@@ -1,4 +1,4 @@
-"""Enumeration: all sums of one vector per observation, and then those that matter. Monahan 1982; Sondik 1971."""
+"""Enumeration: form all sums of one vector per observation, then keep those that matter. Monahan 1982; Sondik 1971."""
 
 import math
 

@@ -63,14 +63,14 @@ def upper_bound(projection: Projection, bounds: Bounds | None, horizon: int | No
 
 
 def _steps(projection: Projection, horizon: int | None) -> float:
-    """Return the number of steps that count, discounted."""
+    """Return the discounted number of steps."""
     if horizon is None:
         return 1.0 / (1.0 - projection.lookahead.modulus)
     return float((projection.pomdp.gamma ** np.arange(horizon)).sum())
 
 
 def allowance(projection: Projection, horizon: int | None) -> float:
-    """Return a bound on what the rounding of the probabilities and rewards of the grid changes."""
+    """Return a bound on the effect of rounding in the probabilities and rewards of the grid."""
     roundings = 4 * projection.pomdp.n_states + 2 * projection.pomdp.n_observations + 8
     return roundings * EPS * projection.lookahead.reward_size * _steps(projection, horizon) ** 2
 

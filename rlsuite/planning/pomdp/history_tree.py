@@ -69,7 +69,7 @@ class Limits(NamedTuple):
 
 
 def new_tree(n_nodes: int, n_actions: int) -> Tree:
-    """Return an empty tree with room for so many nodes."""
+    """Return an empty tree with room for a number of nodes."""
     tree = Tree(
         visits=np.zeros(n_nodes, dtype=np.int32),
         tried=np.zeros(n_nodes * n_actions, dtype=np.int32),
@@ -116,7 +116,7 @@ def _slot(tree: Tree, edge: int) -> int:
 
 @compiled(in_place=True)
 def register_all(tree: Tree) -> None:
-    """Fill the hash table anew."""
+    """Fill the hash table again."""
     for slot in range(tree.table.size):
         tree.table[slot] = FREE
     for node in range(1, tree.used[NODES]):

@@ -83,7 +83,7 @@ class EndlessBounds:
         self.finished = False
 
     def improve(self, watch: Watch, share: float) -> None:
-        """Go on where the last call ended.
+        """Continue where the last call stopped.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ def endless_bounds(model: PreparedModel, watch: Watch) -> Bounds:
 
 
 def bounds_with_horizon(pomdp: POMDP, horizon: int) -> Bounds:
-    """Return bounds on the values with so many steps to go, rounding included."""
+    """Return bounds on the values with a given number of steps to go, rounding included."""
     lookahead = Lookahead(pomdp.mdp)
     seen = backward_induction(pomdp.mdp, horizon=horizon, tol=math.inf)
     actions, legal = pomdp.n_actions, pomdp.mdp.legal

@@ -27,7 +27,7 @@ ROOM_AT_FIRST = 1 << 17
 
 
 class MonteCarloPlanner:
-    """The shared parts of all searches of one plan: the model's tables, the limits, the random numbers.
+    """What all searches of one plan share: the model's tables, the limits, the random numbers.
 
     Parameters
     ----------
@@ -84,11 +84,11 @@ class MonteCarloPlanner:
 
     @property
     def prepared(self) -> bool:
-        """Whether the bounds at the leaves are finished."""
+        """Whether the bounds at the leaves are complete."""
         return self._preparation is None or self._preparation.finished
 
     def prepare(self) -> None:
-        """Take some of the time of a decision for what is missing."""
+        """Spend part of a decision's time on the bounds that are not complete."""
         if self._preparation is not None and self._preparation.go_on():
             self.limits = self.limits._replace(leaf=self._leaf(self._preparation.bounds))
 

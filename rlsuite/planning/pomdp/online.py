@@ -42,7 +42,7 @@ class Search(Protocol):
     """A search from the beliefs of one episode, one after the other."""
 
     def plan(self, belief: FloatArray, steps_left: int | None, *, progress: bool) -> Decision:
-        """Search from a belief, starting with the present tree."""
+        """Search from a belief, starting with the current tree."""
         ...
 
     def advance(self, action: int, observation: int) -> None:
@@ -55,7 +55,7 @@ class Planner(Protocol):
 
     @property
     def prepared(self) -> bool:
-        """Whether what it has to know before it searches is finished."""
+        """Whether everything that is computed before a search is complete."""
         ...
 
     def search(self) -> Search:
@@ -108,7 +108,7 @@ class OnlinePlan(BeliefPlan):
 
     @property
     def prepared(self) -> bool:
-        """Whether the bounds at the leaves are finished; if not, the following decisions go on with them."""
+        """Whether the bounds at the leaves are complete; if not, the next decisions continue to compute them."""
         return self.planner.prepared
 
     def decide(self, belief: ArrayLike, steps_left: int | None = None) -> Decision:
@@ -211,7 +211,7 @@ class OnlineEpisode:
         self._steps_left = horizon
 
     def decide(self) -> Decision:
-        """Search from the belief now.
+        """Search from the current belief.
 
         Raises
         ------
@@ -223,7 +223,7 @@ class OnlineEpisode:
         return self._search.plan(self.belief, self._steps_left, progress=False)
 
     def act(self) -> int:
-        """Return the best action that a search from the belief now finds; errors as in `decide`."""
+        """Return the best action that a search from the current belief finds; errors as in `decide`."""
         return self.decide().action
 
     def observe(self, action: int, observation: int) -> None:
@@ -272,5 +272,5 @@ def legal_actions(pomdp: POMDP, belief: FloatArray) -> FloatArray:
 
 
 def time_to_move(n_bytes: int, watch: Watch) -> bool:
-    """Return whether there is time to move a tree of so many bytes to where it has more room."""
+    """Return whether there is time to copy a tree of that many bytes into larger memory."""
     return watch.deadline is None or watch.seconds + n_bytes / MOVED_PER_SECOND < watch.deadline

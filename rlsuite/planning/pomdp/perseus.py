@@ -1,4 +1,4 @@
-"""Perseus: backups at random beliefs of a fixed set, until none of the set is worse off than before.
+"""Perseus: backups at random beliefs of a fixed set, until the value of none is lower than before.
 
 Spaan and Vlassis 2005.
 """

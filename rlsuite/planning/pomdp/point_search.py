@@ -155,13 +155,13 @@ class PointSearch:
         return 1 + int(self._rate * min(PIECE, self.search.seconds_left))
 
     def _pace(self, before: float) -> None:
-        """Learn from a piece of work how many operations take how long."""
+        """Estimate the time of an operation from the last piece of work."""
         seconds = self.watch.seconds - before
         if self.search.work > FIRST_WORK // 10:
             self._rate = min(self.search.work / max(seconds, 1e-5), 4.0 * self._rate)
 
     def _answer_bytes(self) -> int:
-        """Return how large a set of vectors there is time and room to return."""
+        """Return the size of the largest set of vectors that there is time and memory to return."""
         if self.watch.deadline is None:
             return LARGEST_ANSWER
         return min(LARGEST_ANSWER, int((0.05 + ANSWER_SHARE * self.watch.deadline) * PACE))
@@ -172,7 +172,7 @@ class PointSearch:
         return min(size, self._answer_bytes()) / PACE
 
     def solution(self, iterations: int | None = None) -> PointBasedSolution:
-        """Return what was found, after so many iterations of the method; the trials by default."""
+        """Return what was found, and the number of iterations, by default that of the trials."""
         lower, upper = self.lower_bound, self.upper_bound
         self._records.append((self.search.trials, self.watch.seconds, lower, upper))
         self.watch.between(lower, upper)
@@ -193,7 +193,7 @@ class PointSearch:
 
 
 def told(solution: PointBasedSolution, watch: Watch, effort: str) -> PointBasedSolution:
-    """Return a solution, with a `ConvergenceWarning` if its bounds are too far apart."""
+    """Return a solution, and issue a `ConvergenceWarning` if its bounds are too far apart."""
     if not solution.converged:
         warn_not_converged(
             f"{watch.method} stopped after {effort} with bounds that are {solution.gap:.3g} apart, more than "

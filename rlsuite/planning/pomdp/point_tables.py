@@ -114,7 +114,7 @@ class PreparedModel:
         self._terms = longest + pomdp.n_observations + states
 
     def rounding(self, size: float) -> float:
-        """Return how much the rounding errors of all backups together can change a value.
+        """Return a bound on the effect of the rounding errors of all backups on a value.
 
         `size` is the largest magnitude of a value. A term of a backup goes through at most one rounding per transition
         and observation of its rows, per possible observation, and twice one per state of the belief's support:

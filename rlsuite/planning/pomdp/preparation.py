@@ -1,4 +1,4 @@
-"""What an online planner knows before it searches: bounds at the leaves, which take time of their own.
+"""What an online planner computes before it searches: bounds at the leaves, which have a time budget of their own.
 
 The seconds for a decision are too few to compute them, and a search with poor bounds plays badly for as long as it has
 no others. So they have a time of their own before the first decision; and if that is not enough, a part of the time of
@@ -76,7 +76,7 @@ class Preparation:
         return self._found.bounds
 
     def go_on(self) -> bool:
-        """Take some of the time of a decision for what is missing; return whether the bounds have changed."""
+        """Spend part of a decision's time on incomplete bounds; return whether they have changed."""
         if self.finished:
             return False
         share = None if self._deadline is None else SHARE * self._deadline

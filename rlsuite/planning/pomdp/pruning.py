@@ -44,7 +44,7 @@ class Kept(NamedTuple):
 
 
 class _Set(NamedTuple):
-    """A set of vectors in the form of the kernel: state by state, without what is common to all, and in order.
+    """A set of vectors as the kernel reads it: state by state, sorted, and without the part that all have in common.
 
     Where several vectors are equally good in a belief, the lexicographically largest is certain to be the best in some
     belief nearby (Littman 1996); sorted like this, it is the first.
@@ -73,7 +73,7 @@ class _Set(NamedTuple):
 
 
 def distinct(columns: FloatArray, same: float) -> tuple[IndexArray, float]:
-    """Return the numbers of the columns (S, n) that differ, in descending order; and what is lost, at most.
+    """Return the indices of the columns (S, n) that differ, in descending order; and a bound on what is lost.
 
     Columns whose entries differ by `same` at most are one, and the first of them stands for all; entries may be -inf.
     """
@@ -208,7 +208,7 @@ def _sums_that_matter(
 
 
 def best_vectors(vectors: FloatArray, beliefs: FloatArray) -> IndexArray:
-    """Return the number of the best of finite vectors (n, S) at each belief (p, S), of equals the first: (p,) int64."""
+    """Return the index of the best of finite vectors (n, S) at each belief (p, S), the first of equals: (p,) int64."""
     return _first_best(beliefs, np.ascontiguousarray(vectors.T), rounding_of(vectors))
 
 
@@ -233,7 +233,7 @@ def power_of_two(size: float) -> float:
 def _best_somewhere(
     left: FloatArray, right: FloatArray, points: FloatArray, tie: float, watch: Watch
 ) -> tuple[IndexArray, FloatArray]:
-    """Return the numbers of pairs (m,) that are the best at some of the points, and where (m, S).
+    """Return the indices (m,) of pairs that are the best at some of the points, and those points (m, S).
 
     The states are looked at first: there a column has its own entry for a value, so that no belief has to be written
     down. Then the points, in a random order, and no more of them once they rarely show a new vector.

@@ -1,4 +1,4 @@
-"""The inner loop of exact planning, compiled: which vectors of a sum of two sets are the best anywhere.
+"""Compiled inner loop of exact planning: which vectors of a sum of two sets are the best anywhere.
 
 A vector v matters beside a set W if it rises above the set in some belief: if
 
@@ -149,7 +149,7 @@ def _best_of_set(basis: Basis, kept: FloatArray, n_kept: int) -> tuple[int, floa
 
 @compiled(in_place=True)
 def _write_belief(basis: Basis) -> None:
-    """Write down the belief that the basis stands for, or the uniform one if rounding has left nothing of it."""
+    """Write the belief that the basis stands for, or the uniform one if rounding has reduced it to 0."""
     total = 0.0
     for r in range(1, basis.size[0] + 1):
         total += max(basis.inverse[0, r], 0.0)

@@ -140,7 +140,7 @@ def _small_regions(model: SparseModel, start: BoolArray) -> Regions | None:
 
 
 def _what_follows(model: SparseModel, states: IndexArray) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return all (action, successor, observation) that can follow some states, each once."""
+    """Return all (action, successor, observation) that can follow some states, without repetition."""
     pairs = (states[:, np.newaxis] * model.n_actions + np.arange(model.n_actions)).reshape(-1)
     found, lengths = entries_of(model.row, pairs)
     reached = np.unique(np.repeat(pairs % model.n_actions, lengths) * model.n_states + model.successor[found])

@@ -1,4 +1,4 @@
-"""How far vectors rise above a surface, the maximum of other vectors: anywhere, and where first."""
+"""How far vectors rise above a surface, the maximum of other vectors, and which is the first to do so."""
 
 from typing import NamedTuple
 
@@ -61,7 +61,7 @@ def _largest_rise(vectors: FloatArray, surface: FloatArray, most: float, watch: 
 
 
 class Candidates(NamedTuple):
-    """Vectors to be held beside a surface, as the kernel wants them."""
+    """Vectors to be compared with a surface, in the form that the kernel reads."""
 
     left: FloatArray
     """(S, n)"""
@@ -72,7 +72,7 @@ class Candidates(NamedTuple):
 
 
 class Surface:
-    """The maximum of some vectors, which may become more.
+    """The maximum of some vectors; more can be added.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Surface:
         self._basis = Basis.of(states, *2 * (self._kept.shape[1],))
 
     def add(self, vector: FloatArray) -> None:
-        """Put one more vector (S,) to the others."""
+        """Add one more vector (S,)."""
         if self._n + 1 == self._kept.shape[1]:  # a set that is full would stop the kernel
             self._kept = np.concatenate([self._kept, np.empty_like(self._kept)], axis=1)
             self._basis = Basis.of(vector.size, *2 * (self._kept.shape[1],))

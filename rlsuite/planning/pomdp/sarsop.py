@@ -1,4 +1,4 @@
-"""Point-based planning with a lower and an upper bound, at any time: trials go to beliefs where the two are far apart.
+"""Point-based planning with a lower and an upper bound at any time: trials visit beliefs where they are far apart.
 
 SARSOP (Kurniawati, Hsu and Lee 2008) and HSVI2 (Smith and Simmons 2005) as one search, which is described in
 `rlsuite.planning.pomdp.search_kernel`.

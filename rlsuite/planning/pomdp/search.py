@@ -161,7 +161,7 @@ class Search:
         return n
 
     def trial(self, work: int, last_trial: int) -> bool:
-        """Go on with trials for about so many operations; return whether they are at their end.
+        """Continue the trials for about that many operations; return whether they are done.
 
         Raises
         ------

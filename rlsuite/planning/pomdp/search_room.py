@@ -15,7 +15,7 @@ F64, F32, I64, I32 = np.float64, np.float32, np.int64, np.int32
 
 
 class Pools(NamedTuple):
-    """All that the compiled search works on, but the model."""
+    """All arrays of the compiled search, except those of the model."""
 
     beliefs: Beliefs
     bounds: Bounds
@@ -33,7 +33,7 @@ class Pools(NamedTuple):
 
 
 def first_pools(t: Tables, n_vectors: int, deepest: int) -> Pools:
-    """Return pools for a few beliefs, and for so many vectors in each region."""
+    """Return pools for a few beliefs, and for a number of vectors in each region."""
     sizes = np.diff(t.first)
     symbols, regions = t.n_observations, sizes.size
     most_entries = max(int(np.diff(t.seen[t.successors]).max()), int(sizes.max()))

@@ -59,7 +59,7 @@ class Basis(NamedTuple):
 
     @classmethod
     def of(cls, n_states: int, n_vectors: int, n_values: int) -> Self:
-        """Return memory for a set of at most so many vectors; `n_values` as many or more."""
+        """Return memory for a set of at most `n_vectors`; `n_values` is no smaller."""
         c = min(n_states, n_vectors) + 1
         size: IndexArray = np.zeros(2, dtype=np.int64)
         weight, state, place = (np.full(n, -1, dtype=np.int64) for n in (c, c, n_states))
@@ -203,7 +203,7 @@ def leaving(basis: Basis, kept: FloatArray, entering: int) -> int:
 
 @compiled(in_place=True)
 def exchange(basis: Basis, kept: FloatArray, entering: int, first: int) -> None:
-    """Let one enter the basis in place of the other; both as for `leaving`, which has been called just before.
+    """Exchange two columns of the basis, both numbered as in `leaving`, which has been called just before.
 
     A pivot subtracts the product of what falls and the equation of what leaves, in multiples of its own fall.
     """

@@ -50,7 +50,7 @@ class BeliefPlan(ABC):
 
     @abstractmethod
     def act(self, belief: ArrayLike, steps_left: int | None = None) -> int:
-        """Return the action of the plan in a belief (S,), with so many steps left if the plan has a horizon."""
+        """Return the action of the plan in a belief (S,), with `steps_left` if the plan has a horizon."""
 
     @abstractmethod
     def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
@@ -102,7 +102,7 @@ class BeliefSolution(BeliefPlan):
         Raises
         ------
         ParameterError
-            If the plan does not contain the belief, or not with so many steps left.
+            If the plan does not contain the belief, or not with that many steps left.
         """
         t, node = self._place(belief, steps_left)
         action = int(self.policies[t, node]) if t < self.policies.shape[0] else -1

@@ -19,7 +19,7 @@ from rlsuite.planning.watch import Watch
 
 
 class Sums(NamedTuple):
-    """The n sums of one vector per observation that matter, for one action."""
+    """Of the sums of one vector per observation, for one action, the n that matter."""
 
     numbers: list[IndexArray]
     """for each observation, (n,) int64: the vector in each sum"""

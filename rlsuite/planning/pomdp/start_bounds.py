@@ -33,7 +33,7 @@ MOST_SWEEPS = 1_000_000
 
 
 class Above(NamedTuple):
-    """An upper bound with one vector per action, as far as it was computed."""
+    """An upper bound with one vector per action, as tight as time allowed."""
 
     q: FloatArray
     """(S, A) float64: max_a q(., a) . b is an upper bound; minus infinity for illegal actions"""
@@ -176,7 +176,7 @@ def _guaranteed(model: PreparedModel, watch: Watch, share: float) -> FloatArray:
 
 
 def _never_stuck(model: PreparedModel) -> BoolArray:
-    """Return which actions (A,) leave, whatever is seen then, an action of this kind that is legal wherever one may be.
+    """Return which actions (A,) are always followed by a legal one of this kind, whatever the state and observation.
 
     An agent that does not know the state can reach a belief in which no action is legal in all states, though each has
     some.
@@ -200,7 +200,7 @@ def _never_stuck(model: PreparedModel) -> BoolArray:
 
 
 def _leading_to(leaves: list[BoolArray], good: BoolArray) -> BoolArray:
-    """Return which actions leave, whatever is seen (Z, A), one of those that are good (A,)."""
+    """Return which actions are followed, after every observation (Z, A), by one of the `good` actions (A,)."""
     return np.array([bool(np.any(some & good, axis=1).all()) for some in leaves], dtype=np.bool_)
 
 

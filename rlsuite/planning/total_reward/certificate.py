@@ -118,7 +118,7 @@ def _steps(engine: Engine, policy: IndexArray) -> tuple[FloatArray, float]:
 
 
 def _soonest(model: Lookahead, value: FloatArray, enough: FloatArray, policy: IndexArray) -> IndexArray:
-    """Return the policy with other actions, of those worth `enough` (S,), that may bring the end nearer."""
+    """Replace actions of the policy by others that may bring the end nearer and whose value is `enough` (S,)."""
     good = model.q(value) >= enough[:, np.newaxis]
     action = soonest_end(model.mdp, model.closed, (good & model.mdp.legal).reshape(-1))
     return np.where(action >= 0, action, policy)
@@ -139,7 +139,7 @@ def _ceiling(model: Lookahead) -> float:
 
 
 def _upper(engine: Engine, eta: float, steps: FloatArray, clock: Clock) -> FloatArray | None:
-    """Return a U that is known to be no less than V*, or None."""
+    """Return a U that is proven to be at least V*, or None."""
     raised = engine.raised(eta, engine.value + eta * steps)
     value: FloatArray = np.empty(engine.model.n_states)
     action: StateArray = np.empty(engine.model.n_states, dtype=np.int32)

@@ -84,7 +84,7 @@ def _leaves(
     component: StateArray,
     staying: BoolArray,
 ) -> bool:
-    """Take away the actions of s that may lead out of its component; return whether there were any."""
+    """Remove the actions of s that may lead out of its component; return whether there were any."""
     pruned = False
     for row in range(s * n_actions, (s + 1) * n_actions):
         if staying[row]:
@@ -116,7 +116,7 @@ def _prune(
     component: StateArray,
     staying: BoolArray,
 ) -> bool:
-    """Take away actions that may leave their component, then states without actions, whose number becomes -1.
+    """Remove actions that may leave their component, then states without actions, whose number becomes -1.
 
     Returns whether an action was taken away. `stack` holds the states that were taken away and whose predecessors have
     not been looked at since.

@@ -29,7 +29,7 @@ ACCURATE = 0.1
 
 
 class Engine(Protocol):
-    """What both have in common."""
+    """The interface of both ways."""
 
     model: Lookahead
     """The model; what is *closed* has the value 0."""
@@ -99,14 +99,14 @@ def rewarded(model: Lookahead, reward: FloatArray, size: float) -> Lookahead:
 
 
 def _copied(model: Lookahead) -> Lookahead:
-    """Return a copy that shares all arrays, but not the tuple of them, so that they may be replaced."""
+    """Return a copy that shares all arrays but has its own tuple of them, so that they can be replaced."""
     other = copy.copy(model)
     vars(other).pop("rows", None)
     return other
 
 
 class Exact:
-    """Howard's policy iteration: the value of a policy by a linear system, then better actions wherever there are some.
+    """Howard's policy iteration: the value of a policy by a linear system, then better actions where there are any.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _chain_of(model: Lookahead, policy: IndexArray) -> tuple[IndexArray, IndexAr
 
 
 def with_linear_systems(engine: Engine, policy: IndexArray, seconds: float) -> Engine:
-    """Return `Exact` in the place of an engine, from its value and a policy on, if a system takes no more `seconds`."""
+    """Return `Exact`, from an engine's value and a policy on, if solving a system takes no more than `seconds`."""
     if seconds_to_eliminate(_chain_of(engine.model, policy)[2]) > seconds:
         return engine
     exact = Exact(engine.model, policy)

@@ -1,4 +1,4 @@
-"""Whether staying for ever in an end component costs something.
+"""Whether staying for ever in an end component has a cost.
 
 If it could not be left, the gain of an end component would be its largest mean reward per step. That is less than -eta
 if and only if the problem of staying with r + eta, and stopping for nothing whenever one likes, has finite values: the
