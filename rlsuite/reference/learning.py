@@ -173,7 +173,7 @@ def td_lambda(
     lambda_: float,
     learning_rate: float,
 ) -> FloatArray:
-    """Learn the values of the states from episodes that others lived through. S&B2 section 12.2, (12.5)-(12.7).
+    """Learn the values of the states from recorded episodes. S&B2 section 12.2, (12.5)-(12.7).
 
     Parameters
     ----------

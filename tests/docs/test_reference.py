@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,8 +23,8 @@ def code_of(page: str) -> str:
     return "\n\n\n".join(re.findall(r"^```python\n(.*?)\n```$", page, flags=re.MULTILINE | re.DOTALL)) + "\n"
 
 
-def without_docstring(function: object) -> str:
-    lines = inspect.getsource(function).splitlines()  # type: ignore[arg-type]
+def without_docstring(function: Any) -> str:
+    lines = inspect.getsource(function).splitlines()
     (definition,) = ast.parse("\n".join(lines)).body
     docstring = definition.body[0]
     del lines[docstring.lineno - 1 : docstring.end_lineno]

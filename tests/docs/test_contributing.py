@@ -1,0 +1,44 @@
+"""What CONTRIBUTING.md promises is there: files, commands and the groups that they install."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> str:
+    return (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def test_files_and_folders_exist(page: str, root: Path) -> None:
+    named = re.findall(r"`((?:rlsuite|envs|tests|docs)/[\w./]*)`|\]\(([\w./]+)\)", page)
+    paths = {one or other for one, other in named}
+    assert len(paths) > 10
+    assert sorted(path for path in paths if "my_" not in path and not (root / path).exists()) == []
+
+
+def test_commands_mean_something(page: str, root: Path) -> None:
+    (setup, quick, tests) = re.findall(r"^```console\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "--group dev" in setup
+    assert "dev" in project["dependency-groups"]
+    assert quick == "pytest -m quick\n"
+    assert any(marker.startswith("quick:") for marker in project["tool"]["pytest"]["ini_options"]["markers"])
+    folders = [word for word in tests.split() if "/" in word]
+    assert [folder for folder in folders if not (root / folder).exists()] == []
+
+
+def test_functions_that_it_names_are_there(page: str) -> None:
+    from rlsuite import plotting, testing
+    from rlsuite.planning import certificate
+    from rlsuite.plotting import discovery
+
+    assert "rl.testing.check_agent" in page
+    assert callable(testing.check_agent)
+    assert "certified(...)" in page
+    assert callable(certificate.certified)
+    assert plotting.__all__
+    for mark in re.findall(r"`(figure_of_\w+)`", page):
+        assert callable(getattr(discovery, mark))
