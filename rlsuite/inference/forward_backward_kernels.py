@@ -221,9 +221,11 @@ def sweep_kernel(
         origin = p if initial.shape[0] > 1 else 0
         failed[p] = -1
         log_likelihood[p] = 0.0
+        # The scale of a row is applied when the next row is computed, so that no row is touched twice.
         scale = 1.0
         last_place = 0
         if groups.size > 0:
+            # Groups that the first row already leaves out cannot be lost.
             for g in range(alive.shape[1]):
                 alive[0, g] = 0
             for k in range(groups.size):
@@ -232,6 +234,8 @@ def sweep_kernel(
         for n in range(end - begin):
             t = end - 1 - n if backwards else begin + n
             place = t & (RING_ROWS - 1) if base == RING else t - base
+            # Three ways to the row: from the one before; from `initial` through the matrix, where the piece goes on
+            # from another one; or from `initial` itself, at an end of the sequence.
             if n > 0:
                 total = step(matrix, kept, last_place, table, row[t], scale, kept, place)
             elif through:
@@ -246,6 +250,7 @@ def sweep_kernel(
             if logs.size > 0:
                 logs[t - base] = log_likelihood[p] + np.log(total)
             scale = 1.0
+            # No logarithm as long as the sum lies within the range: a product of doubles is enough for dozens of steps.
             lost = groups.size > 0 and support_lost(groups, alive, kept, place, table, row, t, NEGLIGIBLE * total)
             if lost or not SCALE_BELOW < total < SCALE_ABOVE:
                 if lost or not total > UNDERFLOW:
@@ -255,6 +260,7 @@ def sweep_kernel(
                 scale = 1.0 / total
                 log_likelihood[p] += np.log(total)
             last_place = place
+            # The factors since the last scaling; had the last row been scaled, they would be in the logarithm already.
             if n == end - begin - 1 and scale == 1.0:
                 log_likelihood[p] += np.log(total)
 
@@ -305,7 +311,11 @@ def posteriors_kernel(
         scale, waiting = 1.0, 0
         for n in range(end - begin):
             t = end - 1 - n if backwards else begin + n
+            # This direction needs its newest row only; the two places take turns, so that nothing is copied.
             here, there = n & 1, 1 - (n & 1)
+            # As in `sweep`; `joint` is the product with the row that the other direction has kept, `weight` its sum,
+            # which the posterior is divided by. What the other direction holds for impossible is left out here, too:
+            # see above.
             if n > 0:
                 total, weight = joint_step(matrix, work, there, table, row[t], scale, work, here, kept, t - base, joint)
             elif through:
@@ -320,6 +330,7 @@ def posteriors_kernel(
                     possible = kept[t - base, k] > 0.0
                     work[here, k] = initial[origin, k] * table[row[t], k] if possible else 0.0
                     total += work[here, k]
+            # Not `<=`: a NaN fails, too.
             if not (weight > UNDERFLOW and total > UNDERFLOW):
                 failed[p] = t
                 break
@@ -327,6 +338,8 @@ def posteriors_kernel(
             if counting:
                 # one row means that all observations differ: their posteriors are kept, and not added up
                 _add_scaled(symbols, row[t] if symbols.shape[0] > 1 else 0, joint, 0, share, lanes)
+                # A pair of neighbouring states is an outer product of two rows. Several of them are one product of
+                # matrices, which is faster by far than one at a time: they wait until there are enough.
                 if n > 0:
                     _copy_scaled(left, waiting, kept, t - base, 1.0, lanes)
                     _copy_scaled(right, waiting, work, there, share, lanes)
@@ -342,6 +355,7 @@ def posteriors_kernel(
                     _add_scaled(first, 0, joint, 0, share, lanes)
             if keep:
                 _copy_scaled(kept, t - base, joint, 0, share, lanes)
+            # The posterior is divided by its own sum, so a scale of this sweep needs no account.
             scale = 1.0 if SCALE_BELOW < total < SCALE_ABOVE else 1.0 / total
         if waiting > 0:
             count_pairs(matrix, left, right, waiting, pairs)

@@ -94,6 +94,7 @@ def explore(
         return index[state]
 
     row_of: dict[int, list[list[_Outcome]]] = {}
+    # Breadth first: states are numbered in the order in which they are found, whatever their hashes are.
     queue = deque(number_of(state) for state in start_of)
     while queue:
         s = queue.popleft()
@@ -107,6 +108,8 @@ def explore(
             row_of[s].append(outcomes)
             for outcome in outcomes:
                 ahead = number_of(outcome.state)
+                # `terminated` may be None, for "the end is where nothing is legal": that is known once all has been
+                # explored.
                 if not outcome.terminated:
                     queue.append(ahead)
 
@@ -119,6 +122,7 @@ def explore(
     indptr = np.zeros(lengths.size + 1, dtype=np.int64)
     np.cumsum(lengths, out=indptr[1:])
     next_state = np.array([index[one.state] for one in flat], dtype=np.int64)
+    # So now, and only where the function did not say.
     at_end: BoolArray = ~validation.leads_on(indptr, len(names))[next_state]
     told = [one.terminated for one in flat]
     ended = np.where([one is None for one in told], at_end, np.array([bool(one) for one in told]))

@@ -194,11 +194,14 @@ def _tarjan(
                 low[s] = time
                 open_[opened] = s
                 opened += 1
+            # `edge` remembers how far the transitions of s were looked at, since the search leaves s whenever it goes
+            # deeper and comes back: a recursion without calls.
             deeper = False
             while edge[s] < first[s + 1]:
                 i = edge[s]
                 edge[s] += 1
                 there = successor[i]
+                # A complete component leads nowhere that is still open, so it cannot be part of a cycle through s.
                 if not counts[i] or component[there] >= 0:
                     continue
                 if number[there] == 0:
@@ -206,12 +209,16 @@ def _tarjan(
                     path[depth] = there
                     deeper = True
                     break
+                # An open state with a smaller number leads to s, and s leads to it: both are in one component.
                 low[s] = min(low[s], number[there])
             if deeper:
                 continue
+            # All transitions of s are done: what s leads to, the state before it on the path leads to as well.
             depth -= 1
             if depth >= 0:
                 low[path[depth]] = min(low[path[depth]], low[s])
+            # Nothing found before s can be reached from it. So s is the first of its component, and the others are all
+            # that was opened after it.
             if low[s] == number[s]:
                 while component[s] < 0:
                     opened -= 1

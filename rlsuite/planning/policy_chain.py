@@ -68,6 +68,7 @@ def policy_chain(
             nothing, none = np.empty(0, dtype=np.int64), np.empty(0)
             return i, nothing, nothing, none, none, none
 
+    # First which nodes the policy can come to, in any order.
     number = np.full(n, -1, dtype=np.int64)
     waiting = np.empty(n, dtype=np.int64)
     count = 0
@@ -90,7 +91,8 @@ def policy_chain(
                         count += 1
                         m += 1
 
-    node = np.empty(m, dtype=np.int64)  # in ascending order
+    # Numbers in the order of the nodes, not in that of the search: the result does not depend on how it went.
+    node = np.empty(m, dtype=np.int64)
     m = 0
     for i in range(n):
         if number[i] == 0:
@@ -98,6 +100,8 @@ def policy_chain(
             node[m] = i
             m += 1
 
+    # Rows of the chain: a successor that several actions lead to is one entry. `place` says where a column stands; what
+    # it says of earlier rows is less than `begin`, so it need not be cleared.
     pointer = np.zeros(m + 1, dtype=np.int64)
     column = np.empty(n_entries, dtype=np.int64)
     mean = np.empty(n_entries)

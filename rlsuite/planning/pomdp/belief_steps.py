@@ -35,6 +35,9 @@ def belief_number(
     """Return the number of the belief in region k whose entries, not yet normalised, are at : end."""
     count = control.tally
     mask = beliefs.table.size - 1
+    # The hash takes states and probabilities, the latter to the nearest multiple of 1 / GRAIN: two ways to one belief
+    # round differently. Odd multipliers and shifts spread it, as products alone carry nothing down to the low bits,
+    # which choose the slot.
     key = np.int64(k) + 1
     for i in range(at, end):
         s.weights[i] /= chance
@@ -43,8 +46,12 @@ def belief_number(
     key = key * 0x2545F4914F6CDD1
     key ^= key >> 32
     slot = key & mask
+    # Open addressing: the slots from the hash on are in use without a gap until the belief, or a free slot, is found.
+    # The table is at most half full.
     while beliefs.table[slot] >= 0:
         other = beliefs.table[slot]
+        # Another belief may have the same hash. Only what agrees entry by entry counts as equal; how far apart such
+        # beliefs were at most is kept, since the bounds have to allow for it.
         if beliefs.key[other] == key and beliefs.region[other] == k and beliefs.size[other] == end - at:
             apart = 0.0
             first = beliefs.first[other] - at
@@ -56,6 +63,7 @@ def belief_number(
                 control.number[MERGED] = max(control.number[MERGED], apart)
                 return int(other)
         slot = (slot + 1) & mask
+    # It is new: it takes the next number, and its entries go to the end of the pool. There is room, see `search`.
     n = int(count[NODES])
     first = count[ENTRIES]
     count[NODES] += 1
@@ -65,6 +73,8 @@ def belief_number(
     beliefs.region[n] = k
     beliefs.first[n] = first
     beliefs.size[n] = end - at
+    # Bounds that need no step ahead. Linear in the belief are the fast informed bound, one vector for each action, and
+    # the values of the corners, one for all; the upper bound is the lower of the two.
     informed = actions.upper[n * t.n_actions : (n + 1) * t.n_actions]
     for b in range(t.n_actions):
         informed[b] = 0.0
@@ -77,6 +87,8 @@ def belief_number(
         corner += w * t.corner[state]
         for b in range(t.n_actions):
             informed[b] += w * t.informed[state * t.n_actions + b]
+    # No action has been followed. The lower bound comes from the vectors of the region, when the belief is first
+    # compared with them.
     highest = -np.inf
     for b in range(t.n_actions):
         highest = max(highest, informed[b])
@@ -147,6 +159,7 @@ def follow(
                 s.states[at] = t.place[o]
                 s.weights[at] = s.ahead[j] * t.chance[o]
                 s.counts[z] = at + 1
+    # The entries of one observation now lie side by side, and `counts` holds where they end.
     number = n * t.n_actions + a
     actions.reward[number] = reward
     actions.edge[number] = count[EDGES]

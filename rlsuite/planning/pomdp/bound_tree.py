@@ -155,6 +155,8 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
     """Make the children of a node for an action; return whether there was room."""
     reward = 0.0
     n_touched, n_symbols, n_entries = 0, 0, 0
+    # The prediction: probability of each next state while the episode goes on, and the list of those above 0, so that
+    # only they are touched and cleared.
     for e in range(tree.first[node], tree.first[node] + tree.size[node]):
         row, w = int(tree.state[e]) * model.n_actions + a, tree.weight[e]
         reward += w * model.reward[row]
@@ -164,6 +166,7 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
                 scratch.touched[n_touched] = s
                 n_touched += 1
             scratch.ahead[s] += w * model.weight[k]
+    # How likely each observation is, and how many states it leaves possible: that is the room that its child takes.
     for i in range(n_touched):
         row = a * model.n_states + scratch.touched[i]
         for k in range(model.seen[row], model.seen[row + 1]):
@@ -174,6 +177,7 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
             scratch.number[z] += 1
             scratch.total[z] += scratch.ahead[scratch.touched[i]] * model.chance[k]
             n_entries += 1
+    # All or nothing: half of the children would be a wrong bound. Without room the tree stays as it was.
     made, entry = tree.used[NODES], tree.used[ENTRIES]
     fits = made + n_symbols <= tree.first.size and entry + n_entries <= tree.state.size
     if fits:
@@ -183,6 +187,7 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
             tree.parent[child], tree.chance[child] = pair, scratch.total[z]
             scratch.place[z] = entry
             entry += scratch.number[z]
+        # Bayes' rule, entry by entry, into the place of each child.
         for i in range(n_touched):
             s = scratch.touched[i]
             row = a * model.n_states + s
@@ -193,6 +198,7 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
                 scratch.place[z] += 1
         tree.reward[pair], tree.child[pair], tree.children[pair] = reward, made, n_symbols
         tree.used[NODES], tree.used[ENTRIES] = made + n_symbols, entry
+    # The scratch is left clean for the next call, whether there was room or not.
     for i in range(n_touched):
         scratch.ahead[scratch.touched[i]] = 0.0
     for i in range(n_symbols):

@@ -122,11 +122,14 @@ def add_vector(
     """
     k = beliefs.region[n]
     pair = k * t.n_actions + a
+    # The plan goes on, after z, with the best vector of the child that z leads to; after all others with the first
+    # vector of the region, which is a plan as well.
     for z in range(t.n_observations):
         s.column[z] = 0
     first = actions.edge[n * t.n_actions + a]
     for e in range(first, first + actions.size[n * t.n_actions + a]):
         s.column[edges.symbol[e]] = bounds.best[edges.child[e]]
+    # The sum over z first, for each next state: it is the same for every state that leads there.
     begin, end = t.successors[pair], t.successors[pair + 1]
     for j in range(begin, end):
         total = 0.0
@@ -136,6 +139,8 @@ def add_vector(
             size = t.first[into + 1] - t.first[into]
             total += t.chance[o] * v.exact[v.begin[into] + s.column[z] * size + t.place[o]]
         s.ahead[j - begin] = total
+    # The new vector goes to the end of its region. It is written twice: in double precision for values that count, and
+    # state by state in single precision for comparisons, where many vectors are read side by side.
     base = t.first[k]
     size = t.first[k + 1] - base
     row = base * t.n_actions + a * size
@@ -151,6 +156,8 @@ def add_vector(
     total = 0.0
     for e in range(beliefs.first[n], beliefs.first[n] + beliefs.size[n]):
         total += beliefs.weight[e] * v.exact[v.begin[k] + at * size + beliefs.state[e]]
+    # Only if it is better here does `used` grow; else the next vector takes its place. A belief that had been compared
+    # with all others need not be compared with its own.
     if total > bounds.lower[n]:
         bounds.lower[n] = total
         bounds.best[n] = at

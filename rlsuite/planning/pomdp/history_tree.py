@@ -205,6 +205,7 @@ def simulate(
         if make_nodes and tree.used[NODES] == tree.visits.size:
             return done
         s = int(support[pick(cumulative, first, support.size, rng)])
+        # In the tree: choose by upper confidence, draw what happens, and go to the node of that history.
         node, depth, rest = first, first, 0.0
         while depth < limits.depth:
             a = _choose(tree, model, node, s, limits.exploration, rng)
@@ -222,6 +223,8 @@ def simulate(
             z = model.symbol[pick(model.symbol_cumulative, model.seen[row], model.seen[row + 1], rng)]
             edge = path.pair[depth - 1] * model.n_observations + z
             slot = _slot(tree, edge)
+            # A history that has no node yet: one node is made in each simulation, and a rollout tells what it may be
+            # worth.
             if tree.table[slot] == FREE:
                 if make_nodes:
                     made = tree.used[NODES]
@@ -233,6 +236,7 @@ def simulate(
                 break
             node = int(tree.table[slot])
         tree.used[STEPS] += depth
+        # Back up the return from the last step to the first: each pair on the path keeps the mean of what followed it.
         for step in range(depth - 1, -1, -1):
             rest = path.reward[step] + limits.gamma * rest
             pair = path.pair[step]

@@ -229,11 +229,15 @@ def sift(
             continue
         if work > work_limit or n_kept == kept.shape[1]:
             break
+        # The program for a sum w: the mixture of kept vectors that is nowhere more than theta below w, with the least
+        # theta. Up to `limit` it proves that w does not matter.
         for s in range(n_states):
             basis.target[s] = left[s, position // n_right] + right[s, position % n_right]
         limit = largest if task == MEASURE else epsilon
 
         # ------------------------------------------------------------------------------ a basis to begin with
+        # The last basis often is feasible for the next pair, too, which differs little. `fresh` means that its inverse
+        # has not been updated since it was computed.
         fresh, begins = False, size[0] == 0
         if not begins:
             locate(basis, kept)
@@ -248,6 +252,8 @@ def sift(
         outcome, worst, optimal, pivoted, singular = UNDECIDED, np.inf, False, False, False
         while True:
             refresh = not fresh and size[1] % REFRESH == REFRESH - 1
+            # What the basis claims is measured on the vectors themselves before it counts: updates of the inverse lose
+            # digits.
             if optimal or basis.x[0] <= limit or size[1] > most_pivots:
                 worst = rise(basis, kept)
                 work += n_states * size[0]

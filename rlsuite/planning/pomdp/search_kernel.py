@@ -80,6 +80,8 @@ def search(
         upwards = listed or count[UPWARDS] > 0
         k = beliefs.region[n]
         pair = n * t.n_actions
+        # Whatever this belief may need is made sure of before anything is written: the caller makes room and calls
+        # again, and the same step begins anew.
         count[WANTED] = k
         if v.used[k] == v.room[k]:
             return VECTORS_FULL
@@ -88,6 +90,8 @@ def search(
         # ------------------------------------------------------------------------------- the bounds of the actions
         for a in range(t.n_actions):
             s.done[a] = 0
+        # Until the action with the largest upper bound has been followed: only then is that the upper bound of the
+        # belief. Following an action can only lower its bound, so others need no look as long as theirs are smaller.
         chosen = -1
         while True:
             a = 0
@@ -107,6 +111,7 @@ def search(
                             break
                 if a < 0:
                     break
+            # The beliefs that follow are made once, and found from then on.
             if actions.edge[pair + a] < 0:
                 if (
                     count[NODES] + t.n_observations > beliefs.region.size
@@ -120,12 +125,16 @@ def search(
             for e in range(first, first + actions.size[pair + a]):
                 c = int(edges.child[e])
                 kc = int(beliefs.region[c])
+                # Bounds of a child are brought up to date when they are asked for: with the vectors and points that its
+                # region has got since then, and no others.
                 if bounds.compared[c] < v.used[kc]:
                     raise_lower(c, int(t.first[kc + 1] - t.first[kc]), beliefs, bounds, v, s.sums, count)
                 if bounds.projected[c] < p.used[kc]:
                     cut_upper(c, beliefs, bounds, p, s.dense, count)
                 above += edges.chance[e] * bounds.upper[c]
                 below += edges.chance[e] * bounds.lower[c]
+            # An upper bound that was valid stays valid, whatever rounding did since; the lower one is recomputed, as it
+            # can only have risen.
             actions.upper[pair + a] = min(actions.upper[pair + a], actions.reward[pair + a] + t.gamma * above)
             actions.lower[pair + a] = actions.reward[pair + a] + t.gamma * below
             s.done[a] = 1
@@ -134,9 +143,12 @@ def search(
         bounds.visits[n] += 1
         bounds.upper[n] = min(bounds.upper[n], actions.upper[pair + chosen])
         if upwards:
+            # A point is worth its room where the bound lies clearly below that of the corners, and below its own older
+            # point.
             known_gain = p.gain[p.begin[k] + bounds.point[n]] if bounds.point[n] >= 0 else 0.0
             if bounds.upper[n] - bounds.corner[n] < known_gain - number[LEAST_POINT]:
                 add_point(n, beliefs, bounds, p)
+            # A vector for the action that promises the most, if that is more than the belief has by more than rounding.
             a = int(np.int64(-1))  # as a plain -1 it would be a type of its own, and `add_vector` compiled for both
             highest = bounds.lower[n] + 1e-13 * abs(bounds.lower[n])
             for b in range(t.n_actions):
@@ -161,6 +173,9 @@ def search(
             if gap <= number[WANTED_GAP] or count[TRIALS] == count[LAST_TRIAL]:
                 return FINISHED
         else:
+            # Into the child that contributes the most to the gap at the start, beyond what the trial aims at. The
+            # target grows by 1 / gamma with each step, as a gap down there counts for gamma^depth at the start. Where
+            # none exceeds it, or the path is full, the trial turns, and updates the beliefs on the way back.
             target = number[TARGET] / number[DISCOUNT]
             widest = 0.0
             into = -1

@@ -225,6 +225,7 @@ def exchange(basis: Basis, kept: FloatArray, entering: int, first: int) -> None:
                 row[c] += value * inverse[p, c]
         if entering < 0:
             row[basis.place[other]] -= 1.0 / pivot
+    # What enters rises from 0 to `step`; all that falls with it falls by that many times its rate.
     for p in range(a + 1):
         basis.x[p] -= step * falls[p]
         for c in range(a + 1):
