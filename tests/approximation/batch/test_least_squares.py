@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import PolynomialFeatures
 
+from rlsuite import reference
 from rlsuite.approximation.batch import LSPI, LSTD, Batch, linear_systems
 from rlsuite.approximation.features import OneHot, TileCoding
 from rlsuite.errors import ConvergenceWarning, LearningError, NotLearned, ParameterError
@@ -191,8 +192,7 @@ def test_the_chain_of_fifty(optimum):
     table = np.column_stack([np.ones(50), bumps])
     agent = LSPI(Lookup(table), gamma=0.9).learn(Batch.collect(mdp.to_env(), steps=10_000, seed=1))
     policy = agent.policy(np.arange(50)[:, None])
-    followed = mdp.dense()[0][np.arange(50), policy]
-    value = np.linalg.solve(np.eye(50) - 0.9 * followed, mdp.expected_reward()[:, 0])
+    value = reference.policy_evaluation(*reference.arrays(mdp), 0.9, np.eye(mdp.n_actions)[policy])
     best = optimum(mdp).max(axis=1)
     assert (best - value).max() < 0.05 * best.max()
 
