@@ -10,7 +10,7 @@ collect_ignore_glob = [] if find_spec("torch") else ["rlsuite/approximation/deep
 
 TESTS = Path(__file__).parent / "tests"
 CHOSEN = dict(line.split("::", 1) for line in (TESTS / "quick.txt").read_text(encoding="utf-8").split())
-"""The test that `pytest -m quick` takes of a file, where that is not the first one."""
+"""The test that `pytest -m quick` takes of a file, where that is not the first one; empty where all take seconds."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
