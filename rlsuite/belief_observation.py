@@ -68,7 +68,7 @@ class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], R
 
     @property
     def belief(self) -> NDArray[np.float64]:
-        """(S,) float64: the belief now, read-only."""
+        """(S,) float64: the current belief, read-only."""
         return self._belief
 
     @property

@@ -70,7 +70,7 @@ class Clock:
 
     @property
     def reason(self) -> str:
-        """Why the work has to end, or an empty string."""
+        """The reason to stop, or an empty string."""
         if self.interrupted:
             return "interrupted"
         if self.late:
@@ -79,11 +79,11 @@ class Clock:
 
     @property
     def hurries(self) -> bool:
-        """Whether the work has to end."""
+        """Whether the work has to stop."""
         return self.interrupted or self.late
 
     def check(self) -> None:
-        """Raise `OutOfTime` if the work has to end."""
+        """Raise `OutOfTime` if the work has to stop."""
         if self.hurries:
             raise OutOfTime
 
@@ -136,7 +136,7 @@ class Clock:
         self._interrupt()
 
     def _interrupt(self) -> None:
-        """End this work, and that which it is a part of."""
+        """Stop this work, and the work that it is a part of."""
         self.interrupted = True
         outer = getattr(self._previous, "__self__", None)
         if isinstance(outer, Clock):

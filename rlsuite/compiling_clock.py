@@ -27,7 +27,7 @@ class _Preparation(numba.core.event.Listener):
 
     @property
     def seconds(self) -> float:
-        """All of them since the start of the process."""
+        """The seconds since the start of the process."""
         with self._lock:
             return self._finished + (time.perf_counter() - self._begun if self._depth else 0.0)
 
@@ -173,4 +173,4 @@ class _Listener(numba.core.event.Listener):
             self._clock.say()
 
     def on_end(self, event: Any) -> None:
-        """Nothing is left to say."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""What an array in a file may hold: said beside the array's name in the code, and checked before the array is used.
+"""What an array in a file may hold: declared beside its name in the code, and checked before the array is used.
 
 Compiled code does not look whether an index lies inside its table. So an array of whole numbers must say what its
 numbers may be; one that says nothing is refused. Numbers with a fraction must be finite unless they say otherwise.

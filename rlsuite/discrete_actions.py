@@ -64,7 +64,7 @@ class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         self.action_space = spaces.Discrete(len(self.actions))
 
     def step(self, action: SupportsIndex) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Pass the action of that number to the environment.
+        """Pass the action with that index to the environment.
 
         Raises
         ------

@@ -23,7 +23,7 @@ PREFIX = f".rlsuite-{hashlib.sha256(platform.node().encode()).hexdigest()[:8]}-"
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
-    """Hand out a temporary path beside `path`, and move the finished file into place.
+    """Yield a temporary path beside `path`, and move the finished file into place.
 
     The temporary file exists from the start, so that a folder that cannot be written to is found out before any work
     is done; if the body raises, it is removed and an existing `path` is left as it was. Its content is on the disk

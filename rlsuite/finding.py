@@ -29,7 +29,7 @@ PLUGIN_GROUP = "rlsuite.envs"
 
 
 def find_env(spec: str | EnvSpec | AnyEnv, **kwargs: Any) -> AnyEnv:
-    """Return the environment that `spec` stands for.
+    """Return the environment that `spec` names.
 
     Parameters
     ----------

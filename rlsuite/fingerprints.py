@@ -62,7 +62,7 @@ def _used_by(source: python_types.FunctionType) -> Iterator[Any]:
 
 
 def _content(value: Any) -> str | None:
-    """What tells a value from others in every process, whatever its module is called; None if nothing does."""
+    """What identifies a value in every process, whatever its module is called; None if nothing does."""
     known: object = getattr(value, "fingerprint", None)  # of a compiled function
     if isinstance(known, str):
         return known

@@ -43,7 +43,7 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
 
 
 class SaysWhatToWrite:
-    """Base of classes whose constructors do so.
+    """Base of classes whose constructors suggest keywords.
 
     Attributes
     ----------

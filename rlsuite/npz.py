@@ -1,4 +1,4 @@
-"""Reading ``.npz`` files that anybody may have written: nothing is unpacked before its size and type are known.
+"""Reading ``.npz`` files from any source: nothing is unpacked before its size and type are known.
 
 A file is a zip archive with one ``.npy`` member for each array. Sizes are read from the archive's directory and from
 the headers of the members, and must agree; a member that is larger than its compressed bytes can possibly become, an
@@ -52,7 +52,7 @@ DAMAGED = (
 
 
 class Header(NamedTuple):
-    """What a member says about its array."""
+    """What the header of a member says about its array."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -85,7 +85,7 @@ class Npz:
         return name in self.headers
 
     def below(self, prefix: str) -> Iterator[str]:
-        """Names that have not been taken yet and begin so."""
+        """Names that have not been taken yet and begin with a prefix."""
         return (name for name in list(self.headers) if name.startswith(prefix))
 
     def take(
@@ -112,7 +112,7 @@ class Npz:
         return array
 
     def take_json(self, name: str) -> Any:
-        """Unpack what JSON text in a single string says."""
+        """Unpack JSON text that is stored as a single string."""
         header = self.headers[name]
         if header.dtype.kind != "U" or header.shape != ():
             raise ValueError(f"{name} is {header.dtype} {header.shape}, not text")
@@ -132,7 +132,7 @@ class Npz:
 
 @contextmanager
 def reading_npz(path: str | os.PathLike[str], what: str) -> Generator[Npz]:
-    """Open a file for reading; errors in the body, too, are taken to be faults of the file.
+    """Open a file for reading; errors in the body, too, are reported as errors of the file.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ def plain(name: str) -> str:
 
 
 def nearest(name: str, choices: Iterable[str], n: int = 1, *, value: str = "") -> list[str]:
-    """Return at most n choices that may be meant, the likeliest first: synonyms, then similar spellings.
+    """Return at most n likely choices, the likeliest first: synonyms, then similar spellings.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ def n_threads() -> int:
 
 
 def at_the_same_time(tasks: Sequence[Callable[[], Result]], worth_it: bool = True) -> list[Result]:
-    """Run the tasks, each of which writes to arrays of its own, and return what they return, in their order.
+    """Run the tasks, each of which writes to arrays of its own, and return their results in order.
 
     Parameters
     ----------

@@ -219,7 +219,7 @@ def replaced_methods(layer: Any) -> list[str]:
 
 
 class _Replay:
-    """An environment and its table, driven side by side from the same generator state."""
+    """An environment and its table, stepped side by side from the same generator state."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], model: MDP | POMDP, vectors: NDArray[np.float64] | None):
         self.env = env
@@ -304,7 +304,7 @@ class _Replay:
 
 
 def _digest(model: MDP | POMDP, attributes: list[tuple[object, ...]]) -> bytes:
-    """Checksum of all that a model and the attributes of its environment say."""
+    """Checksum of a model and of the attributes of its environment."""
     mdp = model.mdp if isinstance(model, POMDP) else model
     digest = hashlib.blake2b(repr(attributes).encode())
     parts = [*mdp.rows, mdp.start, mdp.reward_std, mdp.bernoulli]
@@ -328,7 +328,7 @@ def simple_attributes(base: Any) -> dict[str, Any]:
 
 
 def attribute_record(base: Any) -> list[tuple[object, ...]]:
-    """Return what all attributes that a step may read besides the table say, of whatever kind, to be compared.
+    """Return the content of all attributes that a step may read besides the table, for comparison.
 
     Left out are the table, models, spaces and compiled functions, which are compared in other ways or do not change,
     and what cannot be pickled. Numbers, words and arrays, which nearly all are, are not pickled: that takes ten times

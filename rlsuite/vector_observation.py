@@ -69,7 +69,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
         self.observation_space = spaces.Box(table.min(axis=0), table.max(axis=0), self._shape, table.dtype.type)
 
     def observation(self, observation: Any) -> NDArray[Any]:
-        """Look the vector of an id up."""
+        """Look up the vector of an id."""
         return self.vectors[int(observation) - self._first].reshape(self._shape).copy()
 
     @classmethod

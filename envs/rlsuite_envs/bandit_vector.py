@@ -66,7 +66,7 @@ class BanditVectorEnv(TabularVectorEnv):
 
     @property
     def model(self) -> MDP | POMDP:
-        """The bandit that all copies are."""
+        """The model that all copies share."""
         if self._rules.values is None or self._rules.drift > 0.0:
             raise AttributeError("these bandits have no common model: every copy has its own arms, see `means`")
         return super().model

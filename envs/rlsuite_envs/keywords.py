@@ -46,7 +46,7 @@ def choice(name: str, value: object, choices: Iterable[str]) -> None:
 
 
 def sequence(name: str, value: object, least: int = 0) -> tuple[Any, ...]:
-    """Return `value` as a tuple of at least so many entries.
+    """Return `value` as a tuple of at least `least` entries.
 
     >>> sequence("wind", 3)
     Traceback (most recent call last):

@@ -66,7 +66,7 @@ class Outcome(NamedTuple):
 
 
 def _move(land: Field, displacement: NDArray[np.int64], corner_cutting: bool = True) -> Outcome:
-    """Return what comes of a move by one displacement, which obstacles and the border stop."""
+    """Return the outcome of a move by one displacement, which obstacles and the border stop."""
     found, inside = land.board.look(displacement)
     hit = np.zeros_like(inside)
     row, column = land.board.cells[inside].T

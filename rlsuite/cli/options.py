@@ -73,7 +73,7 @@ def command(*words: str, env: Sequence[str] = (), flags: Sequence[str] = ()) -> 
 
 
 def add_json_flag(parser: argparse.ArgumentParser) -> None:
-    """Output for machines."""
+    """The flag for output as JSON."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 

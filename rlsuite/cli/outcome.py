@@ -21,7 +21,7 @@ ONE_AGENTS = ("--seed", "--save", "--gif")
 
 
 def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", written: dict[str, str]) -> None:
-    """Print what came of learning.
+    """Print the result of learning.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _stuck(results: "Results") -> str:
 
 
 def _slack(record: "Record") -> float:
-    """Difference to the optimum that is taken for rounding."""
+    """Difference from the optimum that is attributed to rounding."""
     return 1e-6 * max(1.0, abs(record.optimal_value or 0.0))
 
 

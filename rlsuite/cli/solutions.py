@@ -50,7 +50,7 @@ class FoundForMDP:
 
     @property
     def good_enough(self) -> bool:
-        """Whether it is within the tolerance."""
+        """Whether the solution is within the tolerance."""
         return self.solution.converged
 
     def summary(self) -> str:

@@ -159,7 +159,7 @@ def _of_pomdp(pomdp: POMDP, steps: Steps, smooth: bool, decode: bool) -> Trail:
 
 
 def _followed(pomdp: POMDP, actions: list[int], observations: list[int]) -> tuple[FloatArray, float]:
-    """Return the belief before the first step and after each (T + 1, S), and the log-likelihood in nats."""
+    """Return the beliefs (T + 1, S) before the first step and after each, and the log-likelihood in nats."""
     beliefs = np.empty((len(actions) + 1, pomdp.n_states))
     beliefs[0] = pomdp.start
     log_likelihood = 0.0

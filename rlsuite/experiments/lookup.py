@@ -16,7 +16,7 @@ from rlsuite.synonyms import ELSEWHERE, in_dashes, nearest, plain
 
 
 def match(word: str, names: Iterable[str]) -> str | None:
-    """The name that a user means who writes it in small letters, with dashes or underscores.
+    """The class name that matches a name in lower case, with dashes or underscores.
 
     >>> match("q-learning", ["QLearning", "Sarsa"])
     'QLearning'
@@ -76,7 +76,7 @@ def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
 
 
 def agent_from_table(table: Mapping[str, Any], where: str, folder: Path = Path()) -> Agent:
-    """Make an agent from its table in a file, and say where in the file it went wrong.
+    """Make an agent from its table in a file; errors say where in the file the fault is.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ class _Shift:
 
 
 def in_words(error: BaseException) -> str:
-    """An error that is not ours in one line: its class, its message, and where it was raised."""
+    """An error of another package in one line: its class, its message, and where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     origin = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{origin}"

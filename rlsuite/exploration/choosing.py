@@ -47,7 +47,7 @@ class ExplorationRule(NamedTuple):
 
 @compiled(in_place=True)
 def every_action(legal: NDArray[np.bool_], state: int, action: int) -> bool:
-    """Legality where all actions are legal everywhere: the compiled loop then has no test."""
+    """Legality where all actions are legal everywhere: the compiled loop then tests nothing."""
     return True
 
 

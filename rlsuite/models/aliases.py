@@ -64,7 +64,7 @@ class CsrMatrix(Protocol):
 
 
 class Rows(NamedTuple):
-    """Transitions as rows over (state, action): the form that every constructor of a model makes.
+    """Transitions as rows over (state, action): the form that every constructor of a model produces.
 
     The row of the pair (s, a) is ``indptr[s * A + a] : indptr[s * A + a + 1]``; an empty row is an illegal action.
     """

@@ -123,7 +123,7 @@ def listed_by_action(name: str, tables: Tables) -> tuple[Tables, bool]:
 def order_of(
     name: str, tables: Tables, states: int, actions: int, transitions: Order, order: Order | None = None
 ) -> Order:
-    """Return which index of `tables` is the action: as the user says, else as its shape says beside that of P.
+    """Return which index of `tables` is the action: as the user says, or as its shape and that of P imply.
 
     Raises
     ------
@@ -144,12 +144,12 @@ def order_of(
 
 
 def _shown(shape: tuple[int, ...]) -> Order:
-    """Return the layout of P that its shape shows: (A, S, S) if it cannot be (S, A, S)."""
+    """Return the layout of P that its shape implies: (A, S, S) if it cannot be (S, A, S)."""
     return "ass" if len(shape) == 3 and shape[1] == shape[2] != shape[0] else "sas"
 
 
 def _dense_or_listed(R: Tables | SparseLike) -> Tables:
-    """Return rewards as before, but a single sparse table of pairs as a dense one."""
+    """Return rewards unchanged, except that a single sparse table of pairs becomes dense."""
     return cast("SparseLike", R).tocsr().toarray() if hasattr(R, "tocsr") else cast("Tables", R)
 
 
@@ -240,7 +240,7 @@ def _legal_pairs(
 
 
 def _feasible(R: Tables, order: Order) -> tuple[Tables, BoolArray | None]:
-    """Return R with 0 for minus infinity, and where it was not (S, A), if it is a table of pairs that has any."""
+    """Return R with 0 for minus infinity, and a mask (S, A) of the finite entries, if R is a table of pairs."""
     if is_sparse(R):
         return R, None
     dense = validation.array("R", cast("ArrayLike", R))

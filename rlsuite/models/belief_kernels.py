@@ -13,7 +13,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 
 
 class BeliefTables(NamedTuple):
-    """Observations and transitions of a `POMDP`, each by where they lead; made by `POMDP.belief_tables`."""
+    """Observations and transitions of a `POMDP`, indexed by where they lead; made by `POMDP.belief_tables`."""
 
     emitting: IndexArray
     """(A * Z + 1,) int64: where the states that may emit z after a begin and end, at a * Z + z"""

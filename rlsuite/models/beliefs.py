@@ -129,7 +129,7 @@ class Beliefs:
         return after
 
     def joint(self, belief: FloatArray, action: int, observation: int, *, terminated: bool = False) -> FloatArray:
-        """Return Pr[s', z, and the episode goes on | b, a], of which `update_belief` is the share: (S,) float64.
+        """Return Pr[s', z, and the episode goes on | b, a], which `update_belief` normalises: (S,) float64.
 
         Parameters
         ----------

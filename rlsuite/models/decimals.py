@@ -1,4 +1,4 @@
-"""Probabilities read from text: rows whose sum differs from 1 by the rounding of a few decimals."""
+"""Probabilities read from text: rows whose sum differs from 1 because a few decimals were written."""
 
 import os
 import warnings

@@ -51,7 +51,7 @@ def write_arrays(path: str | os.PathLike[str], kind: str, arrays: Mapping[str, A
 
 @contextmanager
 def reading_model(path: str | os.PathLike[str], kind: str) -> Generator[Npz]:
-    """Hand out the arrays of a model of the class `kind`; all of them must be taken.
+    """Yield the arrays of a model of the class `kind`; all of them must be taken.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def reading_model(path: str | os.PathLike[str], kind: str) -> Generator[Npz]:
 
 
 def kind_in(file: str | os.PathLike[str], arrays: Npz) -> str:
-    """Take what says that rlsuite wrote a model, and return its class.
+    """Take the entry that marks a file of rlsuite, and return the class of the model.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def mdp_to_arrays(mdp: MDP) -> dict[str, AnyArray]:
 
 
 def mdp_from_arrays(model: type[M], path: str | os.PathLike[str], arrays: Npz, gamma: float | None = None) -> M:
-    """Return the model of a class that `mdp_to_arrays` took apart; with another discount, if one is given."""
+    """Return the model that `mdp_to_arrays` turned into arrays; with another discount, if one is given."""
     file = Path(path)
     declared = fields(cast("type[Any]", model))
     known = {field.name for field in declared}

@@ -1,4 +1,4 @@
-"""The way into an `MDP` that all others lead to, as a class method that it inherits: rows over (state, action)."""
+"""The constructor of an `MDP` that all others call, from rows over (state, action), as an inherited class method."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rlsuite.models import row_checks, validation
 
 
 class FromRows:
-    """What is made from rows: an `MDP`, or a class that inherits from it."""
+    """The base of what is built from rows: an `MDP`, or a class that inherits from it."""
 
     @classmethod
     @says_what_to_write

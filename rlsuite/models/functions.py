@@ -43,7 +43,7 @@ Terminal: TypeAlias = Callable[[Any], bool]
 
 
 class Explored(NamedTuple):
-    """What was found by exploring."""
+    """The result of exploring."""
 
     rows: Rows
     start: FloatArray

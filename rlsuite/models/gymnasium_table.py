@@ -36,7 +36,7 @@ class Table(NamedTuple):
 
 @contextmanager
 def opened(env: str | EnvSpec | Env[Any, Any], kwargs: Mapping[str, Any]) -> Generator[Env[Any, Any]]:
-    """Give the environment that `env` stands for, and close it afterwards if it was made for the purpose."""
+    """Yield the environment that `env` specifies, and close it afterwards if it was made here."""
     from rlsuite.finding import find_env
 
     found = find_env(env, **kwargs)
@@ -92,7 +92,7 @@ def read_table(env: Env[Any, Any]) -> Table:
 
 
 def same_table(env: Env[Any, Any], rows: Rows, start: FloatArray) -> bool:
-    """Whether the table of an environment says what these rows and this start distribution say.
+    """Whether the table of an environment equals these rows and this start distribution.
 
     Faster than to read it again: nothing is checked.
     """
@@ -137,7 +137,7 @@ def _all_of_type(kind: type, objects: Iterable[object]) -> bool:
 
 
 def _numbers(name: str, which: str, space: object) -> range:
-    """Return the elements of a Discrete space, whatever number they begin with."""
+    """Return the elements of a Discrete space, which need not begin with 0."""
     from gymnasium.spaces import Discrete
 
     if not isinstance(space, Discrete):

@@ -25,7 +25,7 @@ _ROWS = ("observation_indptr", "observation_index", "observation_probability", "
 
 
 def named(model: P, name: object) -> P:
-    """Give a new model its name; not an argument of the constructor, which subclasses may have written anew.
+    """Set the name of a new model; not an argument of the constructor, which subclasses may have overridden.
 
     Raises
     ------

@@ -38,7 +38,7 @@ def n_states(indptr: AnyArray, n_actions: int) -> int:
 
 
 def row_pointers(indptr: IndexArray, n_transitions: int, n_actions: int) -> None:
-    """Raise unless `indptr` climbs from 0 to `n_transitions`."""
+    """Raise unless `indptr` increases from 0 to `n_transitions`."""
     if indptr[0] != 0:
         raise ModelError(f"indptr[0] is {indptr[0]}, not 0")
     falls = indptr[1:] < indptr[:-1]
@@ -63,7 +63,7 @@ def successors(next_state: AnyArray, states: int, indptr: IndexArray, n_actions:
 
 
 def probabilities(probability: FloatArray, indptr: IndexArray, n_actions: int, rows: str = "P[s, a, :]") -> None:
-    """Raise unless every filled row is a probability distribution; `rows` says where the caller finds a row."""
+    """Raise unless every nonempty row is a probability distribution; `rows` names the rows in the error."""
     if probability.size and not probability.min() >= 0.0:  # not >=, so that NaN fails too
         entry = int(np.argmax(~(probability >= 0.0)))
         raise ModelError(
@@ -87,7 +87,7 @@ def bad_row_sum(state: int, action: int, total: float, rows: str) -> NoReturn:
 
 
 def ends(next_state: AnyArray, terminated: BoolArray, start: FloatArray, indptr: IndexArray, n_actions: int) -> None:
-    """Raise if a state without legal actions is started in, or entered by a transition that does not terminate."""
+    """Raise if a state without legal actions can be a start, or is entered by a transition that does not terminate."""
     dead = ~leads_on(indptr, n_actions)
     if not dead.any():
         return

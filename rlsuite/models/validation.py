@@ -30,7 +30,7 @@ def array(name: str, values: ArrayLike) -> AnyArray:
 
 
 def _ragged(name: str, values: object) -> str:
-    """Which of the parts of nested sequences has another shape than the first; nothing if none has."""
+    """Which part of nested sequences differs in shape from the first; empty if none does."""
     if not isinstance(values, Sequence) or isinstance(values, str):
         return ""
     parts = cast("Sequence[object]", values)
@@ -67,7 +67,7 @@ def integers(name: str, values: ArrayLike) -> AnyArray:
 
 
 def booleans(name: str, values: ArrayLike) -> BoolArray:
-    """Return `values` as a bool array; the integers 0 and 1 are taken for booleans."""
+    """Return `values` as a bool array; the integers 0 and 1 are accepted as booleans."""
     converted = array(name, values)
     if converted.dtype.kind != "b" and not np.isin(converted, (0, 1)).all():
         raise ModelError(f"{name} has dtype {converted.dtype} and values other than 0 and 1; booleans are needed")

@@ -139,7 +139,7 @@ class WaysOut:
     # ---------------------------------------------------------------------------------- layouts of other libraries
 
     def without_termination(self) -> Self:
-        """Return a model of the same values in which no transition terminates.
+        """Return a model with the same values in which no transition terminates.
 
         What follows the end of an episode is worth 0, and so is a state that is never left and pays nothing. A state
         becomes one, for every action, if nothing can be earned in it: it has no legal action, or all its transitions
@@ -156,7 +156,7 @@ class WaysOut:
         return close(cast("Any", self)).mdp
 
     def with_all_legal(self) -> Self:
-        """Return a model of the same optimal values in which every action of a state that leads on is legal.
+        """Return a model with the same optimal values in which every action of a state that leads on is legal.
 
         An illegal action gets the transitions of the first legal action of its state: a policy that takes it means
         that one. The values of policies that choose at random among all actions do change.

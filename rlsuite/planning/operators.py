@@ -272,7 +272,7 @@ def greedy(q: ArrayLike, tolerance: float = 0.0) -> IndexArray:
     maximum = highest(table)
     unknown = np.isnan(maximum)
     if unknown.any():
-        raise ParameterError(f"q[{unknown.argmax()}] has a NaN; an illegal action is worth -inf")
+        raise ParameterError(f"q[{unknown.argmax()}] has a NaN; the value of an illegal action is -inf")
     enough = maximum - tolerance
     actions = table.shape[1]
     policy = np.full(maximum.size, actions - 1, dtype=np.int64)

@@ -165,7 +165,7 @@ def _frame(axes: "Axes", found: list[Region]) -> None:
 
 
 def _write_thresholds(axes: "Axes", changes: list[float]) -> None:
-    """Write each threshold beside its line, one above the other where they are close."""
+    """Write each threshold beside its line, stacked where they are close."""
     taken: list[list[float]] = [[] for _ in NUMBER_ROWS]
     for x in changes:
         centre = min(max(x, 0.6 * NUMBER_WIDTH), 1.0 - 0.6 * NUMBER_WIDTH)

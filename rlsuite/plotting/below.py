@@ -37,7 +37,7 @@ LABEL_DISTANCE: Final = 32.0
 
 
 def axes_with_rows(rows: float) -> "Axes":
-    """Fresh axes that are high enough for so many rows."""
+    """New axes that are high enough for a number of rows."""
     return fresh_axes((WIDTH, UPPER + ROW * rows))
 
 
@@ -107,7 +107,7 @@ class Rows:
         axes.axhline(0.0, color=CAPTION_INK, linewidth=0.8, label="_zero", zorder=1.0)
 
     def _take(self, rows: float) -> float:
-        """The middle of the next so many rows."""
+        """The vertical centre of the next rows."""
         top = self._bottom or -PAD * ROW / UPPER
         self._bottom = top - rows * ROW / UPPER
         return 0.5 * (top + self._bottom)

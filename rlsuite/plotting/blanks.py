@@ -1,4 +1,4 @@
-"""Squares of a value map that have nothing to say: ends, what no episode reaches, and where nothing was learned."""
+"""Squares of a value map without a value: ends, states that no episode reaches, and where nothing was learned."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,7 +31,7 @@ def emptied(
     acting: NDArray[np.bool_] | None = None,
     q: ArrayLike | None = None,
 ) -> tuple[Overlay, list[str]]:
-    """Return an overlay without the numbers and arrows of states that have nothing to say, and the reasons.
+    """Return an overlay without the numbers and arrows of states that have no value to show, and the reasons.
 
     Parameters
     ----------

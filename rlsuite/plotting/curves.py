@@ -101,7 +101,7 @@ def regret(results: Results | Sequence[Results], *, ax: "Axes | None" = None, pa
 def evaluation(
     results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None
 ) -> "Axes":
-    """Value of the greedy policy at the start, each time learning was suspended; the exact optimum as a dashed line.
+    """Value of the greedy policy at the start, at each evaluation; the exact optimum as a dashed line.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def evaluation(
 def evaluation_return(
     results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None
 ) -> "Axes":
-    """Undiscounted return of the greedy policy, each time learning was suspended: the number that is usually published.
+    """Undiscounted return of the greedy policy, at each evaluation: the number that is usually published.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class Arrow(NamedTuple):
 
 @figure_of_plan()
 def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", *, ax: "Axes | None" = None) -> "Axes":
-    """The policy graph of a plan: a node for each action to take, an arrow for what may be observed then.
+    """The policy graph of a plan: a node for each action to take, an arrow for each observation after it.
 
     Nodes stand in the order in which they can be reached, from left to right; the border of the first one is thick.
 
@@ -202,7 +202,7 @@ def _frame(boxes: list[Box], edges: list[Edge], drawn: list[Drawn]) -> tuple[flo
 
 
 def _inches_per_unit(axes: "Axes") -> float:
-    """How many inches a unit of axes is that the caller made."""
+    """Inches per unit of axes that the caller made."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     box = axes.get_window_extent()

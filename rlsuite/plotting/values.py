@@ -149,7 +149,7 @@ def value_map(
 
 
 def _is_solution(value: object) -> "TypeGuard[Solution]":
-    """Whether a planner made it: by its attributes, because importing the class would load the compiler."""
+    """Whether a planner made it: tested by its attributes, because importing the class would load the compiler."""
     return hasattr(value, "optimal_actions")
 
 

@@ -1,4 +1,4 @@
-"""The algorithms in plain NumPy, each beside its equation: to be read, and for the tests to hold the fast ones against.
+"""The algorithms in plain NumPy, each beside its equation: to be read, and as the tests' oracle for the fast ones.
 
 Nothing here is compiled, checked or stopped by a deadline, and what takes arrays trusts them. For everything but
 reading use the fast forms, which have the same names or are named beside them in ``docs/reference.md``.

@@ -1,4 +1,4 @@
-"""Temporal-difference learning in a table, as the boxes of S&B2 have it: chapters 6 and 12.
+"""Temporal-difference learning in a table, as in the boxes of S&B2, chapters 6 and 12.
 
 Loops over a Gymnasium environment whose states and actions are numbered; every action is legal in every state. They
 draw their random numbers in the order in which the agents of `rlsuite.agents` do: the same seed, the same episodes.

@@ -1,4 +1,4 @@
-"""Pictures of problems without a plane: the arms of a bandit, two doors, the links of a chain."""
+"""Pictures of problems that are not on a grid: the arms of a bandit, two doors, the states of a chain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -53,7 +53,7 @@ def agent_checks() -> dict[str, Check]:
 
 
 def _with_any_rewards(check: Check) -> Check:
-    """Run a check without warnings of rewards that the agent does not expect: the problems have various rewards."""
+    """Run a check without `RewardWarning`: the rewards of the problems differ in range."""
 
     @functools.wraps(check)
     def quiet(agent: Agent) -> None:

@@ -34,7 +34,7 @@ def gamble() -> MDP:
 
 
 def ring() -> MDP:
-    """Return six states in a ring, for ever: steps to either side, a reward at one place, a slip now and then.
+    """Return six states in a ring without an end: steps to either side, a reward at one place, and slips.
 
     One step to the right does not exist. That all problems have such an action halves what has to be compiled.
     """
@@ -66,7 +66,7 @@ class NoReward(gymnasium.Env[np.int64, np.int64]):
         return np.int64(0), {}
 
     def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
-        """Move on, and pay."""
+        """Move on, and return a reward."""
         self.steps += 1
         self.cell = (self.cell + 1) % 4
         return np.int64(self.cell), float("nan") if self.steps == 5 else 1.0, self.cell == 3, False, {}

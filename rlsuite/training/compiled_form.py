@@ -15,7 +15,7 @@ from rlsuite.trusted_dynamics import dynamics_of, trusted_dynamics
 
 
 class CompiledForm(NamedTuple):
-    """The model and the compiled form of an environment, as far as it has them."""
+    """The model and the compiled form of an environment, each None if it has none."""
 
     plug: Plug | None
     """How the compiled loop runs it; None if it cannot."""

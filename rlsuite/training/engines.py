@@ -60,13 +60,13 @@ class CompiledEngine:
         self.run: Callable[..., tuple[int, Any]] | None = None  # compiled when first needed: the progress bar says so
 
     def prepare(self) -> None:
-        """Compile the loop, or take it from numba's cache, so that `advance` takes the time of learning only."""
+        """Compile the loop, or load it from numba's cache, so that the time of `advance` is that of learning only."""
         if self.run is None:
             arguments: tuple[Any, ...] = (*self._place(), 0, 0, self.time_limit, np.empty((0, 3)))
             self.run = kernels.run_in_world.for_types_of(*arguments)
 
     def _place(self) -> tuple[Any, ...]:
-        """Where the kernel is to go on: its first arguments."""
+        """The first arguments of the kernel: where it is to continue."""
         rule, memory, sight, legal, legality, gap, rng, books = self.learner
         return (self.plug.world, sight, rule, memory, legal, legality, gap, rng, self.env_rng, books, self.state)
 
@@ -92,7 +92,7 @@ class CompiledEngine:
         return finished[: int(books.place[kernels.EPISODES]) - first]
 
     def resume(self) -> None:
-        """Go on from where the environment stands now, and with the generator that it has now."""
+        """Continue from the environment's current state, with its current generator."""
         base: Any = self.env.unwrapped
         self.env_rng = base.np_random
         if self.learner.books.place[OBSERVATION] != NONE:
@@ -216,7 +216,7 @@ class EnvironmentEngine:
         return np.concatenate(finished) if finished else np.empty((0, 3))
 
     def resume(self) -> None:
-        """Nothing is kept of the environment that could have become untrue."""
+        """Do nothing: no copy of the environment is kept that could be out of date."""
 
     def _refused(self, action: int, info: dict[str, Any], error: Exception) -> None:
         """Raise LearningError if the environment refused an action that its mask forbids, and that its table allows."""

@@ -29,7 +29,7 @@ all, to probabilities (n_actions,)."""
 
 
 class Evaluation(NamedTuple):
-    """What a policy is worth from the start."""
+    """The value of a policy from the start."""
 
     value: float
     """Expected return, discounted by the agent's gamma."""
@@ -39,7 +39,7 @@ class Evaluation(NamedTuple):
 
 
 class Evaluate(Protocol):
-    """What `evaluator` makes."""
+    """The interface of what `evaluator` returns."""
 
     def __call__(self, policy: Any) -> Evaluation:
         """Evaluate a `Policy`."""
@@ -118,7 +118,7 @@ class _OnModel:
 
 
 class _Episodes:
-    """Evaluation by episodes: the means of `EPISODES` of them, at most `MAX_STEPS` long."""
+    """Evaluation by episodes: the means of `EPISODES` episodes of at most `MAX_STEPS` steps."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], gamma: float, seed: int, encode: Encoding | None):
         self.env = env

@@ -49,7 +49,7 @@ class ExpectedRewards:
         self.report(env)
 
     def watch(self, inbox: Inbox) -> Deliver:
-        """The `deliver` of an inbox, with a look at each reward until one has been found outside the range."""
+        """The `deliver` of an inbox, which checks each reward until one is outside the range."""
         if self._warned:
             return inbox.deliver
 
@@ -62,7 +62,7 @@ class ExpectedRewards:
         return deliver
 
     def report(self, env: str) -> None:
-        """Warn of rewards that were found outside, once."""
+        """Warn once of rewards that were outside the range."""
         if self._outside and not self._warned:
             self._warned = True
             warnings.warn(self._sentence(env), errors.RewardWarning, stacklevel=errors.level_of_the_caller())

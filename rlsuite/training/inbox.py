@@ -1,4 +1,4 @@
-"""The buffer for an environment's answers, from which the compiled session reads; filling it fast is most of a step."""
+"""The buffer for an environment's answers, from which the compiled session reads; filling it takes most of a step."""
 
 import inspect
 import struct

@@ -178,7 +178,7 @@ class Run:
         self.use(loop)
 
     def use(self, loop: LoopChoice) -> None:
-        """Go on with a loop, at the beginning or in the middle of the run."""
+        """Switch to a loop, at the beginning or in the middle of the run."""
         if loop == "compiled" and self.form.plug is None:
             compiled_form(self.env, self.encode, self.gamma, loop, self.mask_info is not None)
         self.loop: LoopChoice = loop
@@ -215,7 +215,7 @@ class Run:
             self.watch.note()
 
     def _advance(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
-        """Go from mark to mark; keep what is measured at each."""
+        """Learn from mark to mark, and record what is measured at each."""
         place, sums = self.learner.books
         clock = STEPS if budget.unit == "steps" else EPISODES
         notes = self.notes
@@ -278,14 +278,14 @@ class Run:
         )
 
     def _look_again(self) -> None:
-        """Take notice of what has been done to the environment since the last call of `learn`."""
+        """Check whether the environment has been changed since the last call of `learn`."""
         if self.watch.begun and self.form.plug is not None:
             if not self.watch.unchanged():
                 self._form_again()
             self.engine.resume()
 
     def _form_again(self) -> None:
-        """Read the environment's table again, and prove it again: it is not what it was."""
+        """Read the environment's table again, which has changed, and check it against `step` again."""
         told = self.mask_info is not None
         self.form = compiled_form(self.env, self.encode, self.gamma, self.loop, told)
         self.watch = Watch(self.env, self.form.model)

@@ -65,7 +65,7 @@ def next_row(observation: int) -> int:
 
 @compiled(in_place=True)
 def receive_id(sight: Any, answer: float, n_ids: int, observation: int) -> int:
-    """Take an id from the environment; BAD if it is none."""
+    """Take an id from the environment; BAD if it is not a valid one."""
     return int(answer) if 0.0 <= answer < n_ids and answer == np.floor(answer) else BAD
 
 
@@ -127,7 +127,7 @@ class Encoding(NamedTuple):
 
 
 def as_vector(observation: Any) -> NDArray[np.float64]:
-    """Put all numbers of an observation in a row: arrays flattened, the parts of a tuple one after the other.
+    """Return all numbers of an observation as one vector: arrays flattened, the parts of a tuple one after the other.
 
     >>> as_vector((3, [0.5, 1.5]))
     array([3. , 0.5, 1.5])
@@ -141,7 +141,7 @@ def as_vector(observation: Any) -> NDArray[np.float64]:
 
 
 def numbers_of(observation: object) -> NDArray[np.float64]:
-    """Put all numbers of an observation that a user gives in a row, as `as_vector` does.
+    """Return all numbers of an observation that a user gives as one vector, as `as_vector` does.
 
     Raises
     ------

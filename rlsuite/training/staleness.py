@@ -19,7 +19,7 @@ from rlsuite.vector_observation import VectorObservation
 
 
 class Noted(NamedTuple):
-    """What an environment consists of, as far as it can be compared."""
+    """The parts of an environment that can be compared."""
 
     model: object
     """Its own model, if it has one; models do not change."""
@@ -69,7 +69,7 @@ class Watch:
         self._noted = note(self.env)
 
     def unchanged(self) -> bool:
-        """Whether nothing has been changed since; nor before the first note."""
+        """Whether nothing has been changed since the last note; True before the first one."""
         noted = self._noted
         if noted is None:
             return True

@@ -45,6 +45,6 @@ def tabulate(model: MDP | POMDP) -> Table:
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Like the arrays of a model: numba types writable and read-only arrays apart, and would compile the loop twice."""
+    """Make an array read-only, as those of a model are: numba would compile the loop again for writable ones."""
     array.flags.writeable = False
     return array

@@ -46,7 +46,7 @@ class Plug(NamedTuple):
 
 @compiled(in_place=True)
 def table_begin(table: Table, sight: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw a start state; the observation before there is one is the last."""
+    """Draw a start state; its observation is the last of the space, where nothing has been observed yet."""
     state = np.searchsorted(table.start, rng.random(), side="right")
     if state == table.start.size:
         state = 0

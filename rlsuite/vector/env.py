@@ -305,7 +305,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         return mean
 
     def more_info(self, actions: NDArray[np.int64] | None) -> dict[str, NDArray[Any]]:
-        """Return further arrays (N, ...) for the infos of a step, or of a reset if `actions` is None."""
+        """Return additional arrays (N, ...) for the infos of a step, or of a reset if `actions` is None."""
         return {}
 
     # -------------------------------------------------------------------------------------------- details

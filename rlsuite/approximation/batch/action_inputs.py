@@ -21,7 +21,7 @@ Fit: TypeAlias = Callable[[Matrix, NDArray[np.float64], NDArray[np.float64]], An
 
 
 def rows_of_actions(action: NDArray[np.int64], n_actions: int, fix: str) -> list[NDArray[np.int64]]:
-    """Return the numbers of the transitions of each action.
+    """Return the indices of the transitions of each action.
 
     Raises
     ------

@@ -84,7 +84,7 @@ class BatchAgent:
         return int(self.policy(self._encode(observation)[None])[0]) + self.first_action_
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copy and pickle without the function that makes vectors: it is made again when needed."""
+        """Copy and pickle without the function that encodes observations, which is made again when needed."""
         return {**self.__dict__, "_encode": None} if "_encode" in self.__dict__ else self.__dict__
 
     def not_learned(self) -> errors.NotLearned:

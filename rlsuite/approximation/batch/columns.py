@@ -10,7 +10,7 @@ from rlsuite.errors import ParameterError
 
 
 def observations(name: str, given: ArrayLike) -> NDArray[np.float64]:
-    """Return observations as (n, d) float64, n at least 1; a flat array is of single numbers."""
+    """Return observations as (n, d) float64, n at least 1; a one-dimensional array holds one number per observation."""
     found = _floats(name, given)
     if found.ndim == 1:
         found = found[:, None]

@@ -1,4 +1,4 @@
-"""The interface between a batch method and an environment: vectors in, numbers of actions out."""
+"""The interface between a batch method and an environment: vectors in, indices of actions out."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ Encode: TypeAlias = Callable[[Any], NDArray[np.float64]]
 
 
 def encoder(space: gymnasium.Space[Any] | None) -> Encode:
-    """Return the function that makes vectors (d,) of the observations of a space; None is a space that is not known.
+    """Return the function that makes vectors (d,) of the observations of a space; None stands for an unknown space.
 
     It raises ParameterError for what is not an observation of the space, or does not consist of numbers.
     """

@@ -128,7 +128,7 @@ def transitions_of(mdp: MDP) -> Transitions:
     from rlsuite.models import MDP
 
     if not isinstance(cast(object, mdp), MDP):
-        raise ParameterError(f"{mdp!r} is not an MDP; MDP.from_env makes one of an environment")
+        raise ParameterError(f"{mdp!r} is not an MDP; MDP.from_env makes one from an environment")
     complete = mdp.with_all_legal()
     rows = complete.rows
     states, actions = np.divmod(complete.pairs(), complete.n_actions)

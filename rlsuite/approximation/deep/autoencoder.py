@@ -141,7 +141,7 @@ class AutoencoderFeatures(FeatureMap):
             losses = _fit(encoder, decoder, rows, self.learning_rate, self.epochs, self.batch_size, rng)
             found = flat_weights(encoder), flat_weights(decoder)
         if not (np.isfinite(found[0]).all() and np.isfinite(found[1]).all()):
-            raise _divergence("a weight is not finite in the end", self.learning_rate)
+            raise _divergence("a learned weight is not finite", self.learning_rate)
         return *found, losses
 
     def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:

@@ -90,7 +90,7 @@ class Inputs:
         )
 
     def check(self) -> None:
-        """Raise ValueError unless the fields go together; part of reading a file.
+        """Raise ValueError unless the fields are consistent; part of reading a file.
 
         Raises
         ------
@@ -193,7 +193,7 @@ class Inputs:
 
 
 def channels_last(shape: tuple[int, ...], channels: str) -> bool:
-    """Whether images of a shape are (rows, columns, planes); what has no three dimensions is not.
+    """Whether images of a shape are (rows, columns, planes); False unless there are three dimensions.
 
     With "auto", planes are what is fewer than both rows and columns, and either usual in number or beside an image that
     is square.
@@ -223,6 +223,6 @@ def channels_last(shape: tuple[int, ...], channels: str) -> bool:
 
 
 def _evident(planes: int, rows: int, columns: int) -> bool:
-    """Whether this is a usual number of planes for so many rows and columns."""
+    """Whether this is a usual number of planes for images with that many rows and columns."""
     side = min(rows, columns)
     return planes < side and (rows == columns or planes <= max(MANY, side // 4))

@@ -28,7 +28,7 @@ class Layers(NamedTuple):
 def _outputs(
     data: Layers, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
 ) -> int:
-    """Evaluate all layers for an observation; their inputs and outputs are stored behind the outputs, in turn."""
+    """Evaluate all layers for an observation; their inputs and outputs are stored after the outputs, in turn."""
     n_layers = data.widths.size - 1
     n_outputs = data.widths[n_layers]
     given, made = n_outputs, n_outputs + data.room
@@ -63,7 +63,7 @@ def layers_rule(
 
 
 def room_for(widths: NDArray[np.int64]) -> int:
-    """How long the lists have to be that the rule fills: the outputs, and twice the most that goes into a layer."""
+    """Length of the lists that the rule fills: the outputs, and twice the largest input of a layer."""
     return int(widths[-1] + 2 * widths[:-1].max())
 
 
@@ -88,7 +88,7 @@ def send_through(
 
 
 def n_weights(widths: NDArray[np.int64]) -> int:
-    """How many weights and biases a network has.
+    """Number of weights and biases of a network.
 
     >>> n_weights(np.array([2, 1, 1]))
     5

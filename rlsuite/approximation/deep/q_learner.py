@@ -113,7 +113,7 @@ class QLearner:
         return int(np.where(legal, self.q(stored)[0], -np.inf).argmax())
 
     def improve(self, batch: Transitions, gamma: float, learning_rate: float) -> float:
-        """Take one step of Adam (Kingma & Ba 2015) down the mean squared temporal-difference error; return that.
+        """Take one step of Adam (Kingma & Ba 2015) on the mean squared temporal-difference error; return the error.
 
         The absolute error that is often used where the difference is large would learn medians: it nearly ignores the
         rare transitions that end an episode, which matter most. Gradients are not clipped for the same reason.

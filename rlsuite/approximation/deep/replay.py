@@ -82,6 +82,6 @@ class Replay:
         self.added += 1
 
     def sample(self, n: int, rng: np.random.Generator) -> Transitions:
-        """Draw n of the transitions, each equally likely, one perhaps several times."""
+        """Draw n of the transitions, each equally likely, with replacement."""
         rows = rng.integers(len(self), size=n)
         return Transitions._make(column[rows] for column in self.kept)

@@ -40,7 +40,7 @@ def write_file(
 
 @contextmanager
 def reading(path: str | PathLike[str], file_format: str) -> Generator[tuple[dict[str, Any], Npz]]:
-    """Hand out the header and the arrays of a file; what does not fit together inside is an error of the file.
+    """Yield the header and the arrays of a file; an inconsistency between them is an error of the file.
 
     Raises
     ------

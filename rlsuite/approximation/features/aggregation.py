@@ -19,7 +19,7 @@ _cluster: Any = sklearn.cluster
 
 
 class EqualBins(NamedTuple):
-    """What the compiled form of `StateAggregation` knows."""
+    """The data of the compiled form of `StateAggregation`."""
 
     low: NDArray[np.float64]  # (d,)
     scale: NDArray[np.float64]  # (d,) bins per unit
@@ -92,7 +92,7 @@ class StateAggregation(BoundedMap):
 
 
 class Centres(NamedTuple):
-    """What the compiled form of `Clusters` knows."""
+    """The data of the compiled form of `Clusters`."""
 
     centres: NDArray[np.float64]  # (n, d)
 

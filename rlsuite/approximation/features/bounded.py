@@ -116,7 +116,7 @@ class BoundedMap(FeatureMap):
         return self
 
     def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
-        """Take back the bounds, and compute the rest again: it is not taken from a file.
+        """Restore the bounds, and compute the rest again, which is not read from a file.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class BoundedMap(FeatureMap):
                 finite_number(name, number)
 
     def units(self, per_dimension: NDArray[np.int64] | float) -> NDArray[np.float64]:
-        """(d,) float64: what to multiply with, for each dimension to be so many long; 0 where it has no length."""
+        """(d,) float64: the factors that scale each dimension to a given length; 0 where it has no length."""
         lengths = self.high_ - self.low_
         return np.divide(per_dimension, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
 

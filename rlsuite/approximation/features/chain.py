@@ -18,7 +18,7 @@ _base: Any = sklearn.base
 
 
 class Composition(NamedTuple):
-    """What the compiled form of two maps in a row knows."""
+    """The data of the compiled form of two maps in a row."""
 
     first: FeatureRule
     second: FeatureRule
@@ -30,7 +30,7 @@ class Composition(NamedTuple):
 def _composed(
     data: Composition, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
 ) -> int:
-    """Write the features of the first map as a vector behind the lists, and apply the second map to it."""
+    """Write the features of the first map as a vector after the lists, and apply the second map to it."""
     between = values[data.room : data.room + data.width]
     for i in range(data.width):
         between[i] = 0.0
@@ -114,7 +114,7 @@ class Chain(FeatureMap):
         return self
 
     def check(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return observations as the first map wants them."""
+        """Return observations in the form that the first map expects."""
         return self.maps_[0].check(X)
 
     def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
@@ -140,7 +140,7 @@ class Chain(FeatureMap):
             of_map = {name.removeprefix(f"{i}."): fitted[name] for name in fitted if name.startswith(f"{i}.")}
             restored.append(_base.clone(each).restore(of_map))
             if i and restored[-1].n_features_in_ != restored[-2].n_features_out_:
-                raise ValueError(f"map {i} was fitted to other features than those of the map before it")
+                raise ValueError(f"map {i} was fitted to features other than those of the map before it")
         known = {f"{i}." for i in range(len(restored))}
         for name in sorted(fitted):
             if f"{name.partition('.')[0]}." not in known:

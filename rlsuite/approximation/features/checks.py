@@ -65,7 +65,7 @@ def check_observations(X: ArrayLike, width: int | None, asker: str) -> NDArray[n
 
 
 def grid_size(sizes: NDArray[np.integer]) -> int:
-    """Multiply sizes (d,): how many cells a grid has. Beyond 10^18 only the power of ten is right, and soon found.
+    """Multiply sizes (d,): the number of cells of a grid. Beyond 10^18 only the power of ten is right, to save time.
 
     >>> grid_size(np.array([3, 4])), grid_size(np.full(100_000, 10)) == 10**100_000
     (12, True)
@@ -75,7 +75,7 @@ def grid_size(sizes: NDArray[np.integer]) -> int:
 
 
 def grid(sizes: NDArray[np.integer]) -> str:
-    """Write how large a grid is in each dimension, of many dimensions the first.
+    """Write the size of a grid in each dimension; of many dimensions, only the first.
 
     >>> grid(np.array([3, 4])), grid(np.full(28_224, 8))
     ('3 x 4', '8 x 8 x 8 x ... (in 28,224 dimensions)')
@@ -116,7 +116,7 @@ def naming(what: str, kind: type[errors.RlsuiteError] = errors.LearningError) ->
 
 
 def shown(given: object) -> str:
-    """Show a wrong argument in a message: an object whose parameters would fill lines, by its class.
+    """Show a wrong argument in a message; an object with many parameters is shown by its class.
 
     >>> shown(3), shown(int), shown(naming)
     ('3', 'the class int', 'function')

@@ -68,7 +68,7 @@ def list_rows(
     entries: NDArray[np.float64],
     ends: NDArray[np.integer],
 ) -> None:
-    """List the features of observations (n, d), by way of one list (most_active,), as the arrays of a CSR matrix."""
+    """List the features of observations (n, d) as the arrays of a CSR matrix; one list (most_active,) is reused."""
     end = 0
     for i in range(observations.shape[0]):
         for k in range(rule.active(rule.data, observations[i], indices, values)):
@@ -86,7 +86,7 @@ def fill_rows(
     values: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Write the features of observations (n, d) into zeros (n, n_features), by way of one list (most_active,)."""
+    """Write the features of observations (n, d) into zeros (n, n_features); one list (most_active,) is reused."""
     for i in range(observations.shape[0]):
         for k in range(rule.active(rule.data, observations[i], indices, values)):
             out[i, indices[k]] += values[k]
@@ -276,7 +276,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         }
 
     def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
-        """Take back what `fitted_` gave, if it is what the class declares in `learns`.
+        """Restore the arrays that `fitted_` returned, if they are what the class declares in `learns`.
 
         Raises
         ------
@@ -306,7 +306,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         return self
 
     def check_restored(self) -> None:
-        """Raise ValueError unless what was taken back goes together, beyond what `learns` declares."""
+        """Raise ValueError unless the restored arrays are consistent, beyond what `learns` declares."""
 
 
 def _size(name: str, fitted: dict[str, NDArray[Any]]) -> int:

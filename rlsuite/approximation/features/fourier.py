@@ -16,7 +16,7 @@ from rlsuite.compilation import compiled
 
 
 class Frequencies(NamedTuple):
-    """What the compiled form of `FourierBasis` knows."""
+    """The data of the compiled form of `FourierBasis`."""
 
     low: NDArray[np.float64]  # (d,)
     scale: NDArray[np.float64]  # (d,) what makes each dimension pi long

@@ -17,7 +17,7 @@ from rlsuite.declared import LARGEST_COUNT, Array
 
 
 class IdentityData(NamedTuple):
-    """What the compiled form of `Identity` knows."""
+    """The data of the compiled form of `Identity`."""
 
     n: int
 
@@ -71,14 +71,14 @@ class Identity(FeatureMap):
 
 
 class OneHotData(NamedTuple):
-    """What the compiled form of `OneHot` knows of one id."""
+    """The data of the compiled form of `OneHot` for one id."""
 
     first: int
     n: int
 
 
 class Combinations(NamedTuple):
-    """What the compiled form of `OneHot` knows of several ids."""
+    """The data of the compiled form of `OneHot` for several ids."""
 
     first: NDArray[np.int64]  # (d,)
     n: NDArray[np.int64]  # (d,)

@@ -27,7 +27,7 @@ KERNELS = {"rbf": RADIAL, "linear": LINEAR, "polynomial": POLYNOMIAL, "sigmoid":
 
 
 class Landmarks(NamedTuple):
-    """What the compiled form of `Nystroem` knows."""
+    """The data of the compiled form of `Nystroem`."""
 
     kernel: int
     gamma: float
@@ -60,7 +60,7 @@ def _similarity(data: Landmarks, observation: NDArray[np.float64], i: int) -> fl
 def _mixed(
     data: Landmarks, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
 ) -> int:
-    """Combine the kernels with all landmarks, which are stored behind the features meanwhile."""
+    """Combine the kernels with all landmarks, which are stored after the features meanwhile."""
     n = data.landmarks.shape[0]
     for i in range(n):
         values[n + i] = _similarity(data, observation, i)
@@ -174,7 +174,7 @@ class Nystroem(FeatureMap):
 
 
 class Waves(NamedTuple):
-    """What the compiled form of `RandomFourier` knows."""
+    """The data of the compiled form of `RandomFourier`."""
 
     frequencies: NDArray[np.float64]  # (d, n)
     phases: NDArray[np.float64]  # (n,)
@@ -270,7 +270,7 @@ class RandomFourier(FeatureMap):
         return self
 
     def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
-        """Waves are sqrt(2 / n) high."""
+        """The amplitude of the waves is sqrt(2 / n)."""
         height = np.full(self.n_features_out_, math.sqrt(2.0 / self.n_components))
         return -height, height
 

@@ -22,7 +22,7 @@ COVARIANCES = ("full", "tied", "diag", "spherical")
 
 
 class Components(NamedTuple):
-    """What the compiled form of `MixtureResponsibilities` knows."""
+    """The data of the compiled form of `MixtureResponsibilities`."""
 
     means: NDArray[np.float64]  # (n, d)
     whitening: NDArray[np.float64]  # (n, d, d), of which (x - mean) @ whitening is standard normal

@@ -19,7 +19,7 @@ _preprocessing: Any = sklearn.preprocessing
 
 
 class Monomials(NamedTuple):
-    """What the compiled form of `Polynomial` knows: each product is an earlier one times one number."""
+    """The data of the compiled form of `Polynomial`: each product is an earlier one times one number."""
 
     earlier: NDArray[np.int64]  # (n,), the first of which is not used: it is the constant
     factor: NDArray[np.int64]  # (n,)

@@ -19,7 +19,7 @@ _decomposition: Any = sklearn.decomposition
 
 
 class Directions(NamedTuple):
-    """What the compiled form of `PrincipalComponents` knows."""
+    """The data of the compiled form of `PrincipalComponents`."""
 
     mean: NDArray[np.float64]  # (d,)
     directions: NDArray[np.float64]  # (n, d)

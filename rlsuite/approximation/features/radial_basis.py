@@ -17,7 +17,7 @@ from rlsuite.compilation import compiled
 
 
 class Bumps(NamedTuple):
-    """What the compiled form of `RadialBasis` knows."""
+    """The data of the compiled form of `RadialBasis`."""
 
     centres: NDArray[np.float64]  # (d, n), in widths
     scale: NDArray[np.float64]  # (d,), widths per unit

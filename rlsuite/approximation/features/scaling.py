@@ -18,7 +18,7 @@ _preprocessing: Any = sklearn.preprocessing
 
 
 class Units(NamedTuple):
-    """What the compiled form of a scaling knows."""
+    """The data of the compiled form of a scaling."""
 
     origin: NDArray[np.float64]  # (d,)
     scale: NDArray[np.float64]  # (d,)

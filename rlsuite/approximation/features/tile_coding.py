@@ -23,7 +23,7 @@ from rlsuite.compilation import compiled
 
 
 class Tilings(NamedTuple):
-    """What the compiled forms of `TileCoding` know; a dimension's cells are the rows first, first + 1, ... of table."""
+    """Data of the compiled forms of `TileCoding`; a dimension's cells are the rows first, first + 1, ... of table."""
 
     low: NDArray[np.float64]  # (d,)
     scale: NDArray[np.float64]  # (d,) cells per unit

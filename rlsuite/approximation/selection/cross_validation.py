@@ -1,4 +1,4 @@
-r"""K-fold cross-validation of learners on a batch: each part is held out once, and the others are learned from.
+r"""K-fold cross-validation of learners on a batch: each part is held out once while the others are learned from.
 
 scikit-learn's own ``cross_val_score`` measures how well targets are predicted; a batch has no targets, and its
 transitions are not independent examples: those of one episode resemble each other. So whole episodes are held out, and

@@ -210,7 +210,7 @@ def double_sampled_error(errors: ArrayLike, batch: Batch) -> DoubleSampled:
 
 
 def _action_values(q: ArrayLike, batch: Batch) -> NDArray[np.float64]:
-    """Action values of a batch; of more actions than it knows of, perhaps."""
+    """Action values of a batch, perhaps of more actions than occur in it."""
     found = np.asarray(q, dtype=np.float64)
     n_actions = max(found.shape[1], batch.n_actions) if found.ndim == 2 else batch.n_actions
     return _checked("q", found, (len(batch), n_actions))

@@ -90,7 +90,7 @@ class Outline:
         self._letter: IndexArray = codes[token[first[:-1]]].astype(np.int64)
 
     def batch(self, at: int) -> tuple[int, int]:
-        """Return the first statement of the batch that begins at an offset, and the one behind its last.
+        """Return the first statement of the batch that begins at an offset, and the one after its last.
 
         They are the same if no statement begins there.
         """

@@ -1,4 +1,4 @@
-"""Assignments to the cells of a table, by lines with wildcards of which the last one counts.
+"""Assignments to the cells of a table, by lines with wildcards; the last assignment to a cell counts.
 
 A table of 10^5 states has 10^10 cells per action, so no cell is ever visited: a line is kept as one entry however many
 cells it covers, and for the cells that matter the last entry is looked up. Entries with wildcards in the same slots
@@ -21,7 +21,7 @@ BLOCK = 2**20
 
 
 class _Form(NamedTuple):
-    """The entries with wildcards in the same slots, by what they say in the others."""
+    """The entries with wildcards in the same slots, sorted by their other slots."""
 
     told: IndexArray
     """The slots without wildcards"""

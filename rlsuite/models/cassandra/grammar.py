@@ -69,7 +69,7 @@ class Parsed:
 
     @property
     def declared(self) -> Declared:
-        """The states, actions and observations; both of the former have been declared."""
+        """The states, actions and observations; states and actions must have been declared."""
         return Declared(self.kinds["action"], self.kinds["state"], self.kinds.get("observation"))
 
     def parse(self) -> Self:

@@ -76,7 +76,7 @@ class Text:
         return text
 
     def first_on_its_line(self, at: int) -> bool:
-        """Return whether only blanks stand before the offset `at` on its line."""
+        """Return whether there are only blanks before the offset `at` on its line."""
         return not self.content[self.content.rfind("\n", 0, at) + 1 : at].strip()
 
     def without_colon(self, keyword: str) -> None:
@@ -87,7 +87,7 @@ class Text:
             self.colon(repr(keyword))
 
     def fail(self, at: int, reason: str) -> NoReturn:
-        """Raise `FileError` for what stands at the offset `at`."""
+        """Raise `FileError` for what is at the offset `at`."""
         raise FileError(f"{self.path}{self.place(at)}: {reason}")
 
     def place(self, at: int) -> str:
@@ -98,7 +98,7 @@ class Text:
 
     @property
     def end(self) -> int:
-        """Offset behind the last token."""
+        """Offset after the last token."""
         at = len(self.content)
         while at and self.content[at - 1].isspace():
             at -= 1
@@ -114,24 +114,24 @@ class Text:
         return Token(found[1], found.start(1)) if found else Token("", self.end)
 
     def after(self, token: Token) -> Token:
-        """Return the token behind another one, without moving."""
+        """Return the token after another one, without moving."""
         found = _TOKEN.match(self.content, token.at + len(token.text))
         return Token(found[1], found.start(1)) if found else Token("", self.end)
 
     def take(self) -> Token:
-        """Return the next token and move behind it."""
+        """Return the next token and move past it."""
         token = self.peek()
         self.at = max(self.at, token.at + len(token.text))
         return token
 
     def colon(self, after: str) -> None:
-        """Move behind a colon, which must stand here."""
+        """Move past a colon, which must be the next token."""
         token = self.take()
         if token.text != ":":
             self.fail(token.at, f"expected ':' after {after}, found {shown(token)}")
 
     def number(self, what: str, limits: tuple[float, float] | None = None) -> float:
-        """Return the number that stands here.
+        """Return the number at this position.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class Text:
         return value
 
     def numbers(self, count: int, what: str, limits: tuple[float, float] | None = None) -> FloatArray:
-        """Return the `count` numbers that stand here: (count,) float64."""
+        """Return the `count` numbers at this position: (count,) float64."""
         found = _NUMBERS.match(self.content, self.at)
         words = found[0].split() if found else []
         if len(words) == count and found:
@@ -166,7 +166,7 @@ class Text:
 
 
 def short(word: str) -> str:
-    """Return a word as far as it fits into an error."""
+    """Return a word, shortened to fit into an error."""
     return word if len(word) <= LONGEST else f"{word[:LONGEST]}..."
 
 

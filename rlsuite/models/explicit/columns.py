@@ -154,7 +154,7 @@ def _layout(data: bytes) -> tuple[IndexArray, IndexArray, IndexArray, IndexArray
 
 
 def _blanked(data: bytes, begin: IndexArray, end: IndexArray) -> bytes:
-    """Return `data` with the given stretches, which do not overlap, made spaces."""
+    """Return `data` with spaces in place of the given ranges, which do not overlap."""
     inside = np.zeros(len(data) + 1, dtype=np.int8)
     inside[begin] = 1
     inside[end] = -1
@@ -163,7 +163,7 @@ def _blanked(data: bytes, begin: IndexArray, end: IndexArray) -> bytes:
 
 
 def _numbers(data: bytes) -> FloatArray:
-    """Return the numbers in `data` up to the first word that is none: (n,) float64."""
+    """Return the numbers in `data` up to the first word that is not a number: (n,) float64."""
     with warnings.catch_warnings():
         # NumPy warns about the rest that it could not read; the caller, who counts, can say what is wrong with it.
         warnings.simplefilter("ignore", DeprecationWarning)

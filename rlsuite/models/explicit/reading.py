@@ -45,7 +45,7 @@ def read_explicit(
     rewards: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
     end: str | None,
 ) -> M:
-    """Return the model of explicit files, of a class; the other parameters are those of `MDP.read`.
+    """Return the model in explicit files, as an object of a class; the other parameters are those of `MDP.read`.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def _choices(table: Columns) -> _Choices:
 
 
 def _check_header(words: tuple[str, ...]) -> str | None:
-    """Return what is wrong with a header: it is Storm's ``mdp``, or PRISM's three numbers."""
+    """Return what is wrong with a header, which must be Storm's ``mdp`` or PRISM's three numbers."""
     if words == ("mdp",) or (len(words) == 3 and all(word.isdecimal() for word in words)):
         return None
     hint = "the first line is 'mdp' or the numbers of states, choices and transitions"

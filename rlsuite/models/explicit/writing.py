@@ -120,7 +120,7 @@ def _refuse_negative(mdp: MDP, pair: IndexArray) -> None:
 
 
 def _rewards(mdp: MDP, pair: IndexArray, number: IndexArray, least: int) -> list[str]:
-    """Return a line for each reward that is not 0, but at least so many: Storm refuses a file without any."""
+    """Return a line for each reward that is not 0, and at least one: Storm refuses a file without any."""
     reward = mdp.rows.reward
     paid = np.flatnonzero(reward)
     if paid.size < least:
