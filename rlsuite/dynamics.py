@@ -110,5 +110,5 @@ class Dynamics:
         return observation
 
     def __getstate__(self) -> dict[str, Any]:
-        # The caches are quickly made anew and would be most of the bytes.
+        # The caches are quickly computed again, and would be most of the bytes.
         return {**self.__dict__, "_transitions": {}, "_emissions": {}}

@@ -91,7 +91,7 @@ class Npz:
     def take(
         self, name: str, dtype: Any = None, shape: tuple[int, ...] | None = None, ndim: int | None = None
     ) -> NDArray[Any]:
-        """Unpack one array, if it is of this type and this shape, or of so many dimensions.
+        """Unpack one array, if it is of this type and this shape, or has this number of dimensions.
 
         Raises
         ------

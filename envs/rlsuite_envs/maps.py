@@ -68,7 +68,7 @@ def read_map(source: MapSource) -> GridMap:
     ModelError
         If the rows are empty or of different lengths.
     ParameterError
-        If `source` is none of these.
+        If `source` is not one of these.
 
     Examples
     --------

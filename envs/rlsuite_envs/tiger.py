@@ -59,7 +59,7 @@ def tiger(
     reward[np.arange(n_states), np.arange(1, n_actions)] = -tiger_cost
     terminated = np.zeros(transition.shape, dtype=np.bool_)
     terminated[:, 1:] = opening == "end"
-    # After a door was opened the tiger is placed anew, and what is heard says nothing.
+    # After a door was opened the tiger is placed at random again, and the observation carries no information.
     observation = np.full((n_actions, n_states, n_states), 1.0 / n_states)
     # 1 - 0.85 is 0.15000000000000002; what is symmetric but for that needs vectors of its own for either side
     observation[LISTEN] = round((1 - accuracy) / (n_states - 1), 15)
@@ -97,7 +97,7 @@ class TigerEnv(TabularEnv):
         After a door was opened the tiger is placed anew, uniformly, and the game goes on, as in the paper; or the
         episode ends.
     window : int, optional
-        Show the last so many (action, observation) pairs instead of the last observation alone
+        Show this many of the last (action, observation) pairs instead of the last observation alone
         (`rlsuite.POMDP.window`): a memory for agents that have none.
     gamma : float
         Discount of the model: 0.75 in KLC98, 0.95 in most later papers.

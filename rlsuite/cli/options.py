@@ -53,7 +53,7 @@ def add_env_flags(parser: argparse.ArgumentParser, metavar: str = "ENV", also: s
 def add_time_limit_flag(parser: argparse.ArgumentParser) -> None:
     """The time limit of the environment."""
     parser.add_argument(
-        "--max-episode-steps", type=whole_number, metavar="N", help="truncate every episode after so many steps"
+        "--max-episode-steps", type=whole_number, metavar="N", help="truncate every episode after this many steps"
     )
 
 

@@ -83,7 +83,7 @@ def trail(model: HMM | POMDP, steps: Steps, *, smooth: bool, decode: bool) -> Tr
     ParameterError
         If a word names nothing, or an observation of a POMDP is impossible; the message says at which step.
     ModelError
-        If an observation of a hidden Markov model is none, or is impossible; the message says at which time.
+        If an observation is not one of the hidden Markov model, or is impossible; the message says at which time.
     """
     if isinstance(model, HMM):
         return _of_hmm(model, steps, smooth, decode)

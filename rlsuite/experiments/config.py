@@ -8,7 +8,7 @@
 
     [[environments]]
     id = "CliffWalking-v1"            # or module:Id, or file.py:Class relative to this file
-    max_episode_steps = 500           # optional: cut every episode after so many steps
+    max_episode_steps = 500           # optional: truncate every episode after this many steps
     label = "slippery cliff"          # optional
     parameters = { is_slippery = true }
 

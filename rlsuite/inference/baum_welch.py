@@ -131,7 +131,7 @@ class _PartialCounts:
         self.log_likelihood = 0.0
 
     def counts(self, backwards: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return what `posteriors_kernel` adds to; a pass that ends at the last observation has no start to count."""
+        """Return the arrays that `posteriors_kernel` adds to; a pass that ends at the last observation has no start."""
         first = self.start if backwards else np.zeros_like(self.start)
         return self.pairs[backwards], self.weight, first
 

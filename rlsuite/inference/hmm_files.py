@@ -83,7 +83,7 @@ def _taken_apart(name: str, emission: Emission) -> Iterator[tuple[str, AnyArray]
 
 
 def _put_together(path: str | os.PathLike[str], name: str, arrays: Npz, given: AnyArray | None = None) -> Emission:
-    """Return the emission of that name, and take what belongs to it; its class, too, unless it is `given`."""
+    """Return the emission of that name, and take its arrays; its class, too, unless it is `given`."""
     if given is None and name not in arrays:
         raise FileError(f"{path} is malformed: it has no {name}")
     kind = text_in(path, name, arrays.take(name) if given is None else given)

@@ -63,7 +63,7 @@ def csr(data: FloatArray, indices: AnyArray, indptr: AnyArray, n: int) -> Sparse
 
 
 def _typed(matrix: object) -> SparseMatrix:
-    """Return a ``csr_array`` as what it is: SciPy's stubs leave the types of its arrays open."""
+    """Return a ``csr_array`` with typed attributes: SciPy's stubs leave the types of its arrays open."""
     return cast("SparseMatrix", matrix)
 
 
@@ -264,7 +264,7 @@ class Prepared:
 
     @cached_property
     def groups(self) -> IndexArray:
-        """(K,) int64: the group of each state, whose states lead to each other; none if all states are one group.
+        """(K,) int64: the group of each state, whose states lead to each other; empty if all states are one group.
 
         A state that is left at once, and never entered again, belongs to none: -1.
         """

@@ -1,4 +1,4 @@
-"""Hidden states that are known at some times: all others have the likelihood 0 then."""
+"""Hidden states that are known at some times: there, the likelihood of all other states is 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Smoothing: the distribution of the hidden states given all observations (R89 section III.B), or some of the next.
+"""Smoothing: the distribution of the hidden states given all observations (R89 section III.B), or some later ones.
 
 Pr[x_t = k | z_0..z_T] is proportional to alpha_t(k) beta_t(k). Of long sequences it can be found with O(sqrt(T) K)
 numbers in memory: the forward pass keeps one row for each of about sqrt(T) blocks, and on the way back the rows of each

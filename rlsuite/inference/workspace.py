@@ -98,7 +98,7 @@ class Workspace:
 
     @property
     def worth_threads(self) -> bool:
-        """Whether there is so much work that several threads are faster than one."""
+        """Whether there is enough work for several threads to be faster than one."""
         return self.length * (8 + self.model.n_transitions) >= MIN_THREAD_WORK
 
     def halves(self, number: int) -> tuple[IndexArray, IndexArray]:
@@ -108,7 +108,7 @@ class Workspace:
         return np.array([[begin, middle]]), np.array([[middle, end]])
 
     def part(self, block: IndexArray) -> Self:
-        """Return the workspace for some neighbouring observations alone, whose likelihoods are found anew."""
+        """Return the workspace for some neighbouring observations alone, whose likelihoods are computed again."""
         begin, end = (int(bound) for bound in block)
         return type(self)(
             self.model, Sequences(self.data.emission, self.data.z[begin:end], np.array([[0, end - begin]]))

@@ -49,7 +49,7 @@ def checked(given: Observations, actions: int, states: int) -> FloatArray | Obse
     Raises
     ------
     ModelError
-        If it is none; the message names the offender.
+        If it is invalid; the message names the offender.
     """
     if isinstance(given, ObservationRows):
         return _checked_rows(given, actions, states)

@@ -17,7 +17,7 @@ PER_SECOND = 4e9
 """Operations of an elimination that a machine does in a second, at least."""
 
 CROWDED = 10.0
-"""Unknowns with more neighbours than so many times the root of their number are eliminated last."""
+"""Unknowns with more neighbours than this many times the root of their number are eliminated last."""
 
 
 def solve_fixed_point(matrix: CsrMatrix, constant: FloatArray) -> FloatArray:

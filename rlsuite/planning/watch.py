@@ -64,9 +64,9 @@ class Watch(CompilingClock):
     tol : float
         Stop when the error bound is at most this,
     rtol : float, optional
-        or at most so many times `size`; by default a thousandth of `tol`, at most 1e-9.
+        or at most this many times `size`; by default a thousandth of `tol`, at most 1e-9.
     max_iterations : int, optional
-        Stop after so many iterations.
+        Stop after this many iterations.
     deadline : float, optional
         Stop after this many seconds.
     progress : bool

@@ -23,7 +23,7 @@ SMALLEST: Final = 1e-9
 """Parts smaller than this fraction of all beliefs are left out."""
 
 FIGURES: Final = {2: "alpha_vectors", 3: "belief_simplex"}
-"""The figure that draws all beliefs over so many states."""
+"""The figure that draws all beliefs over this many states."""
 
 
 def vectors_to_draw(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 AXES: Final = ("iterations", "seconds")
 
 MOST_POINTS: Final = 1_000
-"""A longer trace is drawn at so many evenly spread entries, the first and the last among them."""
+"""A longer trace is drawn at this many evenly spread entries, the first and the last among them."""
 
 BRIEF: Final = 0.1
 """Seconds below which time is written in milliseconds."""

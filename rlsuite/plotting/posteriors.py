@@ -72,7 +72,7 @@ def state_posteriors(
         If `z` is more than one sequence, `states` or `observation_labels` do not fit, `between` is not part of the
         times, or there are more times than a figure can show.
     ModelError
-        If an observation is none for this model, or the sequence is impossible.
+        If an observation is not one of this model, or the sequence is impossible.
 
     Examples
     --------

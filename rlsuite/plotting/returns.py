@@ -14,7 +14,7 @@ from rlsuite.plotting.bands import Curve
 from rlsuite.training.results import Results
 
 MOST_POINTS: Final = 1000
-"""A longer curve is drawn at so many of its points, evenly spread: a figure has no more pixels to show."""
+"""A longer curve is drawn at this many of its points, evenly spread: a figure has no more pixels to show."""
 
 
 def smoothed(returns: NDArray[np.float64], window: int) -> NDArray[np.float64]:

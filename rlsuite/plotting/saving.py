@@ -41,7 +41,7 @@ def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     ParameterError
-        If the suffix is none of these.
+        If the suffix is not one of these.
     FileError
         If the file cannot be written.
 

@@ -22,7 +22,7 @@ MARKS: Final = "osD^vP"
 """Marks of actions; if a policy takes more of them, one mark is used for all."""
 
 MOST_STATES: Final = 5_000
-"""Of a larger model so many evenly spread states are drawn."""
+"""Of a larger model this many evenly spread states are drawn."""
 
 MOST_NAMES: Final = 60
 """Letters that there is room for along the axis."""

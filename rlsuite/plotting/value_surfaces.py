@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rlsuite.plotting.plane import Where
 
 LEVELS: Final = 8
-"""About so many contour lines."""
+"""About this many contour lines."""
 
 BAR_GAP: Final = 0.03
 BAR_WIDTH: Final = 0.035

@@ -259,7 +259,7 @@ def check_batch(batch: object, owner: str) -> Batch:
     """
     if not isinstance(batch, Batch):
         raise ParameterError(
-            f"{owner} takes a Batch, not a {type(batch).__name__}; Batch.collect(env, ...) makes one of an "
+            f"{owner} takes a Batch, not a {type(batch).__name__}; Batch.collect(env, ...) makes one from an "
             "environment, Batch.from_arrays of arrays, Batch.from_model of a model"
         )
     return batch

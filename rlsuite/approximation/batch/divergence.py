@@ -23,7 +23,7 @@ def value_limit(reward: NDArray[np.float64], gamma: float) -> float:
 
 
 def trouble(values: NDArray[np.float64], limit: float) -> str | None:
-    """Return a description of what is wrong with values; empty if nothing is.
+    """Return a description of what is wrong with values; None if nothing is.
 
     Examples
     --------

@@ -161,7 +161,7 @@ def check_callable(name: str, policy: object) -> None:
     Raises
     ------
     ParameterError
-        If it is none.
+        If it is not a function.
     """
     if not callable(policy):
         hint = f"; an agent's is its method: {name}=agent.act" if hasattr(policy, "act") else ""

@@ -171,10 +171,10 @@ class DQN(NetworkAgent):
         seed : int, optional
             Source of all randomness of the agent and the environment; drawn and kept in ``seed_`` if not given.
         evaluate_every : int, optional
-            Play 20 episodes of the greedy policy, frozen, after each so many steps (episodes), always the same;
+            Play 20 episodes of the greedy policy, frozen, every so many steps (episodes), always the same;
             `restore_best` goes back to the weights that did best in them.
         checkpoint_every : int, optional
-            Note the cumulative reward after each so many steps (episodes); about 200 times by default.
+            Note the cumulative reward every so many steps (episodes); about 200 times by default.
         progress : bool
             Show a progress bar.
 

@@ -143,8 +143,8 @@ def return_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.float
         returns[t] = batch.reward[t] + (discount * returns[t + 1] if goes_on else 0.0)
     if not ended.any():
         raise ParameterError(
-            f"none of the {int(last.sum())} episodes of this batch reached an end, so it is unknown what they were "
-            "worth; collect whole episodes (Batch.collect(env, episodes=...)), or use evaluation_errors"
+            f"none of the {int(last.sum())} episodes of this batch reached an end, so their returns are unknown; "
+            "collect whole episodes (Batch.collect(env, episodes=...)), or use evaluation_errors"
         )
     return (returns - _checked("value", value(batch.observation), (len(batch),)))[ended]
 

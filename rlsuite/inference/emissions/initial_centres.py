@@ -14,7 +14,7 @@ MAX_CANDIDATES = 5_000
 
 
 def constant(variance: FloatArray, mean: FloatArray) -> BoolArray:
-    """Return where a variance is 0 but for the rounding of the numbers that it is of."""
+    """Return where a variance is 0 apart from the rounding of its data."""
     return variance <= (ROUNDING * mean) ** 2
 
 
@@ -27,7 +27,7 @@ def scale(variance: FloatArray, mean: FloatArray) -> FloatArray:
 
 
 class Overall(NamedTuple):
-    """How all observations together are distributed."""
+    """The moments of all observations together."""
 
     scale: FloatArray
     """(D,) the variance of each coordinate, see `scale`"""

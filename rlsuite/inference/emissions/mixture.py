@@ -150,7 +150,7 @@ class Mixture(Emission):
         return type(self)(rows, components)
 
     def resolve_prior(self, prior: object, z: AnyArray) -> MixturePrior | None:
-        """Return a `MixturePrior`; one number is meant for both of its parts."""
+        """Return a `MixturePrior`; a single number applies to both of its parts."""
         if prior is None:
             return None
         if not isinstance(prior, MixturePrior):

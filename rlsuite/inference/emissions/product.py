@@ -158,7 +158,7 @@ class Product(Emission):
         return type(self)(channels)
 
     def resolve_prior(self, prior: object, z: AnyArray) -> _ChannelPriors | None:
-        """Return a prior for each channel; one number is meant for every channel."""
+        """Return a prior for each channel; a single number applies to every channel."""
         if prior is None:
             return None
         each = isinstance(prior, list | tuple)

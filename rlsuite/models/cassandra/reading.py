@@ -42,7 +42,7 @@ def read_mdp(model: type[M], path: str | os.PathLike[str], gamma: float | None) 
     ------
     FileError
         If the file is missing, malformed (the line and the column are named), without a discount when `gamma` is not
-        given, about a POMDP, or if its probabilities are none.
+        given, about a POMDP, or if its probabilities are invalid.
     """
     parsed = Parsed(Text.of(path)).parse()
     if parsed.observations_at >= 0:

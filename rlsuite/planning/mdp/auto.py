@@ -130,5 +130,5 @@ def _probe(lookahead: Lookahead, series: ValueSeries) -> tuple[FloatArray, float
     while len(widths) < PROBE and widths[-1] > series.floor:
         widths.append(series.add_term())
     series.settle(value)
-    # Down to rounding, the bounds have come together: what is left of their widths says nothing.
+    # Down to rounding, the bounds have come together: the rest of their widths is rounding.
     return value, 0.0 if widths[-1] <= series.floor else widths[-1] / widths[PROBE // 2 - 1]

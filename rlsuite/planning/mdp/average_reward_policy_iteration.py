@@ -25,13 +25,13 @@ MOST_SWEEPS = 5_000
 """Sweeps, at most, before the first policy is evaluated, and in search of more gain."""
 
 SWEEPS_PER_STATE = 4
-"""And at most so many times the number of states."""
+"""And at most this many times the number of states."""
 
 RESERVED = 2.0
 """Evaluations for which time is kept before the deadline."""
 
 SWEEPS_PER_LOOK = 50
-"""They also end when the greedy policy is the same as so many sweeps before."""
+"""They also end when the greedy policy is the same as this many sweeps before."""
 
 
 @says_what_to_write

@@ -21,7 +21,7 @@ from rlsuite.planning.watch import Watch
 
 DEPTH = 0.03
 DEEPEST = 20
-"""A policy is followed until its changes have fallen to this share, in at most so many sweeps."""
+"""A policy is followed until its changes have fallen to this share, in at most this many sweeps."""
 
 
 @says_what_to_write

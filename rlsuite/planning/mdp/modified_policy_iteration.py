@@ -27,7 +27,7 @@ Deeper evaluates policies that will be left anyway, less deep pays for more swee
 """
 
 DEEPEST = 1_000
-"""A policy is followed in at most so many sweeps: beside them one more over all actions costs nothing."""
+"""A policy is followed in at most this many sweeps: beside them one more over all actions costs nothing."""
 
 END = 0.25
 """The same, in tolerances, for a policy that was the best one twice."""

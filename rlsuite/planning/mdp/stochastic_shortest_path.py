@@ -18,7 +18,7 @@ from rlsuite.planning.total_reward.engines import Exact, Sweeps, prepared
 from rlsuite.planning.watch import Watch
 
 EXACT = 2_000
-"""Up to so many states policies are evaluated by linear systems."""
+"""Up to this many states policies are evaluated by linear systems."""
 
 
 @says_what_to_write

@@ -14,10 +14,10 @@ from rlsuite.planning.watch import Watch
 
 COMPONENT, SWEEPS = 0, 1
 LEAST_CHUNK, LARGEST_CHUNK = 1_000, 100_000
-"""After S backups, but at least and at most so many, the clock and Ctrl-C are looked at: between two sweeps."""
+"""After S backups, but at least and at most this many, the clock and Ctrl-C are looked at: between two sweeps."""
 
 MOST_WORK = 5_000_000
-"""And after so many transitions, about: some ten milliseconds."""
+"""And after about this many transitions: some ten milliseconds."""
 
 
 @says_what_to_write

@@ -9,7 +9,7 @@ from rlsuite.planning.pomdp.point_tables import Tables
 from rlsuite.planning.pomdp.search_arrays import Actions, Beliefs, Bounds, Edges, Points, Scratch, Vectors
 
 FEW = 6
-"""Up to so many vectors are compared one by one."""
+"""Up to this many vectors are compared one by one."""
 
 
 @compiled(in_place=True)

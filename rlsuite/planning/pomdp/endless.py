@@ -72,7 +72,7 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
         projection = Projection(pomdp)
         found = _beginning(pomdp, everywhere, watch)
         vectors, highest = found.plans.alpha_vectors, found.lower
-        # Value iteration alone would halve what a gap exceeds rounding by in so many stages.
+        # The number of stages in which value iteration alone would halve the part of the gap that is not rounding.
         modulus = projection.lookahead.modulus
         patience = 20 + int(math.log(2.0) / -math.log(modulus)) if modulus else 20
         watch.between(found.lower, found.upper)

@@ -157,7 +157,7 @@ class OnlinePlan(BeliefPlan):
         belief : array_like (S,), optional
             Any distribution over the states.
         particles : int, optional
-            Follow the belief with so many particles instead of exactly; see
+            Follow the belief with this many particles instead of exactly; see
             `rlsuite.inference.particle_filter.ParticleFilter`.
         seed : int or numpy.random.Generator, optional
             Where the particles come from.

@@ -49,7 +49,7 @@ def sarsop(
     progress : bool
         Show a progress bar on stderr.
     max_gb : float
-        Stop when the search takes more than so many GB of memory.
+        Stop when the search takes more than this many GB of memory.
 
     Returns
     -------

@@ -81,7 +81,7 @@ def search(
         k = beliefs.region[n]
         pair = n * t.n_actions
         # Whatever this belief may need is made sure of before anything is written: the caller makes room and calls
-        # again, and the same step begins anew.
+        # again, and the same step begins again.
         count[WANTED] = k
         if v.used[k] == v.room[k]:
             return VECTORS_FULL

@@ -19,7 +19,7 @@ from rlsuite.planning.threads import fixed_blocks, on_blocks
 from rlsuite.planning.watch import Watch
 
 DEPTH, DEEPEST = 0.05, 20
-"""A policy is followed until its changes have fallen to this share, in at most so many sweeps; as in `gauss_seidel`."""
+"""A policy is followed until its changes fall to this share, in at most this many sweeps; as in `gauss_seidel`."""
 
 MOST_SWEEPS = 10_000
 """Limit on the sweeps that evaluate one policy."""

@@ -33,7 +33,7 @@ PATIENCE = 64
 """Once a way to stay for nothing is known, look this long, in sweeps, for one that even pays."""
 
 LARGEST_SYSTEM = 5_000
-"""Up to so many states the mean of a policy is computed; beyond, it is only bounded from below."""
+"""Up to this many states the mean of a policy is computed; beyond, it is only bounded from below."""
 
 WAYS_OUT = "use gamma < 1, or plan for a number of steps, say by method='backward_induction', horizon=100"
 
