@@ -22,12 +22,12 @@ def begin(memory, state, rng):
 
 
 @rl.compiled
-def step(memory, state, action, reward, next_state, terminated, truncated, rng):
+def step(memory, t, rng):
     """Learn as Q-learning does."""
-    target = reward if terminated else reward + memory.gamma * rl.max_value(memory, next_state)
-    memory.q[state, action] += rl.step_size(memory, state, action) * (target - memory.q[state, action])
-    rl.count(memory, state, action, terminated or truncated)
-    return begin(memory, next_state, rng)
+    target = t.reward if t.terminated else t.reward + memory.gamma * rl.max_value(memory, t.next_state)
+    memory.q[t.state, t.action] += rl.step_size(memory, t.state, t.action) * (target - memory.q[t.state, t.action])
+    rl.count(memory, t.state, t.action, t.terminated or t.truncated)
+    return begin(memory, t.next_state, rng)
 
 
 class Optimist(rl.TabularAgent):

@@ -50,6 +50,7 @@ _HOME = {
     "rlsuite.planning": "Solution evaluate_policy solve",
     "rlsuite.rendering": "GridLayout",
     "rlsuite.schedules": "Exponential Inverse Linear Polynomial Schedule",
+    "rlsuite.training.kernels": "Transition",
     "rlsuite.training.results": "Record Results",
     "rlsuite.training.train": "train",
     "rlsuite.vector": "TabularVectorEnv",
@@ -187,6 +188,7 @@ if TYPE_CHECKING:
     from rlsuite.schedules import Linear as Linear
     from rlsuite.schedules import Polynomial as Polynomial
     from rlsuite.schedules import Schedule as Schedule
+    from rlsuite.training.kernels import Transition as Transition
     from rlsuite.training.results import Record as Record
     from rlsuite.training.results import Results as Results
     from rlsuite.training.train import train as train

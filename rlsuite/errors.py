@@ -101,6 +101,10 @@ class RewardWarning(RlsuiteWarning):
     """An environment has rewards outside the range that an agent expects."""
 
 
+class FormerSignatureWarning(RlsuiteWarning, FutureWarning):
+    """A function of the user's has the signature of an earlier version, which a later one will refuse."""
+
+
 class StepwiseWarning(RlsuiteWarning):
     """``loop="auto"`` could not use the compiled loop and says why."""
 

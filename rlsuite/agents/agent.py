@@ -1,5 +1,8 @@
 """The base of all agents: parameters, memory, learning, acting, saving."""
 
+import functools
+import inspect
+import warnings
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.checks import fraction, row_of_id
+from rlsuite.compilation import compiled
 from rlsuite.compiling_clock import CompilingTime
 from rlsuite.described import Described
 from rlsuite.exploration import Legality, every_action, listed_actions
@@ -20,7 +24,7 @@ from rlsuite.synonyms import attribute_error
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.expected_rewards import ExpectedRewards
-from rlsuite.training.kernels import Begin, Rule, Step
+from rlsuite.training.kernels import Begin, Rule, Step, Transition
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record
 from rlsuite.training.run import Budget, LoopChoice, Run
@@ -37,8 +41,9 @@ class Agent(Described):
 
     ``begin(memory, state, rng) -> action``
         chooses the first action of an episode;
-    ``step(memory, state, action, reward, next_state, terminated, truncated, rng) -> action``
-        learns from one transition and chooses the next action, which is ignored when the episode is over.
+    ``step(memory, t, rng) -> action``
+        learns from one transition `t` (see `rlsuite.Transition`) and chooses the next action, which is ignored when
+        the episode is over.
 
     Derive from `TabularAgent`, whose memory is `ActionValues`, or from this class and give `remember` too.
 
@@ -170,7 +175,7 @@ class Agent(Described):
     ) -> Run:
         made = find_env(env)
         encode = self.meet(made)
-        rule = Rule(type(self).begin, type(self).step)
+        rule = Rule(type(self).begin, _step_of(type(self)))
         expected = ExpectedRewards.of(self, self.expected_rewards)
         run = Run(made, rule, self._recall, self.gamma, seed, loop, optima, encode, expected)
         self._run, self._asked_for = run, env
@@ -311,6 +316,37 @@ class Agent(Described):
         Only for agents whose rule would reach beyond an array if two arrays contradicted each other. What a single
         array may hold is declared where its class names it, with `rlsuite.Array`.
         """
+
+
+def _step_of(kind: type[Agent]) -> Step:
+    """The `step` of a class, checked; that of an agent written for version 0.1 is adapted."""
+    names = list(inspect.signature(kind.step).parameters)
+    if len(names) == 3:
+        return kind.step
+    if len(names) != 8:
+        raise errors.ParameterError(
+            f"{kind.__name__}.step has the parameters ({', '.join(names)}), and should have (memory, t, rng): t is an "
+            "rlsuite.Transition with the fields state, action, reward, next_state, terminated and truncated"
+        )
+    fields = ", ".join(f"t.{field}" for field in Transition._fields)
+    warnings.warn(
+        f"{kind.__name__}.step({', '.join(names)}) has the form of rlsuite 0.1, soon to be refused: "
+        f"write step(memory, t, rng), and {fields} in its body",
+        errors.FormerSignatureWarning,
+        stacklevel=5,
+    )
+    return _with_transition(kind.step)
+
+
+@functools.cache
+def _with_transition(former: Step) -> Step:
+    """Adapt a rule with eight parameters to the present signature."""
+
+    @compiled
+    def step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+        return former(memory, t.state, t.action, t.reward, t.next_state, t.terminated, t.truncated, rng)
+
+    return step
 
 
 def _episodes_of(record: Record) -> NDArray[np.void]:

@@ -44,13 +44,14 @@ class TabularAgent(Agent):
 
     >>> import rlsuite as rl
     >>> @rl.compiled
-    ... def evaluate_random(memory, state, action, reward, next_state, terminated, truncated, rng):
-    ...     target = reward
-    ...     if not terminated:
-    ...         target += memory.gamma * memory.q[next_state].mean()
-    ...     memory.q[state, action] += rl.step_size(memory, state, action) * (target - memory.q[state, action])
-    ...     rl.count(memory, state, action, terminated or truncated)
-    ...     return rl.choose(memory, next_state, rng)
+    ... def evaluate_random(memory, t, rng):
+    ...     target = t.reward
+    ...     if not t.terminated:
+    ...         target += memory.gamma * memory.q[t.next_state].mean()
+    ...     error = target - memory.q[t.state, t.action]
+    ...     memory.q[t.state, t.action] += rl.step_size(memory, t.state, t.action) * error
+    ...     rl.count(memory, t.state, t.action, t.terminated or t.truncated)
+    ...     return rl.choose(memory, t.next_state, rng)
     >>> class RandomWalker(rl.TabularAgent):
     ...     step = evaluate_random
     >>> walker = RandomWalker(exploration=rl.EpsilonGreedy(1.0), learning_rate=0.1)

@@ -5,8 +5,8 @@ the last bit.
 
 ``begin(memory, state, rng) -> action``
     chooses the first action of an episode.
-``step(memory, state, action, reward, next_state, terminated, truncated, rng) -> next action``
-    learns from one transition and chooses the next action (ignored when the episode is over).
+``step(memory, t, rng) -> next action``
+    learns from one `Transition` and chooses the next action (ignored when the episode is over).
 
 What a rule observes, an id or a vector, is its *sight*; the loops store an id, or the number of the row that holds the
 vector, and pass on what it stands for (`rlsuite.training.sight`). Two generators are drawn from: the agent's, and the
@@ -26,6 +26,23 @@ from rlsuite.training.world import World
 
 Begin = Compiled[..., int]
 Step = Compiled[..., int]
+
+
+class Transition(NamedTuple):
+    """One step of an environment, as a rule is given it.
+
+    ``state`` and ``next_state`` are ids, counted from 0, or vectors (d,) of float64 that are overwritten two steps
+    later: a rule that keeps one for longer has to copy it.
+    """
+
+    state: Any
+    action: int
+    reward: float
+    next_state: Any
+    terminated: bool
+    """Whether the environment has ended: there is nothing to come, whatever the next state is."""
+    truncated: bool
+    """Whether the episode was cut off: what would have come is worth what the next state is worth."""
 
 
 class Rule(NamedTuple):
@@ -116,7 +133,7 @@ def run_in_world(
                 all_regret += gap[observation, action]
             truncated = elapsed >= time_limit
             seen, next_seen = look(sight, observation), look(sight, next_observation)
-            action = rule.step(memory, seen, action, reward, next_seen, terminated, truncated, rng)
+            action = rule.step(memory, Transition(seen, action, reward, next_seen, terminated, truncated), rng)
             observation = next_observation
             if terminated or truncated:
                 finished[episodes_done, 0] = episode_return
@@ -185,7 +202,8 @@ def session(
                     sums[REGRET] += gap[observation, action]
                     sums[ALL_REGRET] += gap[observation, action]
                 seen, next_seen = look(sight, observation), look(sight, arrived)
-                place[ACTION] = rule.step(memory, seen, action, reward, next_seen, terminated, truncated, rng)
+                t = Transition(seen, action, reward, next_seen, terminated, truncated)
+                place[ACTION] = rule.step(memory, t, rng)
                 place[OBSERVATION] = arrived
                 if terminated or truncated:
                     finished[0, 0] = sums[RETURN]

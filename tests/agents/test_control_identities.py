@@ -57,7 +57,7 @@ def drive(agent, transitions, legal=LEGAL, prepare=lambda memory: None):
     tables = []
     for s, a, r, s2, terminated, truncated in transitions:
         prepare(memory)
-        type(agent).step(memory, s, a, r, s2, terminated, truncated, rng)
+        type(agent).step(memory, rl.Transition(s, a, r, s2, terminated, truncated), rng)
         tables.append(memory.q.copy())
         if terminated or truncated:
             type(agent).begin(memory, 0, rng)

@@ -54,8 +54,9 @@ def live(agent, steps=300, seed=0):
         length += 1
         next_state, reward = int(rng.integers(len(LEGAL))), float(rng.normal())
         terminated, truncated = bool(rng.random() < 0.12), length == CUT
-        chosen = type(agent).step(memory, state, action, reward, next_state, terminated, truncated, rng)
-        lived.append(Lived(state, action, reward, next_state, terminated, truncated, int(chosen), snapshot(memory)))
+        t = rl.Transition(state, action, reward, next_state, terminated, truncated)
+        chosen = type(agent).step(memory, t, rng)
+        lived.append(Lived(*t, int(chosen), snapshot(memory)))
         state, action = next_state, chosen
         if terminated or truncated:
             state, length = int(rng.integers(len(LEGAL))), 0

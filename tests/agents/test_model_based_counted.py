@@ -326,7 +326,7 @@ def test_ucrl2_is_the_algorithm_of_the_paper():
         twin.outcomes[state, action, 3 if terminated else next_state] += 1
         twin.rewards[state, action] += reward
         before = memory.learned.planned_at.copy()
-        rl.UCRL2.step(memory, state, action, reward, next_state, terminated, truncated, rng)
+        rl.UCRL2.step(memory, rl.Transition(state, action, reward, next_state, terminated, truncated), rng)
         state = next_state
         if terminated or truncated:
             state = int(rng.integers(3))

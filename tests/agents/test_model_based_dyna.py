@@ -127,7 +127,8 @@ def test_the_rule_is_that_of_the_book(agent, plain, parameters, seed):
     twin = plain(legal, 0.9, 0.3, seed)
     for state, action, reward, next_state, terminated, truncated in walk:
         over = terminated or truncated
-        chosen = type(agent).step(memory, state, action, reward, next_state, terminated, truncated, rng)
+        t = rl.Transition(state, action, reward, next_state, terminated, truncated)
+        chosen = type(agent).step(memory, t, rng)
         expected = twin.step(state, action, reward, None if terminated else next_state, over, *parameters)
         # where a step is terminated and not cut, the next state is only known to the caller
         assert over or chosen == expected

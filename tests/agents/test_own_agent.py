@@ -4,6 +4,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,9 +25,9 @@ def begin(memory, state, rng):
     return int(memory.preference[state].argmax())
 
 @rl.compiled
-def step(memory, state, action, reward, next_state, terminated, truncated, rng):
-    memory.preference[state, action] += reward - 0.01
-    return begin(memory, next_state, rng)
+def step(memory, t, rng):
+    memory.preference[t.state, t.action] += t.reward - 0.01
+    return begin(memory, t.next_state, rng)
 
 class WinStay(rl.Agent):
     begin = begin
@@ -73,11 +74,11 @@ def expected(memory, state):
     return CHANCES[0] * rl.max_value(memory, state) + CHANCES[1] * memory.q[state].mean()
 
 @rl.compiled
-def expected_sarsa(memory, state, action, reward, next_state, terminated, truncated, rng):
-    target = reward if terminated else reward + memory.gamma * expected(memory, next_state)
-    memory.q[state, action] += rl.step_size(memory, state, action) * (target - memory.q[state, action])
-    rl.count(memory, state, action, terminated or truncated)
-    return rl.choose(memory, next_state, rng)
+def expected_sarsa(memory, t, rng):
+    target = t.reward if t.terminated else t.reward + memory.gamma * expected(memory, t.next_state)
+    memory.q[t.state, t.action] += rl.step_size(memory, t.state, t.action) * (target - memory.q[t.state, t.action])
+    rl.count(memory, t.state, t.action, t.terminated or t.truncated)
+    return rl.choose(memory, t.next_state, rng)
 
 class CautiousSarsa(rl.TabularAgent):
     step = expected_sarsa
@@ -87,9 +88,9 @@ def begin(memory: Memory, state, rng):
     return int(memory.q[state].argmax())
 
 @rl.compiled
-def step(memory: Memory, state, action, reward, next_state, terminated, truncated, rng):
-    memory.q[state, action] += CHANCES[0] * reward - 0.01
-    return begin(memory, next_state, rng)
+def step(memory: Memory, t, rng):
+    memory.q[t.state, t.action] += CHANCES[0] * t.reward - 0.01
+    return begin(memory, t.next_state, rng)
 
 class WinStay(rl.Agent):
     begin = begin
@@ -100,6 +101,7 @@ class WinStay(rl.Agent):
 """
 LEARN = """
 import sys
+from pathlib import Path
 import rlsuite as rl
 from rlsuite.experiments.lookup import find_agent_class
 from rlsuite.training import kernels
@@ -161,11 +163,11 @@ def test_files_of_one_name_in_different_folders_do_not_meet(tmp_path):
 
 
 @rl.compiled
-def evaluate_random(memory, state, action, reward, next_state, terminated, truncated, rng):
-    target = reward if terminated else reward + memory.gamma * memory.q[next_state].mean()
-    memory.q[state, action] += rl.step_size(memory, state, action) * (target - memory.q[state, action])
-    rl.count(memory, state, action, terminated or truncated)
-    return rl.choose(memory, next_state, rng)
+def evaluate_random(memory, t, rng):
+    target = t.reward if t.terminated else t.reward + memory.gamma * memory.q[t.next_state].mean()
+    memory.q[t.state, t.action] += rl.step_size(memory, t.state, t.action) * (target - memory.q[t.state, t.action])
+    rl.count(memory, t.state, t.action, t.terminated or t.truncated)
+    return rl.choose(memory, t.next_state, rng)
 
 
 class RandomWalker(rl.TabularAgent):
@@ -198,3 +200,38 @@ def test_it_has_both_loops_files_and_results(walker, tmp_path):
     results = rl.train(walker, "Taxi-v4", steps=500, seeds=3, evaluate_every=250)
     assert results.agent == "RandomWalker"
     assert results.stacked("evaluation").shape == (3, 2)
+
+
+@rl.compiled
+def former_sarsa(memory, state, action, reward, next_state, terminated, truncated, rng):
+    next_action = -1 if terminated else rl.choose(memory, next_state, rng)
+    target = reward if terminated else reward + memory.gamma * memory.q[next_state, next_action]
+    memory.q[state, action] += rl.step_size(memory, state, action) * (target - memory.q[state, action])
+    rl.count(memory, state, action, terminated or truncated)
+    return next_action
+
+
+class FormerSarsa(rl.TabularAgent):
+    step = former_sarsa
+
+
+@pytest.mark.parametrize("loop", ["compiled", "stepwise"])
+def test_a_rule_with_eight_parameters_still_learns_and_is_told_the_new_form(loop):
+    with pytest.warns(
+        rl.errors.FormerSignatureWarning, match=r"write step\(memory, t, rng\), and t\.state, t\.act"
+    ) as told:
+        former = FormerSarsa().learn("CliffWalking-v1", steps=2_000, seed=3, loop=loop)
+    assert Path(told[0].filename) == Path(__file__)
+    assert former.q_.tobytes() == rl.Sarsa().learn("CliffWalking-v1", steps=2_000, seed=3).q_.tobytes()
+    assert former.record_.loop == loop
+
+
+class TooShort(rl.TabularAgent):
+    step = rl.compiled(lambda memory, rng: 0)
+
+
+def test_a_rule_with_other_parameters_is_refused_with_the_form_that_is_expected():
+    with pytest.raises(
+        rl.errors.ParameterError, match=r"TooShort\.step has the parameters \(memory, rng\), and should"
+    ):
+        TooShort().learn("CliffWalking-v1", steps=10)

@@ -47,7 +47,8 @@ def walk(agent, memory, episode):
     type(agent).begin(memory, episode[0][0], rng)
     values = []
     for state, reward, next_state, terminated, truncated in episode:
-        type(agent).step(memory, state, 0, reward, next_state, terminated, truncated, rng)
+        t = rl.Transition(state, 0, reward, next_state, terminated, truncated)
+        type(agent).step(memory, t, rng)
         values.append(memory.value.copy())
     return values
 

@@ -20,7 +20,8 @@ def learn(agent, episodes, n_states=N):
     for episode in episodes:
         type(agent).begin(memory, episode[0][0], rng)
         for state, reward, next_state, terminated, truncated in episode:
-            type(agent).step(memory, state, 0, reward, next_state, terminated, truncated, rng)
+            t = rl.Transition(state, 0, reward, next_state, terminated, truncated)
+            type(agent).step(memory, t, rng)
     return memory.value
 
 

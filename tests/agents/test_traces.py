@@ -46,8 +46,8 @@ def wander(agent, seed, n_episodes=4, longest=14):
             terminated = bool(world.random() < 0.1)
             truncated = t == longest - 1
             reward, next_state = float(world.normal()), int(world.integers(N_STATES))
-            given = (state, action, reward, next_state, terminated, truncated)
-            next_action = type(agent).step(memory, *given, choices)
+            given = rl.Transition(state, action, reward, next_state, terminated, truncated)
+            next_action = type(agent).step(memory, given, choices)
             trace = memory.scratch.traces.trace.reshape(LEGAL.shape).copy()
             episodes[-1].append(Step(*given, next_action, memory.q.copy(), trace))
             state, action = next_state, next_action

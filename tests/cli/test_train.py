@@ -81,11 +81,11 @@ import rlsuite as rl
 
 
 @rl.compiled
-def learn_nothing(memory, state, action, reward, next_state, terminated, truncated, rng):
-    if state == -NUMBER:  # machine code is kept by content
+def learn_nothing(memory, t, rng):
+    if t.state == -NUMBER:  # machine code is kept by content
         return -1
-    rl.count(memory, state, action, terminated or truncated)
-    return rl.choose(memory, next_state, rng)
+    rl.count(memory, t.state, t.action, t.terminated or t.truncated)
+    return rl.choose(memory, t.next_state, rng)
 
 
 class Idle(rl.TabularAgent):

@@ -115,30 +115,30 @@ def test_every_exploration_conforms(exploration):
 
 
 @rl.compiled
-def not_counting(memory, state, action, reward, next_state, terminated, truncated, rng):
-    memory.q[state, action] = reward
-    return rl.choose(memory, next_state, rng)
+def not_counting(memory, t, rng):
+    memory.q[t.state, t.action] = t.reward
+    return rl.choose(memory, t.next_state, rng)
 
 
 @rl.compiled
-def learning_nan(memory, state, action, reward, next_state, terminated, truncated, rng):
-    memory.q[state, action] = np.inf - np.inf
-    rl.count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated else rl.uniform(memory, next_state, rng)
+def learning_nan(memory, t, rng):
+    memory.q[t.state, t.action] = np.inf - np.inf
+    rl.count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated else rl.uniform(memory, t.next_state, rng)
 
 
 @rl.compiled
-def breaking_the_law(memory, state, action, reward, next_state, terminated, truncated, rng):
-    rl.count(memory, state, action, terminated or truncated)
+def breaking_the_law(memory, t, rng):
+    rl.count(memory, t.state, t.action, t.terminated or t.truncated)
     return 0
 
 
 @rl.compiled
-def asking_the_others(memory, state, action, reward, next_state, terminated, truncated, rng):
+def asking_the_others(memory, t, rng):
     memory.learned.everybody[0] += 1.0
-    memory.q[state, action] = memory.learned.everybody[0]
-    rl.count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else rl.choose(memory, next_state, rng)
+    memory.q[t.state, t.action] = memory.learned.everybody[0]
+    rl.count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else rl.choose(memory, t.next_state, rng)
 
 
 class NotCounting(rl.QLearning):

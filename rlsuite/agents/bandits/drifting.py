@@ -20,7 +20,7 @@ from rlsuite.compilation import compiled
 from rlsuite.declared import Action
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, Score, choose
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 class WindowTables(NamedTuple):
@@ -63,35 +63,26 @@ def _add_up(memory: ActionValues, state: int) -> None:
 
 
 @compiled(in_place=True)
-def _window_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _window_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(a): the mean of the rewards of arm a among the last pulls of its state."""
     recent = memory.learned
-    t = pulls(memory, state)
-    place = t % recent.ring_action.shape[1]
-    if t >= recent.ring_action.shape[1]:
-        oldest = recent.ring_action[state, place]
-        recent.weight[state, oldest] -= 1.0
-        recent.total[state, oldest] -= recent.ring_reward[state, place]
-        if recent.weight[state, oldest] > 0.0:
-            memory.q[state, oldest] = recent.total[state, oldest] / recent.weight[state, oldest]
-    recent.ring_action[state, place] = action
-    recent.ring_reward[state, place] = reward
-    recent.weight[state, action] += 1.0
-    recent.total[state, action] += reward
+    time = pulls(memory, t.state)
+    place = time % recent.ring_action.shape[1]
+    if time >= recent.ring_action.shape[1]:
+        oldest = recent.ring_action[t.state, place]
+        recent.weight[t.state, oldest] -= 1.0
+        recent.total[t.state, oldest] -= recent.ring_reward[t.state, place]
+        if recent.weight[t.state, oldest] > 0.0:
+            memory.q[t.state, oldest] = recent.total[t.state, oldest] / recent.weight[t.state, oldest]
+    recent.ring_action[t.state, place] = t.action
+    recent.ring_reward[t.state, place] = t.reward
+    recent.weight[t.state, t.action] += 1.0
+    recent.total[t.state, t.action] += t.reward
     if place == recent.ring_action.shape[1] - 1:
-        _add_up(memory, state)
-    memory.q[state, action] = recent.total[state, action] / recent.weight[state, action]
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+        _add_up(memory, t.state)
+    memory.q[t.state, t.action] = recent.total[t.state, t.action] / recent.weight[t.state, t.action]
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -163,24 +154,15 @@ class DiscountTables(NamedTuple):
 
 
 @compiled(in_place=True)
-def _discount_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _discount_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """N <- discount N for all arms, N(a) <- N(a) + 1, Q(a) <- Q(a) + (r - Q(a)) / N(a)."""
     weight = memory.learned.weight
     for arm in range(weight.shape[1]):
-        weight[state, arm] *= memory.learned.discount
-    weight[state, action] += 1.0
-    memory.q[state, action] += (reward - memory.q[state, action]) / weight[state, action]
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+        weight[t.state, arm] *= memory.learned.discount
+    weight[t.state, t.action] += 1.0
+    memory.q[t.state, t.action] += (t.reward - memory.q[t.state, t.action]) / weight[t.state, t.action]
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -15,7 +15,7 @@ from rlsuite.compilation import compiled
 from rlsuite.declared import ActionOrNone
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, ExplorationRule, Score, argmax, choose, is_legal, spread_over_best
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
@@ -65,21 +65,12 @@ def _commit_chances(memory: ActionValues, state: int, first: float, second: floa
 
 
 @compiled(in_place=True)
-def _commit_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _commit_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(a) <- Q(a) + (r - Q(a)) / N(a) for the first m rewards of an arm; what comes later changes nothing."""
-    count(memory, state, action, terminated or truncated)
-    if memory.visits[state, action] <= memory.learned.m:
-        memory.q[state, action] += (reward - memory.q[state, action]) / memory.visits[state, action]
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    if memory.visits[t.state, t.action] <= memory.learned.m:
+        memory.q[t.state, t.action] += (t.reward - memory.q[t.state, t.action]) / memory.visits[t.state, t.action]
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -176,23 +167,14 @@ def _eliminate(memory: ActionValues, state: int, t: int) -> None:
 
 
 @compiled(in_place=True)
-def _elimination_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _elimination_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(a) <- Q(a) + (r - Q(a)) / N(a); after a round of t pulls of each remaining arm, eliminate."""
-    count(memory, state, action, terminated or truncated)
-    t = memory.visits[state, action]
-    memory.q[state, action] += (reward - memory.q[state, action]) / t
-    if _end_of_round(memory, state, t):
-        _eliminate(memory, state, t)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    time = memory.visits[t.state, t.action]
+    memory.q[t.state, t.action] += (t.reward - memory.q[t.state, t.action]) / time
+    if _end_of_round(memory, t.state, time):
+        _eliminate(memory, t.state, time)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -13,7 +13,7 @@ from rlsuite.compilation import compiled
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, ExplorationRule, choose, is_legal
 from rlsuite.schedules import UNUSED, Schedule, as_schedule, rate_now
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 class Exp3Scratch(NamedTuple):
@@ -55,21 +55,12 @@ def _exp3_choice(memory: ActionValues, state: int, epsilon: float, unused: float
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """w(A) <- w(A) exp(epsilon r / (K p(A))): the reward, weighted by how unlikely its arm was."""
-    epsilon = rate_now(memory.exploration.first, memory.clock, pulls(memory, state))
-    memory.q[state, action] += epsilon * reward / (memory.scratch.p[action] * n_arms(memory, state))
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    epsilon = rate_now(memory.exploration.first, memory.clock, pulls(memory, t.state))
+    memory.q[t.state, t.action] += epsilon * t.reward / (memory.scratch.p[t.action] * n_arms(memory, t.state))
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

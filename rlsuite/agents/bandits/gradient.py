@@ -19,7 +19,7 @@ from rlsuite.compilation import Compiled, compiled
 from rlsuite.exploration import NO_ACTION, Exploration, Softmax
 from rlsuite.exploration.boltzmann import boltzmann_weights, draw_by_weight
 from rlsuite.schedules import Schedule
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 Baseline = Compiled[[Any, int, float], float]
 
@@ -62,24 +62,15 @@ def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """H(a) <- H(a) + alpha (R - b) (1{a = A} - pi(a)) for all arms a."""
     pi = memory.scratch.pi
-    push = step_size(memory, state, action) * (reward - memory.learned.baseline(memory, state, reward))
+    push = step_size(memory, t.state, t.action) * (t.reward - memory.learned.baseline(memory, t.state, t.reward))
     for arm in range(pi.size):
-        memory.q[state, arm] += push * ((1.0 if arm == action else 0.0) - pi[arm])
-    count(memory, state, action, terminated or truncated)
-    memory.learned.mean_reward[state] += (reward - memory.learned.mean_reward[state]) / pulls(memory, state)
-    return NO_ACTION if terminated or truncated else _begin(memory, next_state, rng)
+        memory.q[t.state, arm] += push * ((1.0 if arm == t.action else 0.0) - pi[arm])
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    memory.learned.mean_reward[t.state] += (t.reward - memory.learned.mean_reward[t.state]) / pulls(memory, t.state)
+    return NO_ACTION if t.terminated or t.truncated else _begin(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

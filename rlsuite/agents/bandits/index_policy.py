@@ -17,6 +17,7 @@ from rlsuite.agents.memory import ActionValues, count
 from rlsuite.compilation import Compiled, compiled
 from rlsuite.exploration import NO_ACTION, ExplorationRule, Score, argmax, choose, spread_over_best
 from rlsuite.schedules import UNUSED
+from rlsuite.training.kernels import Transition
 
 Level = Compiled[[Any, int], float]
 
@@ -40,20 +41,11 @@ def _largest_chances(memory: ActionValues, state: int, first: float, second: flo
 
 
 @compiled(in_place=True)
-def average_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def average_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(a) <- Q(a) + (r - Q(a)) / N(a): the mean of the rewards of the arm."""
-    count(memory, state, action, terminated or truncated)
-    memory.q[state, action] += (reward - memory.q[state, action]) / memory.visits[state, action]
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    memory.q[t.state, t.action] += (t.reward - memory.q[t.state, t.action]) / memory.visits[t.state, t.action]
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -19,7 +19,7 @@ from rlsuite.checks import finite_number
 from rlsuite.compilation import compiled
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, ExplorationRule, Score, choose, is_legal
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 NEWTON_STEPS = 60
 """Far more iterations than are ever needed."""
@@ -142,21 +142,12 @@ def _largest(memory: ActionValues, state: int, first: float, second: float, rng:
 
 
 @compiled(in_place=True)
-def _bounded_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _bounded_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(a) <- Q(a) + (r - Q(a)) / N(a): the mean of the rewards of the arm, and h of it."""
-    count(memory, state, action, terminated or truncated)
-    memory.q[state, action] += (reward - memory.q[state, action]) / memory.visits[state, action]
-    memory.learned.entropy[state, action] = negative_entropy(_scaled(memory, state, action))
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    memory.q[t.state, t.action] += (t.reward - memory.q[t.state, t.action]) / memory.visits[t.state, t.action]
+    memory.learned.entropy[t.state, t.action] = negative_entropy(_scaled(memory, t.state, t.action))
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 class BoundedIndex(NamedTuple):

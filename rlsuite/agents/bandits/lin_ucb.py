@@ -13,7 +13,7 @@ from rlsuite.agents.bandits.linear import LinearBandit, predict, row_of
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, Score, choose
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 class RidgeTables(NamedTuple):
@@ -60,27 +60,18 @@ def _no_level(memory: ActionValues, state: int) -> float:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """A^-1 <- A^-1 - u u' / (1 + x . u) with u = A^-1 x (Sherman & Morrison); w <- w + u (r - x . w) / (1 + x . u)."""
     inverse, weights, product = memory.learned.inverse, memory.learned.weights, memory.scratch.product
-    model = row_of(action, weights.shape[0])
-    gain = 1.0 / (1.0 + _uncertainty(memory, state, action))
-    error = reward - predict(memory, weights, state, action)
+    model = row_of(t.action, weights.shape[0])
+    gain = 1.0 / (1.0 + _uncertainty(memory, t.state, t.action))
+    error = t.reward - predict(memory, weights, t.state, t.action)
     for i in range(product.size):
         weights[model, i] += gain * error * product[i]
         for j in range(product.size):
             inverse[model, i, j] -= gain * (product[i] * product[j])  # in this order the matrix stays symmetric
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

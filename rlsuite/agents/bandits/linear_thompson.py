@@ -17,7 +17,7 @@ from rlsuite.agents.memory import ActionValues, count
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, ExplorationRule, argmax, choose, is_legal
 from rlsuite.schedules import UNUSED
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 class PosteriorTables(NamedTuple):
@@ -96,32 +96,23 @@ def _choice(memory: ActionValues, state: int, first: float, second: float, rng: 
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """A <- A + x x'; w <- w + A^-1 x (r - x . w)."""
     features, factor, weights = memory.learned
     vector = memory.scratch.vector
-    row, model = row_of(action, features.shape[1]), row_of(action, weights.shape[0])
-    error = reward - predict(memory, weights, state, action)
+    row, model = row_of(t.action, features.shape[1]), row_of(t.action, weights.shape[0])
+    error = t.reward - predict(memory, weights, t.state, t.action)
     for i in range(vector.size):
-        vector[i] = features[state, row, i]
+        vector[i] = features[t.state, row, i]
     _add_row(factor, model, vector)
     for i in range(vector.size):
-        vector[i] = features[state, row, i]
+        vector[i] = features[t.state, row, i]
     _solve_lower(factor, model, vector)
     _solve_upper(factor, model, vector)
     for i in range(vector.size):
         weights[model, i] += error * vector[i]
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

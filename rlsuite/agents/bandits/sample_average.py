@@ -10,7 +10,7 @@ from rlsuite.agents.tabular import TabularAgent
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose, is_legal
 from rlsuite.schedules import Schedule
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 @compiled(in_place=True)
@@ -32,20 +32,11 @@ def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Theta[i] <- Theta[i] + (r - Theta[i]) / c[i]: the mean of the rewards of arm i."""
-    count(memory, state, action, terminated or truncated)
-    memory.q[state, action] += (reward - memory.q[state, action]) / memory.visits[state, action]
-    return NO_ACTION if terminated or truncated else _begin(memory, next_state, rng)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    memory.q[t.state, t.action] += (t.reward - memory.q[t.state, t.action]) / memory.visits[t.state, t.action]
+    return NO_ACTION if t.terminated or t.truncated else _begin(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

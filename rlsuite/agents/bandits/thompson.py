@@ -16,7 +16,7 @@ from rlsuite.agents.memory import ActionValues, count
 from rlsuite.compilation import Compiled, compiled
 from rlsuite.exploration import NO_ACTION, ExplorationRule, choose, is_legal
 from rlsuite.schedules import UNUSED
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 Draw = Compiled[[Any, int, int, np.random.Generator], float]
 
@@ -60,26 +60,17 @@ def _beta_draw(memory: ActionValues, state: int, arm: int, rng: np.random.Genera
 
 
 @compiled(in_place=True)
-def _beta_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _beta_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """alpha(a) <- alpha(a) + 1 after a success, beta(a) <- beta(a) + 1 after a failure."""
     alpha, beta = memory.learned.alpha, memory.learned.beta
-    success = rng.random() < reward if 0.0 < reward < 1.0 else reward >= 1.0
+    success = rng.random() < t.reward if 0.0 < t.reward < 1.0 else t.reward >= 1.0
     if success:
-        alpha[state, action] += 1.0
+        alpha[t.state, t.action] += 1.0
     else:
-        beta[state, action] += 1.0
-    memory.q[state, action] = alpha[state, action] / (alpha[state, action] + beta[state, action])
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+        beta[t.state, t.action] += 1.0
+    memory.q[t.state, t.action] = alpha[t.state, t.action] / (alpha[t.state, t.action] + beta[t.state, t.action])
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -155,22 +146,13 @@ def _normal_draw(memory: ActionValues, state: int, arm: int, rng: np.random.Gene
 
 
 @compiled(in_place=True)
-def _normal_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _normal_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """lambda(a) <- lambda(a) + 1 / sigma^2; mu(a) <- mu(a) + (r - mu(a)) / (sigma^2 lambda(a))."""
-    memory.learned.precision[state, action] += 1.0 / memory.learned.noise
-    gain = 1.0 / (memory.learned.noise * memory.learned.precision[state, action])
-    memory.q[state, action] += gain * (reward - memory.q[state, action])
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    memory.learned.precision[t.state, t.action] += 1.0 / memory.learned.noise
+    gain = 1.0 / (memory.learned.noise * memory.learned.precision[t.state, t.action])
+    memory.q[t.state, t.action] += gain * (t.reward - memory.q[t.state, t.action])
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

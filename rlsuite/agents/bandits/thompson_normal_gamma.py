@@ -12,7 +12,7 @@ from rlsuite.agents.bandits.thompson import Draw, ThompsonSampling
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 class NormalGammaTables(NamedTuple):
@@ -36,25 +36,16 @@ def _draw(memory: ActionValues, state: int, arm: int, rng: np.random.Generator) 
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """With d = r - mu: beta += kappa d^2 / (2 (kappa + 1)), mu += d / (kappa + 1), kappa += 1, alpha += 1/2."""
-    kappa = memory.learned.kappa[state, action]
-    distance = reward - memory.q[state, action]
-    memory.learned.beta[state, action] += 0.5 * kappa * distance * distance / (kappa + 1.0)
-    memory.learned.alpha[state, action] += 0.5
-    memory.learned.kappa[state, action] = kappa + 1.0
-    memory.q[state, action] += distance / (kappa + 1.0)
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    kappa = memory.learned.kappa[t.state, t.action]
+    distance = t.reward - memory.q[t.state, t.action]
+    memory.learned.beta[t.state, t.action] += 0.5 * kappa * distance * distance / (kappa + 1.0)
+    memory.learned.alpha[t.state, t.action] += 0.5
+    memory.learned.kappa[t.state, t.action] = kappa + 1.0
+    memory.q[t.state, t.action] += distance / (kappa + 1.0)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -17,7 +17,7 @@ from rlsuite.agents.memory import ActionValues, count
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, Score, choose
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
@@ -105,22 +105,13 @@ def _ucbv_level(memory: ActionValues, state: int) -> float:
 
 
 @compiled(in_place=True)
-def _variance_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _variance_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(a) <- Q(a) + d / N(a) with d = r - Q(a); N(a) V(a) grows by d (r - Q(a)), before and after (Welford 1962)."""
-    count(memory, state, action, terminated or truncated)
-    distance = reward - memory.q[state, action]
-    memory.q[state, action] += distance / memory.visits[state, action]
-    memory.learned.squares[state, action] += distance * (reward - memory.q[state, action])
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    distance = t.reward - memory.q[t.state, t.action]
+    memory.q[t.state, t.action] += distance / memory.visits[t.state, t.action]
+    memory.learned.squares[t.state, t.action] += distance * (t.reward - memory.q[t.state, t.action])
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -21,7 +21,7 @@ from rlsuite.compilation import compiled
 from rlsuite.declared import Count
 from rlsuite.exploration import NO_ACTION, Legality, is_legal
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule, rate_now
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class ActorCriticMemory(NamedTuple):
@@ -103,28 +103,19 @@ def _begin(memory: ActorCriticMemory, state: int, rng: np.random.Generator) -> i
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Update both: v(x) += alpha_w delta, and h(x, b) += alpha_h delta gamma^t (1{b = a} - pi(b | x)) for all b."""
     discount, pi = memory.scratch
-    target = reward if terminated else reward + memory.gamma * memory.value[next_state]
-    error = target - memory.value[state]
-    probabilities(memory, state, pi)
-    push = actor_step_size(memory, state, action) * error
+    target = t.reward if t.terminated else t.reward + memory.gamma * memory.value[t.next_state]
+    error = target - memory.value[t.state]
+    probabilities(memory, t.state, pi)
+    push = actor_step_size(memory, t.state, t.action) * error
     for other in range(pi.size):
-        memory.preference[state, other] += push * (discount[0] * ((other == action) - pi[other]))
-    memory.value[state] += critic_step_size(memory, state) * error
+        memory.preference[t.state, other] += push * (discount[0] * ((other == t.action) - pi[other]))
+    memory.value[t.state] += critic_step_size(memory, t.state) * error
     discount[0] *= memory.gamma
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else draw(memory, next_state, rng)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else draw(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

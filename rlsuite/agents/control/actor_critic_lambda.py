@@ -19,7 +19,7 @@ from rlsuite.agents.traces import Traces, forget, learn_and_fade, mark, new_trac
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class PresentTraces(NamedTuple):
@@ -48,33 +48,24 @@ def _begin(memory: ActorCriticMemory, state: int, rng: np.random.Generator) -> i
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Visit: z_w(x) += 1 and z_h(x, b) += gamma^t (1{b = a} - pi(b | x)); update: v += alpha_w delta z_w, h likewise.
 
     Then both traces fade: z_w by gamma lambda_w, z_h by gamma lambda_h.
     """
     discount, pi, actor, critic, actor_lambda, critic_lambda = memory.scratch
-    target = reward if terminated else reward + memory.gamma * memory.value[next_state]
-    error = target - memory.value[state]
-    probabilities(memory, state, pi)
+    target = t.reward if t.terminated else t.reward + memory.gamma * memory.value[t.next_state]
+    error = target - memory.value[t.state]
+    probabilities(memory, t.state, pi)
     for other in range(pi.size):
-        mark(actor, state * pi.size + other, _plus, discount[0] * ((other == action) - pi[other]))
-    mark(critic, state, _plus, 1.0)
-    push = actor_step_size(memory, state, action) * error
+        mark(actor, t.state * pi.size + other, _plus, discount[0] * ((other == t.action) - pi[other]))
+    mark(critic, t.state, _plus, 1.0)
+    push = actor_step_size(memory, t.state, t.action) * error
     learn_and_fade(actor, memory.preference.reshape(memory.preference.size), push, memory.gamma * actor_lambda)
-    learn_and_fade(critic, memory.value, critic_step_size(memory, state) * error, memory.gamma * critic_lambda)
+    learn_and_fade(critic, memory.value, critic_step_size(memory, t.state) * error, memory.gamma * critic_lambda)
     discount[0] *= memory.gamma
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else draw(memory, next_state, rng)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else draw(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -19,7 +19,7 @@ from rlsuite.agents.tabular import TabularAgent
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose, max_value
 from rlsuite.schedules import Rate, Schedule, as_schedule, rate_now
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class Gain(NamedTuple):
@@ -79,24 +79,15 @@ def _sarsa_begin(memory: ActionValues, state: int, rng: np.random.Generator) -> 
 
 
 @compiled(in_place=True)
-def _sarsa_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _sarsa_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Choose a', then learn; after an end, both wait for the next start."""
-    alpha, beta = step_size(memory, state, action), _gain_step_size(memory, state, action)
-    next_action = NO_ACTION if terminated else choose(memory, next_state, rng)
-    if terminated:
-        _wait(memory, state, action, reward, alpha, beta)
+    alpha, beta = step_size(memory, t.state, t.action), _gain_step_size(memory, t.state, t.action)
+    next_action = NO_ACTION if t.terminated else choose(memory, t.next_state, rng)
+    if t.terminated:
+        _wait(memory, t.state, t.action, t.reward, alpha, beta)
     else:
-        _differential_sarsa(memory, state, action, reward, alpha, beta, next_state, next_action)
-    count(memory, state, action, terminated or truncated)
+        _differential_sarsa(memory, t.state, t.action, t.reward, alpha, beta, t.next_state, next_action)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
     return next_action
 
 
@@ -126,24 +117,15 @@ def _r_begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _r_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _r_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Learn, then choose a'; an end waits for the state that it leads to."""
-    alpha, beta = step_size(memory, state, action), _gain_step_size(memory, state, action)
-    if terminated:
-        _wait(memory, state, action, reward, alpha, beta)
+    alpha, beta = step_size(memory, t.state, t.action), _gain_step_size(memory, t.state, t.action)
+    if t.terminated:
+        _wait(memory, t.state, t.action, t.reward, alpha, beta)
     else:
-        _r_learning(memory, state, action, reward, alpha, beta, next_state)
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+        _r_learning(memory, t.state, t.action, t.reward, alpha, beta, t.next_state)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -19,7 +19,7 @@ from rlsuite.declared import Count
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, max_value
 from rlsuite.schedules import STEPS, Schedule
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 class Attempts(NamedTuple):
@@ -55,29 +55,20 @@ def _attempt(memory: ActionValues, state: int, action: int, now: int) -> None:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """U(s, a) <- U(s, a) + r + gamma max_a' Q(s', a'), and an attempt to learn after m of them."""
     known = memory.learned
     now = memory.clock[STEPS] + 1
-    if not known.resting[state, action]:
-        target = reward if terminated else reward + memory.gamma * max_value(memory, next_state)
-        known.total[state, action] += target
-        known.samples[state, action] += 1
-        if known.samples[state, action] == memory.scratch.m:
-            _attempt(memory, state, action, now)
-    elif known.attempted[state, action] < known.changed[0]:
-        known.resting[state, action] = False
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    if not known.resting[t.state, t.action]:
+        target = t.reward if t.terminated else t.reward + memory.gamma * max_value(memory, t.next_state)
+        known.total[t.state, t.action] += target
+        known.samples[t.state, t.action] += 1
+        if known.samples[t.state, t.action] == memory.scratch.m:
+            _attempt(memory, t.state, t.action, now)
+    elif known.attempted[t.state, t.action] < known.changed[0]:
+        known.resting[t.state, t.action] = False
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

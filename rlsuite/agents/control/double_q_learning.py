@@ -18,7 +18,7 @@ from rlsuite.compilation import compiled
 from rlsuite.declared import Count
 from rlsuite.exploration import NO_ACTION, argmax, chances, choose
 from rlsuite.schedules import rate_now
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 class TwoTables(NamedTuple):
@@ -45,49 +45,31 @@ def _learn(memory: ActionValues, table: int, state: int, action: int, target: fl
 
 
 @compiled(in_place=True)
-def _double_q_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _double_q_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q_i(x, a) <- Q_i(x, a) + alpha [r + gamma Q_j(x', argmax_a' Q_i(x', a')) - Q_i(x, a)]; a coin names i and j."""
     table = int(2.0 * rng.random())
-    target = reward
-    if not terminated:
-        best = argmax(_value_in, memory, next_state, float(table), rng)
-        target += memory.gamma * memory.learned.tables[1 - table, next_state, best]
-    _learn(memory, table, state, action, target)
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    target = t.reward
+    if not t.terminated:
+        best = argmax(_value_in, memory, t.next_state, float(table), rng)
+        target += memory.gamma * memory.learned.tables[1 - table, t.next_state, best]
+    _learn(memory, table, t.state, t.action, target)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @compiled(in_place=True)
-def _double_expected_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _double_expected_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q_i(x, a) <- Q_i(x, a) + alpha [r + gamma sum_a' pi(a' | x') Q_j(x', a') - Q_i(x, a)]; a coin names i and j."""
     table = int(2.0 * rng.random())
-    target = reward
-    if not terminated:
+    target = t.reward
+    if not t.terminated:
         policy = memory.scratch.chances
-        chances(memory, next_state, policy)
+        chances(memory, t.next_state, policy)
         for next_action in range(policy.size):
-            target += memory.gamma * policy[next_action] * memory.learned.tables[1 - table, next_state, next_action]
-    _learn(memory, table, state, action, target)
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+            target += memory.gamma * policy[next_action] * memory.learned.tables[1 - table, t.next_state, next_action]
+    _learn(memory, table, t.state, t.action, target)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

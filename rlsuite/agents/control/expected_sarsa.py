@@ -10,7 +10,7 @@ from rlsuite.agents.memory import ActionValues, count, step_size
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, chances, choose
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 class Probabilities(NamedTuple):
@@ -30,23 +30,14 @@ def expected_value(memory: ActionValues, state: int, out: NDArray[np.float64]) -
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(x, a) <- Q(x, a) + alpha [r + gamma sum_a' pi(a' | x') Q(x', a') - Q(x, a)]."""
-    target = reward
-    if not terminated:
-        target += memory.gamma * expected_value(memory, next_state, memory.scratch.chances)
-    memory.q[state, action] += step_size(memory, state, action) * (target - memory.q[state, action])
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    target = t.reward
+    if not t.terminated:
+        target += memory.gamma * expected_value(memory, t.next_state, memory.scratch.chances)
+    memory.q[t.state, t.action] += step_size(memory, t.state, t.action) * (target - memory.q[t.state, t.action])
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -17,7 +17,7 @@ from rlsuite.compilation import compiled
 from rlsuite.declared import Count
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, uniform
 from rlsuite.schedules import Inverse, Schedule, rate_now
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class Returns(NamedTuple):
@@ -70,27 +70,18 @@ def _learn(memory: ActionValues, future: float) -> None:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Remember the step; when the episode is over, learn from all of it."""
     trail, number, seen = memory.scratch
     if not has_room(trail):
         return NO_ROOM
-    first_visit = seen[state, action] != number[0]
-    seen[state, action] = number[0]
-    remember(trail, state, action, reward, 1.0 if first_visit else 0.0)
-    next_action = NO_ACTION if terminated else choose(memory, next_state, rng)
-    if terminated or truncated:
-        _learn(memory, 0.0 if terminated else memory.q[next_state, next_action])
-    count(memory, state, action, terminated or truncated)
+    first_visit = seen[t.state, t.action] != number[0]
+    seen[t.state, t.action] = number[0]
+    remember(trail, t.state, t.action, t.reward, 1.0 if first_visit else 0.0)
+    next_action = NO_ACTION if t.terminated else choose(memory, t.next_state, rng)
+    if t.terminated or t.truncated:
+        _learn(memory, 0.0 if t.terminated else memory.q[t.next_state, next_action])
+    count(memory, t.state, t.action, t.terminated or t.truncated)
     return next_action
 
 

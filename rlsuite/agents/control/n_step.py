@@ -10,7 +10,7 @@ from rlsuite.agents.control.window import NStepAgent, first_to_learn, last_to_le
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
@@ -24,48 +24,30 @@ def _return(memory: ActionValues, tau: int, t: int, future: float) -> float:
 
 
 @compiled(in_place=True)
-def _sarsa_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _sarsa_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(S_tau, A_tau) += alpha [R_tau+1 + ... + gamma^(n-1) R_t+1 + gamma^n Q(S_t+1, A_t+1) - Q(S_tau, A_tau)]."""
-    next_action = NO_ACTION if terminated else choose(memory, next_state, rng)
-    t = note_step(memory, state, action, reward)
+    next_action = NO_ACTION if t.terminated else choose(memory, t.next_state, rng)
+    time = note_step(memory, t.state, t.action, t.reward)
     window = memory.scratch.window
-    future = 0.0 if terminated else memory.q[next_state, next_action]
-    for tau in range(first_to_learn(window, t), last_to_learn(window, t, terminated or truncated) + 1):
-        learn(memory, tau, _return(memory, tau, t, future))
-    count(memory, state, action, terminated or truncated)
+    future = 0.0 if t.terminated else memory.q[t.next_state, next_action]
+    for tau in range(first_to_learn(window, time), last_to_learn(window, time, t.terminated or t.truncated) + 1):
+        learn(memory, tau, _return(memory, tau, time, future))
+    count(memory, t.state, t.action, t.terminated or t.truncated)
     return next_action
 
 
 @compiled(in_place=True)
-def _expected_sarsa_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _expected_sarsa_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(S_tau, A_tau) += alpha [R_tau+1 + ... + gamma^n sum_a pi(a | S_t+1) Q(S_t+1, a) - Q(S_tau, A_tau)]."""
-    over = terminated or truncated
-    t = note_step(memory, state, action, reward)
+    over = t.terminated or t.truncated
+    time = note_step(memory, t.state, t.action, t.reward)
     window = memory.scratch.window
-    first, last = first_to_learn(window, t), last_to_learn(window, t, over)
-    future = 0.0 if terminated or last < first else expected_value(memory, next_state, window.chances)
+    first, last = first_to_learn(window, time), last_to_learn(window, time, over)
+    future = 0.0 if t.terminated or last < first else expected_value(memory, t.next_state, window.chances)
     for tau in range(first, last + 1):
-        learn(memory, tau, _return(memory, tau, t, future))
-    count(memory, state, action, over)
-    return NO_ACTION if over else choose(memory, next_state, rng)
+        learn(memory, tau, _return(memory, tau, time, future))
+    count(memory, t.state, t.action, over)
+    return NO_ACTION if over else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -18,7 +18,7 @@ from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, chances, choose, is_legal, max_value
 from rlsuite.schedules import Schedule
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class Weights(NamedTuple):
@@ -82,26 +82,17 @@ def _learn(memory: ActionValues, future: float) -> None:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Remember the step and how probable it was; when the episode is over, learn from its greedy tail."""
     trail = memory.scratch.trail
     if not has_room(trail):
         return NO_ROOM
-    remember(trail, state, action, reward, memory.scratch.chance[0])
-    over = terminated or truncated
+    remember(trail, t.state, t.action, t.reward, memory.scratch.chance[0])
+    over = t.terminated or t.truncated
     if over:
-        _learn(memory, 0.0 if terminated else max_value(memory, next_state))
-    count(memory, state, action, over)
-    return NO_ACTION if over else _choose_and_note(memory, next_state, rng)
+        _learn(memory, 0.0 if t.terminated else max_value(memory, t.next_state))
+    count(memory, t.state, t.action, over)
+    return NO_ACTION if over else _choose_and_note(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -16,72 +16,45 @@ from rlsuite.agents.memory import ActionValues, count, step_size
 from rlsuite.agents.traces import forget, learn_and_fade, mark
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose, max_value
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _naive_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _naive_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q <- Q + delta e and e <- gamma lambda e, where delta = r + gamma max_a' Q(x', a') - Q(x, a)."""
-    target = reward if terminated else reward + memory.gamma * max_value(memory, next_state)
-    credit(memory, state, action, step_size(memory, state, action), target - memory.q[state, action])
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    target = t.reward if t.terminated else t.reward + memory.gamma * max_value(memory, t.next_state)
+    credit(memory, t.state, t.action, step_size(memory, t.state, t.action), target - memory.q[t.state, t.action])
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @compiled(in_place=True)
-def _watkins_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _watkins_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Learn as the naive rule does; e <- 0 if the next action is not greedy."""
-    next_action = _naive_step(memory, state, action, reward, next_state, terminated, truncated, rng)
-    if next_action != NO_ACTION and memory.q[next_state, next_action] < max_value(memory, next_state):
+    next_action = _naive_step(memory, t, rng)
+    if next_action != NO_ACTION and memory.q[t.next_state, next_action] < max_value(memory, t.next_state):
         forget(memory.scratch.traces)
     return next_action
 
 
 @compiled(in_place=True)
-def _peng_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _peng_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q <- Q + (r + gamma V(x') - V(x)) e and Q(x, a) <- Q(x, a) + alpha (r + gamma V(x') - Q(x, a)), V = max_a Q.
 
     The first is for the pairs before this one, whose traces have faded since; the second is for this one, which is
     eligible from then on.
     """
-    target = reward if terminated else reward + memory.gamma * max_value(memory, next_state)
-    error_of_action = target - memory.q[state, action]
-    error_of_state = target - max_value(memory, state)
-    alpha = step_size(memory, state, action)
+    target = t.reward if t.terminated else t.reward + memory.gamma * max_value(memory, t.next_state)
+    error_of_action = target - memory.q[t.state, t.action]
+    error_of_state = target - max_value(memory, t.state)
+    alpha = step_size(memory, t.state, t.action)
     traces, visit, lambda_ = memory.scratch
     decay = memory.gamma * lambda_
     learn_and_fade(traces, memory.q.reshape(memory.q.size), error_of_state * decay, decay)
-    memory.q[state, action] += alpha * error_of_action
-    mark(traces, state * memory.q.shape[1] + action, visit, alpha)
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    memory.q[t.state, t.action] += alpha * error_of_action
+    mark(traces, t.state * memory.q.shape[1] + t.action, visit, alpha)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

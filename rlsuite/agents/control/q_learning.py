@@ -10,43 +10,25 @@ from rlsuite.agents.tabular import TabularAgent
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose, max_value
 from rlsuite.schedules import Schedule
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _deterministic_step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _deterministic_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(x, a) <- r + gamma max_a' Q(x', a'); the value of an end is 0."""
-    target = reward if terminated else reward + memory.gamma * max_value(memory, next_state)
-    memory.q[state, action] = target
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    target = t.reward if t.terminated else t.reward + memory.gamma * max_value(memory, t.next_state)
+    memory.q[t.state, t.action] = target
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(x, a) <- Q(x, a) + alpha [r + gamma max_a' Q(x', a') - Q(x, a)]."""
-    target = reward if terminated else reward + memory.gamma * max_value(memory, next_state)
-    memory.q[state, action] += step_size(memory, state, action) * (target - memory.q[state, action])
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    target = t.reward if t.terminated else t.reward + memory.gamma * max_value(memory, t.next_state)
+    memory.q[t.state, t.action] += step_size(memory, t.state, t.action) * (target - memory.q[t.state, t.action])
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -20,7 +20,7 @@ from rlsuite.agents.memory import ActionValues, count
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, chances, choose
 from rlsuite.schedules import Rate, Schedule, as_schedule, rate_now
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class Sampling(NamedTuple):
@@ -85,29 +85,20 @@ def _sigma_return(memory: ActionValues, tau: int, t: int, future: float) -> floa
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(S_tau, A_tau) <- Q(S_tau, A_tau) + alpha [G_tau - Q(S_tau, A_tau)]; the last step ends in V(S_t+1)."""
-    over = terminated or truncated
+    over = t.terminated or t.truncated
     scratch = memory.scratch
     window = scratch.window
-    t = note_step(memory, state, action, reward)
-    scratch.sampled[t % window.n] = scratch.latest[0]
-    scratch.ratio[t % window.n] = scratch.latest[1]
-    first, last = first_to_learn(window, t), last_to_learn(window, t, over)
-    future = 0.0 if terminated or last < first else _expected(memory, next_state)
+    time = note_step(memory, t.state, t.action, t.reward)
+    scratch.sampled[time % window.n] = scratch.latest[0]
+    scratch.ratio[time % window.n] = scratch.latest[1]
+    first, last = first_to_learn(window, time), last_to_learn(window, time, over)
+    future = 0.0 if t.terminated or last < first else _expected(memory, t.next_state)
     for tau in range(first, last + 1):
-        learn(memory, tau, _sigma_return(memory, tau, t, future))
-    count(memory, state, action, over)
-    return NO_ACTION if over else _choose_and_note(memory, next_state, rng)
+        learn(memory, tau, _sigma_return(memory, tau, time, future))
+    count(memory, t.state, t.action, over)
+    return NO_ACTION if over else _choose_and_note(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -9,28 +9,19 @@ from rlsuite.agents.control.eligibility import EligibilityAgent, credit
 from rlsuite.agents.memory import ActionValues, count, step_size
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q <- Q + delta e and e <- gamma lambda e, where delta = r + gamma Q(x', a') - Q(x, a).
 
     On truncation the target still bootstraps, so a' is chosen then, too.
     """
-    next_action = NO_ACTION if terminated else choose(memory, next_state, rng)
-    target = reward if terminated else reward + memory.gamma * memory.q[next_state, next_action]
-    credit(memory, state, action, step_size(memory, state, action), target - memory.q[state, action])
-    count(memory, state, action, terminated or truncated)
+    next_action = NO_ACTION if t.terminated else choose(memory, t.next_state, rng)
+    target = t.reward if t.terminated else t.reward + memory.gamma * memory.q[t.next_state, next_action]
+    credit(memory, t.state, t.action, step_size(memory, t.state, t.action), target - memory.q[t.state, t.action])
+    count(memory, t.state, t.action, t.terminated or t.truncated)
     return next_action
 
 

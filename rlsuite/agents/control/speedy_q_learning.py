@@ -22,7 +22,7 @@ from rlsuite.compilation import compiled
 from rlsuite.declared import Count
 from rlsuite.exploration import NO_ACTION, choose, is_legal
 from rlsuite.schedules import Schedule
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 class Rounds(NamedTuple):
@@ -65,39 +65,30 @@ def _finish_round(memory: ActionValues) -> None:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q_k+1(x, a) <- Q_k + alpha_k [T Q_k-1 - Q_k] + (1 - alpha_k) [T Q_k - T Q_k-1], alpha_k = 1 / (k + 1)."""
     known = memory.learned
-    first = known.samples[state, action] == 0
+    first = known.samples[t.state, t.action] == 0
     if first:
         known.pairs[NOW] += 1
-        known.pairs[EVER] += memory.visits[state, action] == 0
-        known.backup_of_present[state, action] = 0.0
-        known.backup_of_before[state, action] = 0.0
-    known.samples[state, action] += 1
-    share = 1.0 / known.samples[state, action]
-    of_present = reward if terminated else reward + memory.gamma * _best(memory, known.present, next_state)
-    of_before = reward if terminated else reward + memory.gamma * _best(memory, known.before, next_state)
-    known.backup_of_present[state, action] += share * (of_present - known.backup_of_present[state, action])
-    known.backup_of_before[state, action] += share * (of_before - known.backup_of_before[state, action])
+        known.pairs[EVER] += memory.visits[t.state, t.action] == 0
+        known.backup_of_present[t.state, t.action] = 0.0
+        known.backup_of_before[t.state, t.action] = 0.0
+    known.samples[t.state, t.action] += 1
+    share = 1.0 / known.samples[t.state, t.action]
+    of_present = t.reward if t.terminated else t.reward + memory.gamma * _best(memory, known.present, t.next_state)
+    of_before = t.reward if t.terminated else t.reward + memory.gamma * _best(memory, known.before, t.next_state)
+    known.backup_of_present[t.state, t.action] += share * (of_present - known.backup_of_present[t.state, t.action])
+    known.backup_of_before[t.state, t.action] += share * (of_before - known.backup_of_before[t.state, t.action])
 
-    alpha = 1.0 / (known.rounds[state, action] + 1.0)
-    lag = known.backup_of_before[state, action] - known.present[state, action]
-    fresh = known.backup_of_present[state, action] - known.backup_of_before[state, action]
-    memory.q[state, action] = known.present[state, action] + alpha * lag + (1.0 - alpha) * fresh
+    alpha = 1.0 / (known.rounds[t.state, t.action] + 1.0)
+    lag = known.backup_of_before[t.state, t.action] - known.present[t.state, t.action]
+    fresh = known.backup_of_present[t.state, t.action] - known.backup_of_before[t.state, t.action]
+    memory.q[t.state, t.action] = known.present[t.state, t.action] + alpha * lag + (1.0 - alpha) * fresh
     if known.pairs[NOW] == known.pairs[EVER]:
         _finish_round(memory)
-    count(memory, state, action, terminated or truncated)
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -19,7 +19,7 @@ from rlsuite.agents.control.window import (
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 class Tree(NamedTuple):
@@ -52,26 +52,17 @@ def _tree_return(memory: ActionValues, tau: int, t: int, future: float) -> float
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(S_tau, A_tau) <- Q(S_tau, A_tau) + alpha [G_tau - Q(S_tau, A_tau)]; leaf: sum_a pi(a | S_t+1) Q(S_t+1, a)."""
-    over = terminated or truncated
-    t = note_step(memory, state, action, reward)
+    over = t.terminated or t.truncated
+    time = note_step(memory, t.state, t.action, t.reward)
     window = memory.scratch.window
-    first, last = first_to_learn(window, t), last_to_learn(window, t, over)
-    future = 0.0 if terminated or last < first else _branches(memory, next_state, NO_ACTION, 0.0)
+    first, last = first_to_learn(window, time), last_to_learn(window, time, over)
+    future = 0.0 if t.terminated or last < first else _branches(memory, t.next_state, NO_ACTION, 0.0)
     for tau in range(first, last + 1):
-        learn(memory, tau, _tree_return(memory, tau, t, future))
-    count(memory, state, action, over)
-    return NO_ACTION if over else choose(memory, next_state, rng)
+        learn(memory, tau, _tree_return(memory, tau, time, future))
+    count(memory, t.state, t.action, over)
+    return NO_ACTION if over else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -17,7 +17,7 @@ from rlsuite.agents.traces import Traces, dutch, forget, learn_and_fade, mark, n
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class TrueOnline(NamedTuple):
@@ -38,28 +38,19 @@ def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q <- Q + (delta + c) e, then Q(x, a) <- Q(x, a) - alpha c, with the change c of Q(x, a) since it was chosen."""
-    next_action = NO_ACTION if terminated else choose(memory, next_state, rng)
-    ahead = 0.0 if terminated else memory.q[next_state, next_action]
-    alpha = step_size(memory, state, action)
+    next_action = NO_ACTION if t.terminated else choose(memory, t.next_state, rng)
+    ahead = 0.0 if t.terminated else memory.q[t.next_state, next_action]
+    alpha = step_size(memory, t.state, t.action)
     traces, former, lambda_ = memory.scratch
-    error = reward + memory.gamma * ahead - memory.q[state, action]
-    change = memory.q[state, action] - former[0]
+    error = t.reward + memory.gamma * ahead - memory.q[t.state, t.action]
+    change = memory.q[t.state, t.action] - former[0]
     former[0] = ahead
-    mark(traces, state * memory.q.shape[1] + action, dutch, alpha)
+    mark(traces, t.state * memory.q.shape[1] + t.action, dutch, alpha)
     learn_and_fade(traces, memory.q.reshape(memory.q.size), error + change, memory.gamma * lambda_)
-    memory.q[state, action] -= alpha * change
-    count(memory, state, action, terminated or truncated)
+    memory.q[t.state, t.action] -= alpha * change
+    count(memory, t.state, t.action, t.terminated or t.truncated)
     return next_action
 
 

@@ -18,7 +18,7 @@ from rlsuite.declared import Count, CountOfPairs, Pair, StateOrNone
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, choose, is_legal, max_value
 from rlsuite.schedules import STEPS
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 END = -1
 """The next state, in a model, of a step that ended the episode."""
@@ -68,60 +68,42 @@ def _draw(model: Any, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _dyna_q(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _dyna_q(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Learn by Q-learning from the step, then from n remembered steps."""
     model = memory.learned
-    successor = END if terminated else next_state
-    _learn(memory, state, action, reward, successor)
-    if memory.visits[state, action] == 0:
-        _list(model, state, action)
-    model.last_reward[state, action] = reward
-    model.last_next[state, action] = successor
-    count(memory, state, action, terminated or truncated)
+    successor = END if t.terminated else t.next_state
+    _learn(memory, t.state, t.action, t.reward, successor)
+    if memory.visits[t.state, t.action] == 0:
+        _list(model, t.state, t.action)
+    model.last_reward[t.state, t.action] = t.reward
+    model.last_next[t.state, t.action] = successor
+    count(memory, t.state, t.action, t.terminated or t.truncated)
     for _ in range(model.n):
         x, a = divmod(_draw(model, rng), memory.q.shape[1])
         _learn(memory, x, a, model.last_reward[x, a], model.last_next[x, a])
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @compiled(in_place=True)
-def _dyna_q_plus(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _dyna_q_plus(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Learn by Q-learning from the step, then from n remembered steps whose reward is r + kappa sqrt(tau)."""
     model = memory.learned
-    successor = END if terminated else next_state
-    _learn(memory, state, action, reward, successor)
+    successor = END if t.terminated else t.next_state
+    _learn(memory, t.state, t.action, t.reward, successor)
     for a in range(memory.q.shape[1]):
-        if not model.listed[state, a] and (a == action or is_legal(memory, state, a)):
-            model.listed[state, a] = True
-            model.last_next[state, a] = state  # until it is tried: it leads back, and pays nothing
-            _list(model, state, a)
-    model.last_reward[state, action] = reward
-    model.last_next[state, action] = successor
-    count(memory, state, action, terminated or truncated)
-    model.last_tried[state, action] = memory.clock[STEPS]
+        if not model.listed[t.state, a] and (a == t.action or is_legal(memory, t.state, a)):
+            model.listed[t.state, a] = True
+            model.last_next[t.state, a] = t.state  # until it is tried: it leads back, and pays nothing
+            _list(model, t.state, a)
+    model.last_reward[t.state, t.action] = t.reward
+    model.last_next[t.state, t.action] = successor
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    model.last_tried[t.state, t.action] = memory.clock[STEPS]
     for _ in range(model.n):
         x, a = divmod(_draw(model, rng), memory.q.shape[1])
         tau = memory.clock[STEPS] - model.last_tried[x, a]
         _learn(memory, x, a, model.last_reward[x, a] + model.kappa * np.sqrt(tau), model.last_next[x, a])
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

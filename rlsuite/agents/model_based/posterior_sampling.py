@@ -30,7 +30,7 @@ from rlsuite.declared import Array, Count
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
 from rlsuite.schedules import Schedule
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 Redraw = Compiled[[ActionValues, int, int], bool]
 
@@ -139,28 +139,19 @@ def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Count the outcome, and take the best action in the present model; if a new one is due, draw it first."""
     model = memory.learned
-    surprise = reward - model.mean_reward[state, action]
-    observe(memory, state, action, reward, next_state, terminated, memory.visits[state, action])
-    model.deviation[state, action] += surprise * (reward - model.mean_reward[state, action])
-    count(memory, state, action, terminated or truncated)
-    if terminated or truncated:
+    surprise = t.reward - model.mean_reward[t.state, t.action]
+    observe(memory, t.state, t.action, t.reward, t.next_state, t.terminated, memory.visits[t.state, t.action])
+    model.deviation[t.state, t.action] += surprise * (t.reward - model.mean_reward[t.state, t.action])
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    if t.terminated or t.truncated:
         return NO_ACTION
-    next_action = greedy(memory, next_state, rng)
-    if memory.scratch.redraw(memory, next_state, next_action):
+    next_action = greedy(memory, t.next_state, rng)
+    if memory.scratch.redraw(memory, t.next_state, next_action):
         _imagine(memory, rng)
-        next_action = greedy(memory, next_state, rng)
+        next_action = greedy(memory, t.next_state, rng)
     return next_action
 
 

@@ -21,7 +21,7 @@ from rlsuite.declared import Count, CountOfPairs, PairOrNone, StateOrNone
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, choose, max_value
 from rlsuite.schedules import Schedule
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 NOWHERE = -1
 """The next state of a step that ended the episode, the end of a list, and the place of a pair that does not wait."""
@@ -164,22 +164,13 @@ def _consider(memory: ActionValues, pair: int) -> None:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Remember the step, queue its pair, and learn from the n most urgent pairs, whose predecessors are queued."""
     model = memory.learned
     n_actions = memory.q.shape[1]
-    _remember(model, state * n_actions + action, reward, NOWHERE if terminated else next_state)
-    count(memory, state, action, terminated or truncated)
-    _consider(memory, state * n_actions + action)
+    _remember(model, t.state * n_actions + t.action, t.reward, NOWHERE if t.terminated else t.next_state)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    _consider(memory, t.state * n_actions + t.action)
     for _ in range(model.n):
         if model.n_waiting[0] == 0:
             break
@@ -191,7 +182,7 @@ def _step(
         while before != NOWHERE:
             _consider(memory, before)
             before = model.later[before]
-    return NO_ACTION if terminated or truncated else choose(memory, next_state, rng)
+    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
 
 
 def check_model(model: SweptModel) -> None:

@@ -23,7 +23,7 @@ from rlsuite.compilation import compiled
 from rlsuite.declared import Array, Count
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, Legality, greedy, is_legal
 from rlsuite.schedules import Schedule
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class Paradise(NamedTuple):
@@ -80,29 +80,20 @@ def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Count the outcome unless its pair is known; plan anew when a pair becomes known; take the best action."""
     model = memory.learned
-    tried = memory.visits[state, action]
+    tried = memory.visits[t.state, t.action]
     if tried < model.m:
-        observe(memory, state, action, reward, next_state, terminated, tried)
-    count(memory, state, action, terminated or truncated)
-    surprised = reward > model.largest_reward[0]
+        observe(memory, t.state, t.action, t.reward, t.next_state, t.terminated, tried)
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    surprised = t.reward > model.largest_reward[0]
     if surprised:
-        model.largest_reward[0] = reward
+        model.largest_reward[0] = t.reward
         _hope(memory)
     if surprised or tried + 1 == model.m:
         _plan(memory)
-    return NO_ACTION if terminated or truncated else greedy(memory, next_state, rng)
+    return NO_ACTION if t.terminated or t.truncated else greedy(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

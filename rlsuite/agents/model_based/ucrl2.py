@@ -22,7 +22,7 @@ from rlsuite.declared import Array, Count, StateOrEnd
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
 from rlsuite.schedules import STEPS, Schedule
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class Regions(NamedTuple):
@@ -186,28 +186,19 @@ def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: ActionValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Count the outcome, and go on with the plan."""
     model = memory.learned
-    observe(memory, state, action, reward, next_state, terminated, memory.visits[state, action])
-    count(memory, state, action, terminated or truncated)
-    model.reward_range[0] = min(model.reward_range[0], reward)
-    model.reward_range[1] = max(model.reward_range[1], reward)
-    if terminated:
+    observe(memory, t.state, t.action, t.reward, t.next_state, t.terminated, memory.visits[t.state, t.action])
+    count(memory, t.state, t.action, t.terminated or t.truncated)
+    model.reward_range[0] = min(model.reward_range[0], t.reward)
+    model.reward_range[1] = max(model.reward_range[1], t.reward)
+    if t.terminated:
         left = 0
         for a in range(memory.q.shape[1]):
-            left += memory.visits[next_state, a]
-        model.is_end[next_state] = left == 0
-    return NO_ACTION if terminated or truncated else _follow(memory, next_state, rng)
+            left += memory.visits[t.next_state, a]
+        model.is_end[t.next_state] = left == 0
+    return NO_ACTION if t.terminated or t.truncated else _follow(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

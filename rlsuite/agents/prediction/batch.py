@@ -23,7 +23,7 @@ from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import Schedule
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class Evidence(NamedTuple):
@@ -113,50 +113,32 @@ def solve(evidence: Evidence, value: NDArray[np.float64], visits: NDArray[np.int
 
 
 @compiled(in_place=True)
-def _td(
-    memory: StateValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _td(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """Each step is a sample r + gamma V(s'); when the episode is over, V solves the equations of all steps."""
-    over = terminated or truncated
-    note(memory.learned, state, reward, 0.0 if terminated else memory.gamma, next_state)
-    count_state(memory, state, over)
+    over = t.terminated or t.truncated
+    note(memory.learned, t.state, t.reward, 0.0 if t.terminated else memory.gamma, t.next_state)
+    count_state(memory, t.state, over)
     if over:
         solve(memory.learned, memory.value, memory.visits, memory.scratch)
-    return NO_ACTION if over else follow(memory, next_state, rng)
+    return NO_ACTION if over else follow(memory, t.next_state, rng)
 
 
 @compiled(in_place=True)
-def _monte_carlo(
-    memory: StateValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _monte_carlo(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V is the mean of all returns that followed each state."""
     trail = memory.scratch.trail
-    remember(trail, state, action, reward, 0.0)
-    over = terminated or truncated
-    count_state(memory, state, over)
+    remember(trail, t.state, t.action, t.reward, 0.0)
+    over = t.terminated or t.truncated
+    count_state(memory, t.state, over)
     if over:
         total = 0.0
-        future = 0.0 if terminated else 1.0  # fraction of the value of the state that the episode was cut off in
-        for t in range(trail.length[0] - 1, -1, -1):
-            total = trail.reward[t] + memory.gamma * total
+        future = 0.0 if t.terminated else 1.0  # fraction of the value of the state that the episode was cut off in
+        for time in range(trail.length[0] - 1, -1, -1):
+            total = trail.reward[time] + memory.gamma * total
             future *= memory.gamma
-            note(memory.learned, trail.state[t], total, future, next_state)
+            note(memory.learned, trail.state[time], total, future, t.next_state)
         solve(memory.learned, memory.value, memory.visits, memory.scratch.system)
-    return go_on(memory, next_state, over, rng)
+    return go_on(memory, t.next_state, over, rng)
 
 
 def _no_evidence(n_states: int) -> Evidence:

@@ -14,7 +14,7 @@ from rlsuite.agents.predictor import Predictor, StateValues, count_state
 from rlsuite.agents.trail import LONGEST, Trail, new_trail, remember
 from rlsuite.checks import fraction, whole_number
 from rlsuite.compilation import compiled
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class EpisodeSeenBack(NamedTuple):
@@ -37,27 +37,18 @@ def note_lambda_returns(trail: Trail, value: NDArray[np.float64], gamma: float, 
 
 
 @compiled(in_place=True)
-def _step(
-    memory: StateValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t^lambda - V(s_t)] for each of its steps t in order."""
     trail, lambda_ = memory.scratch
-    remember(trail, state, action, reward, 0.0)
-    over = terminated or truncated
+    remember(trail, t.state, t.action, t.reward, 0.0)
+    over = t.terminated or t.truncated
     if over:
-        future = 0.0 if terminated else memory.value[next_state]
+        future = 0.0 if t.terminated else memory.value[t.next_state]
         note_lambda_returns(trail, memory.value, memory.gamma, lambda_, future)
-        for t in range(trail.length[0]):
-            learn_return(memory, trail.state[t], trail.note[t])
-    count_state(memory, state, over)
-    return go_on(memory, next_state, over, rng)
+        for time in range(trail.length[0]):
+            learn_return(memory, trail.state[time], trail.note[time])
+    count_state(memory, t.state, over)
+    return go_on(memory, t.next_state, over, rng)
 
 
 @dataclass(eq=False, kw_only=True)

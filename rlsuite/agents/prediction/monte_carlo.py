@@ -16,7 +16,7 @@ from rlsuite.agents.trail import LONGEST, Trail, new_trail, remember
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.schedules import Inverse, Schedule
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class EpisodeOfFirsts(NamedTuple):
@@ -27,52 +27,34 @@ class EpisodeOfFirsts(NamedTuple):
 
 
 @compiled(in_place=True)
-def _every_visit(
-    memory: StateValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _every_visit(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t - V(s_t)] for each of its steps t."""
     trail = memory.scratch.trail
-    remember(trail, state, action, reward, 0.0)
-    over = terminated or truncated
+    remember(trail, t.state, t.action, t.reward, 0.0)
+    over = t.terminated or t.truncated
     if over:
-        note_returns(trail, memory.gamma, 0.0 if terminated else memory.value[next_state])
-        for t in range(trail.length[0]):
-            learn_return(memory, trail.state[t], trail.note[t])
-    count_state(memory, state, over)
-    return go_on(memory, next_state, over, rng)
+        note_returns(trail, memory.gamma, 0.0 if t.terminated else memory.value[t.next_state])
+        for time in range(trail.length[0]):
+            learn_return(memory, trail.state[time], trail.note[time])
+    count_state(memory, t.state, over)
+    return go_on(memory, t.next_state, over, rng)
 
 
 @compiled(in_place=True)
-def _first_visit(
-    memory: StateValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _first_visit(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t - V(s_t)] for each t at which s_t was new."""
     trail, first = memory.scratch.trail, memory.scratch.first
-    remember(trail, state, action, reward, 0.0)
-    over = terminated or truncated
+    remember(trail, t.state, t.action, t.reward, 0.0)
+    over = t.terminated or t.truncated
     if over:
-        note_returns(trail, memory.gamma, 0.0 if terminated else memory.value[next_state])
-        for t in range(trail.length[0] - 1, -1, -1):
-            first[trail.state[t]] = t  # written last by the first visit
-        for t in range(trail.length[0]):
-            if first[trail.state[t]] == t:
-                learn_return(memory, trail.state[t], trail.note[t])
-    count_state(memory, state, over)
-    return go_on(memory, next_state, over, rng)
+        note_returns(trail, memory.gamma, 0.0 if t.terminated else memory.value[t.next_state])
+        for time in range(trail.length[0] - 1, -1, -1):
+            first[trail.state[time]] = time  # written last by the first visit
+        for time in range(trail.length[0]):
+            if first[trail.state[time]] == time:
+                learn_return(memory, trail.state[time], trail.note[time])
+    count_state(memory, t.state, over)
+    return go_on(memory, t.next_state, over, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -14,7 +14,7 @@ from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow
 from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class Ring(NamedTuple):
@@ -34,16 +34,7 @@ def _begin(memory: StateValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: StateValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """V(s_t) <- V(s_t) + alpha [r_t+1 + gamma r_t+2 + ... + gamma^n V(s_t+n) - V(s_t)], n steps later.
 
     When the episode is over, the states of the last n steps learn from what they have got, in the order of time.
@@ -51,20 +42,20 @@ def _step(
     ring = memory.scratch
     n = ring.state.size
     now = ring.elapsed[0]
-    ring.state[now % n] = state
-    ring.reward[now % n] = reward
+    ring.state[now % n] = t.state
+    ring.reward[now % n] = t.reward
     ring.elapsed[0] = now + 1
-    over = terminated or truncated
+    over = t.terminated or t.truncated
     oldest = max(0, now + 1 - n)
     if over or now + 1 >= n:
-        total = 0.0 if terminated else memory.value[next_state]
-        for t in range(now, oldest - 1, -1):
-            total = ring.reward[t % n] + memory.gamma * total
-            ring.target[t % n] = total
-        for t in range(oldest, now + 1 if over else oldest + 1):
-            learn_return(memory, ring.state[t % n], ring.target[t % n])
-    count_state(memory, state, over)
-    return NO_ACTION if over else follow(memory, next_state, rng)
+        total = 0.0 if t.terminated else memory.value[t.next_state]
+        for time in range(now, oldest - 1, -1):
+            total = ring.reward[time % n] + memory.gamma * total
+            ring.target[time % n] = total
+        for time in range(oldest, now + 1 if over else oldest + 1):
+            learn_return(memory, ring.state[time % n], ring.target[time % n])
+    count_state(memory, t.state, over)
+    return NO_ACTION if over else follow(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

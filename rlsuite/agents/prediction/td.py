@@ -8,25 +8,16 @@ import numpy as np
 from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow, value_step_size
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _step(
-    memory: StateValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """V(s) <- V(s) + alpha [r + gamma V(s') - V(s)]; the value of an end is 0."""
-    target = reward if terminated else reward + memory.gamma * memory.value[next_state]
-    memory.value[state] += value_step_size(memory, state) * (target - memory.value[state])
-    count_state(memory, state, terminated or truncated)
-    return NO_ACTION if terminated or truncated else follow(memory, next_state, rng)
+    target = t.reward if t.terminated else t.reward + memory.gamma * memory.value[t.next_state]
+    memory.value[t.state] += value_step_size(memory, t.state) * (target - memory.value[t.state])
+    count_state(memory, t.state, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else follow(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -11,7 +11,7 @@ from rlsuite.agents.traces import MARKS, Mark, Traces, check_marks, dutch, forge
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class Eligibility(NamedTuple):
@@ -38,24 +38,15 @@ def _begin(memory: StateValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: StateValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """V(x) <- V(x) + [r + gamma V(s') - V(s)] e(x), then e(x) <- gamma lambda e(x), for all states x."""
     traces, visit, lambda_ = memory.scratch
-    target = reward if terminated else reward + memory.gamma * memory.value[next_state]
-    error = target - memory.value[state]
-    mark(traces, state, visit, value_step_size(memory, state))
+    target = t.reward if t.terminated else t.reward + memory.gamma * memory.value[t.next_state]
+    error = target - memory.value[t.state]
+    mark(traces, t.state, visit, value_step_size(memory, t.state))
     learn_and_fade(traces, memory.value, error, memory.gamma * lambda_)
-    count_state(memory, state, terminated or truncated)
-    return NO_ACTION if terminated or truncated else follow(memory, next_state, rng)
+    count_state(memory, t.state, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else follow(memory, t.next_state, rng)
 
 
 @compiled(in_place=True)
@@ -70,31 +61,22 @@ def _begin_true_online(memory: StateValues, state: int, rng: np.random.Generator
 
 
 @compiled(in_place=True)
-def _true_online(
-    memory: StateValues,
-    state: int,
-    action: int,
-    reward: float,
-    next_state: int,
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _true_online(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """V(x) <- V(x) + [delta + V(s) - V_old(s)] e(x) - [V(s) - V_old(s)] alpha 1(x = s) for all states x.
 
     delta = r + gamma V(s') - V(s), and V_old(s) is what s was worth a step ago, before that step was learned from.
     """
     traces, expected, lambda_ = memory.scratch
-    step_size = value_step_size(memory, state)
-    next_value = 0.0 if terminated else memory.value[next_state]
-    error = reward + memory.gamma * next_value - memory.value[state]
-    change = memory.value[state] - expected[0]
-    mark(traces, state, dutch, step_size)
+    step_size = value_step_size(memory, t.state)
+    next_value = 0.0 if t.terminated else memory.value[t.next_state]
+    error = t.reward + memory.gamma * next_value - memory.value[t.state]
+    change = memory.value[t.state] - expected[0]
+    mark(traces, t.state, dutch, step_size)
     learn_and_fade(traces, memory.value, error + change, memory.gamma * lambda_)
-    memory.value[state] -= step_size * change
+    memory.value[t.state] -= step_size * change
     expected[0] = next_value
-    count_state(memory, state, terminated or truncated)
-    return NO_ACTION if terminated or truncated else follow(memory, next_state, rng)
+    count_state(memory, t.state, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else follow(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

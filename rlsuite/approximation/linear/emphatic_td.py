@@ -19,7 +19,7 @@ from rlsuite.approximation.linear.td_lambda import begin_traced
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class Emphasis(NamedTuple):
@@ -38,36 +38,27 @@ def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generat
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let e <- rho (gamma lambda e + alpha M x(s)) and w <- w + delta e, with M = lambda + (1 - lambda) F.
 
     Then F <- 1 + gamma rho F. The traces fade as soon as the next action is known, and with it the next rho.
     """
     traces, follow_on, lambda_ = memory.scratch
     row = memory.scene.now[0]
-    over = terminated or truncated
-    target = reward
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
-        target = reward + memory.gamma * value_of(memory, 1 - row, STATE)
+    over = t.terminated or t.truncated
+    target = t.reward
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
+        target = t.reward + memory.gamma * value_of(memory, 1 - row, STATE)
     error = target - value_of(memory, row, STATE)
-    rho = ratio(memory, observation, row, action)
+    rho = ratio(memory, t.state, row, t.action)
     emphasis = lambda_ + (1.0 - lambda_) * follow_on[0]
     visit_accumulating(memory, row, STATE, linear_step_size(memory) * (rho * emphasis))
     next_action = NO_ACTION
     decay = memory.gamma * lambda_
     if not over:
-        next_action = follow_linear(memory, next_observation, 1 - row, rng)
-        decay *= ratio(memory, next_observation, 1 - row, next_action)
+        next_action = follow_linear(memory, t.next_state, 1 - row, rng)
+        decay *= ratio(memory, t.next_state, 1 - row, next_action)
     learn_and_fade(traces, memory.weights.reshape(memory.weights.size), error, decay)
     follow_on[0] = 1.0 + memory.gamma * rho * follow_on[0]
     move_on(memory, over)

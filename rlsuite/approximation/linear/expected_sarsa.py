@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite.agents.control.expected_sarsa import Probabilities, expected_value
 from rlsuite.approximation.linear.linear_agent import LinearAgent
@@ -18,33 +17,24 @@ from rlsuite.approximation.linear.memory import (
 )
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + alpha [r + gamma sum_a' pi(a' | s') Q(s', a') - Q(s, a)] x(s, a), then choose by the new values."""
     row = memory.scene.now[0]
-    target = reward
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
+    target = t.reward
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
         evaluate(memory, 1 - row)
         target += memory.gamma * expected_value(memory, 1 - row, memory.scratch.chances)
-    improve(memory, row, action, linear_step_size(memory) * (target - value_of(memory, row, action)))
+    improve(memory, row, t.action, linear_step_size(memory) * (target - value_of(memory, row, t.action)))
     next_action = NO_ACTION
-    if not (terminated or truncated):
-        memory.q[1 - row, action] = value_of(memory, 1 - row, action)  # the others have not changed
+    if not (t.terminated or t.truncated):
+        memory.q[1 - row, t.action] = value_of(memory, 1 - row, t.action)  # the others have not changed
         next_action = choose(memory, 1 - row, rng)
-    move_on(memory, terminated or truncated)
+    move_on(memory, t.terminated or t.truncated)
     return next_action
 
 

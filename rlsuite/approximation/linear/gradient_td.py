@@ -19,7 +19,7 @@ from rlsuite.approximation.linear.predictor import STATE, OffPolicyPredictor
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import Rate, Schedule, as_schedule, rate_now
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 class ErrorWeights(NamedTuple):
@@ -64,51 +64,33 @@ def _td_error(memory: Any, row: int, reward: float, next_observation: NDArray[np
 
 
 @compiled(in_place=True)
-def _gtd2(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _gtd2(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + alpha rho (v . x) (x - gamma x'), and v <- v + beta rho [delta - v . x] x."""
     row = memory.scene.now[0]
-    error = _td_error(memory, row, reward, next_observation, terminated)
-    expected, rho = expected_error(memory, row), ratio(memory, observation, row, action)
+    error = _td_error(memory, row, t.reward, t.next_state, t.terminated)
+    expected, rho = expected_error(memory, row), ratio(memory, t.state, row, t.action)
     amount = linear_step_size(memory) * (rho * expected)
     improve(memory, row, STATE, amount)
-    if not terminated:
+    if not t.terminated:
         improve(memory, 1 - row, STATE, -memory.gamma * amount)
     learn_error(memory, row, rho * (error - expected))
-    move_on(memory, terminated or truncated)
-    return NO_ACTION if terminated or truncated else follow_linear(memory, next_observation, 1 - row, rng)
+    move_on(memory, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else follow_linear(memory, t.next_state, 1 - row, rng)
 
 
 @compiled(in_place=True)
-def _tdc(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _tdc(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + alpha rho [delta x - gamma (v . x) x'], and v <- v + beta rho [delta - v . x] x."""
     row = memory.scene.now[0]
-    error = _td_error(memory, row, reward, next_observation, terminated)
-    expected, rho = expected_error(memory, row), ratio(memory, observation, row, action)
+    error = _td_error(memory, row, t.reward, t.next_state, t.terminated)
+    expected, rho = expected_error(memory, row), ratio(memory, t.state, row, t.action)
     alpha = linear_step_size(memory)
     improve(memory, row, STATE, alpha * (rho * error))
-    if not terminated:
+    if not t.terminated:
         improve(memory, 1 - row, STATE, -memory.gamma * (alpha * (rho * expected)))
     learn_error(memory, row, rho * (error - expected))
-    move_on(memory, terminated or truncated)
-    return NO_ACTION if terminated or truncated else follow_linear(memory, next_observation, 1 - row, rng)
+    move_on(memory, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else follow_linear(memory, t.next_state, 1 - row, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -21,7 +21,7 @@ from rlsuite.approximation.linear.vector_trail import (
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 @compiled(in_place=True)
@@ -32,31 +32,22 @@ def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generat
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, let w <- w + alpha [G_t - v(s_t)] x(s_t) for each of its steps t."""
     trail, row = memory.scratch.trail, memory.scene.now[0]
-    remember_vector(trail, observation, action, reward)
-    over = terminated or truncated
+    remember_vector(trail, t.state, t.action, t.reward)
+    over = t.terminated or t.truncated
     if over:
         future = 0.0
-        if not terminated:
-            perceive(memory, next_observation, 1 - row)
+        if not t.terminated:
+            perceive(memory, t.next_state, 1 - row)
             future = value_of(memory, 1 - row, STATE)
         note_returns(trail, memory.gamma, future)
         learn_returns(memory, STATE)
     move_on(memory, over)
     if over:
         return NO_ACTION
-    return follow_linear(memory, next_observation, 1 - row, rng) if trail_has_room(trail) else NO_ROOM
+    return follow_linear(memory, t.next_state, 1 - row, rng) if trail_has_room(trail) else NO_ROOM
 
 
 @dataclass(eq=False, kw_only=True)

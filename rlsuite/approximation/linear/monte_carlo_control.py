@@ -20,7 +20,7 @@ from rlsuite.approximation.linear.vector_trail import (
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 ACTION_TAKEN = -1
 
@@ -33,32 +33,23 @@ def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generat
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, let w <- w + alpha [G_t - Q(s_t, a_t)] x(s_t, a_t) for each of its steps t."""
     trail, row = memory.scratch.trail, memory.scene.now[0]
     if not trail_has_room(trail):
         return NO_ROOM
-    remember_vector(trail, observation, action, reward)
+    remember_vector(trail, t.state, t.action, t.reward)
     next_action = NO_ACTION
     future = 0.0
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
         evaluate(memory, 1 - row)
         next_action = choose(memory, 1 - row, rng)
         future = memory.q[1 - row, next_action]
-    if terminated or truncated:
+    if t.terminated or t.truncated:
         note_returns(trail, memory.gamma, future)
         learn_returns(memory, ACTION_TAKEN)
-    move_on(memory, terminated or truncated)
+    move_on(memory, t.terminated or t.truncated)
     return next_action
 
 

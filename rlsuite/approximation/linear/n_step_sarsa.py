@@ -21,7 +21,7 @@ from rlsuite.approximation.linear.memory import (
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 @compiled(in_place=True)
@@ -42,33 +42,24 @@ def _begin(memory: LinearMemory, observation: NDArray[np.float64], rng: np.rando
 
 
 @compiled(in_place=True)
-def _step(
-    memory: LinearMemory,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: LinearMemory, t: Transition, rng: np.random.Generator) -> int:
     """Update the pair of n steps ago, or all remaining pairs if the episode is over.
 
     On truncation the target still bootstraps, so the next action is chosen then, too; its value is that of this moment,
     before any of the waiting pairs learns.
     """
     window, row = memory.scratch.window, memory.scene.now[0]
-    over = terminated or truncated
+    over = t.terminated or t.truncated
     next_action = NO_ACTION
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
         evaluate(memory, 1 - row)
         next_action = choose(memory, 1 - row, rng)
-    t = note_features(memory, row, action, reward, linear_step_size(memory))
-    first, last = first_to_learn(window, t), last_to_learn(window, t, over)
-    future = 0.0 if terminated or last < first else value_of(memory, 1 - row, next_action)
+    time = note_features(memory, row, t.action, t.reward, linear_step_size(memory))
+    first, last = first_to_learn(window, time), last_to_learn(window, time, over)
+    future = 0.0 if t.terminated or last < first else value_of(memory, 1 - row, next_action)
     for tau in range(first, last + 1):
-        _learn(memory, tau, t, future)
+        _learn(memory, tau, time, future)
     move_on(memory, over)
     return next_action
 

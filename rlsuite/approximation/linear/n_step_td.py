@@ -14,7 +14,7 @@ from rlsuite.approximation.linear.predictor import STATE, LinearPredictor, begin
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 @compiled(in_place=True)
@@ -25,36 +25,27 @@ def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generat
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Update the value of n steps ago, or all remaining ones if the episode is over, in the order of time.
 
     The returns are known before any of them learns: they are noted from the last step back to the first that needs one.
     """
     window, row = memory.scratch.window, memory.scene.now[0]
-    over = terminated or truncated
+    over = t.terminated or t.truncated
     total = 0.0
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
         total = value_of(memory, 1 - row, STATE)
-    t = note_features(memory, row, STATE, reward, 0.0)
-    first, last = first_to_learn(window, t), last_to_learn(window, t, over)
+    time = note_features(memory, row, STATE, t.reward, 0.0)
+    first, last = first_to_learn(window, time), last_to_learn(window, time, over)
     if first <= last:
-        for k in range(t, first - 1, -1):
+        for k in range(time, first - 1, -1):
             total = window.reward[k % window.n] + memory.gamma * total
             window.note[k % window.n] = total
     for tau in range(first, last + 1):
         learn_features(memory, tau, window.note[tau % window.n], linear_step_size(memory))
     move_on(memory, over)
-    return NO_ACTION if over else follow_linear(memory, next_observation, 1 - row, rng)
+    return NO_ACTION if over else follow_linear(memory, t.next_state, 1 - row, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite.agents.traces import forget
 from rlsuite.approximation.linear.eligibility import LinearEligibilityAgent, learn_from
@@ -17,40 +16,31 @@ from rlsuite.approximation.linear.memory import (
 )
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose, max_value
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + delta e and e <- gamma lambda e, where delta = r + gamma max_a' Q(s', a') - Q(s, a).
 
     If the next action is not greedy then e <- 0.
     """
     row = memory.scene.now[0]
-    target = reward
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
+    target = t.reward
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
         evaluate(memory, 1 - row)
-        target = reward + memory.gamma * max_value(memory, 1 - row)
-    error = target - value_of(memory, row, action)
-    memory.scratch.visit(memory, row, action, linear_step_size(memory))
+        target = t.reward + memory.gamma * max_value(memory, 1 - row)
+    error = target - value_of(memory, row, t.action)
+    memory.scratch.visit(memory, row, t.action, linear_step_size(memory))
     learn_from(memory, error)
     next_action = NO_ACTION
-    if not (terminated or truncated):
+    if not (t.terminated or t.truncated):
         evaluate(memory, 1 - row)
         next_action = choose(memory, 1 - row, rng)
         if memory.q[1 - row, next_action] < max_value(memory, 1 - row):
             forget(memory.scratch.traces)
-    move_on(memory, terminated or truncated)
+    move_on(memory, t.terminated or t.truncated)
     return next_action
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.approximation.linear.memory import (
@@ -18,34 +17,25 @@ from rlsuite.approximation.linear.memory import (
 )
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _step(
-    memory: LinearMemory,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: LinearMemory, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + alpha [r + gamma Q(s', a') - Q(s, a)] x(s, a), with the a' that is taken next.
 
     On truncation the target still bootstraps, so a' is chosen then, too.
     """
     row = memory.scene.now[0]
-    target = reward
+    target = t.reward
     next_action = NO_ACTION
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
         evaluate(memory, 1 - row)
         next_action = choose(memory, 1 - row, rng)
-        target = reward + memory.gamma * memory.q[1 - row, next_action]
-    improve(memory, row, action, linear_step_size(memory) * (target - value_of(memory, row, action)))
-    move_on(memory, terminated or truncated)
+        target = t.reward + memory.gamma * memory.q[1 - row, next_action]
+    improve(memory, row, t.action, linear_step_size(memory) * (target - value_of(memory, row, t.action)))
+    move_on(memory, t.terminated or t.truncated)
     return next_action
 
 

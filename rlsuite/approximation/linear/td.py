@@ -4,37 +4,27 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite.approximation.linear.following import follow_linear, ratio
 from rlsuite.approximation.linear.memory import improve, linear_step_size, move_on, perceive, value_of
 from rlsuite.approximation.linear.predictor import STATE, OffPolicyPredictor
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
-from rlsuite.training.kernels import Step
+from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + alpha rho [r + gamma v(s') - v(s)] x(s); the value of an end is 0."""
     row = memory.scene.now[0]
-    target = reward
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
-        target = reward + memory.gamma * value_of(memory, 1 - row, STATE)
-    error = ratio(memory, observation, row, action) * (target - value_of(memory, row, STATE))
+    target = t.reward
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
+        target = t.reward + memory.gamma * value_of(memory, 1 - row, STATE)
+    error = ratio(memory, t.state, row, t.action) * (target - value_of(memory, row, STATE))
     improve(memory, row, STATE, linear_step_size(memory) * error)
-    move_on(memory, terminated or truncated)
-    return NO_ACTION if terminated or truncated else follow_linear(memory, next_observation, 1 - row, rng)
+    move_on(memory, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else follow_linear(memory, t.next_state, 1 - row, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -14,7 +14,7 @@ from rlsuite.approximation.linear.predictor import STATE, LinearPredictor, OffPo
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class TrueOnline(NamedTuple):
@@ -33,33 +33,24 @@ def begin_traced(memory: Any, observation: NDArray[np.float64], rng: np.random.G
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let e <- rho (gamma lambda e + alpha x(s)), then w <- w + [r + gamma v(s') - v(s)] e.
 
     The traces fade as soon as the next action is known, and with it the next rho.
     """
     eligible, row = memory.scratch, memory.scene.now[0]
-    over = terminated or truncated
-    target = reward
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
-        target = reward + memory.gamma * value_of(memory, 1 - row, STATE)
+    over = t.terminated or t.truncated
+    target = t.reward
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
+        target = t.reward + memory.gamma * value_of(memory, 1 - row, STATE)
     error = target - value_of(memory, row, STATE)
-    eligible.visit(memory, row, STATE, linear_step_size(memory) * ratio(memory, observation, row, action))
+    eligible.visit(memory, row, STATE, linear_step_size(memory) * ratio(memory, t.state, row, t.action))
     next_action = NO_ACTION
     decay = memory.gamma * eligible.lambda_
     if not over:
-        next_action = follow_linear(memory, next_observation, 1 - row, rng)
-        decay *= ratio(memory, next_observation, 1 - row, next_action)
+        next_action = follow_linear(memory, t.next_state, 1 - row, rng)
+        decay *= ratio(memory, t.next_state, 1 - row, next_action)
     learn_and_fade(eligible.traces, memory.weights.reshape(memory.weights.size), error, decay)
     move_on(memory, over)
     return next_action
@@ -77,30 +68,21 @@ def _begin_true_online(memory: Any, observation: NDArray[np.float64], rng: np.ra
 
 
 @compiled(in_place=True)
-def _true_online(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _true_online(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + [delta + v(s) - v_old(s)] e, then w <- w - alpha [v(s) - v_old(s)] x(s).
 
     delta = r + gamma v(s') - v(s), and v_old(s) is what s was worth a step ago, before that step was learned from.
     """
     traces, expected, lambda_ = memory.scratch
     row = memory.scene.now[0]
-    over = terminated or truncated
+    over = t.terminated or t.truncated
     next_value = 0.0
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
         next_value = value_of(memory, 1 - row, STATE)
     alpha = linear_step_size(memory)
     value = value_of(memory, row, STATE)
-    error = reward + memory.gamma * next_value - value
+    error = t.reward + memory.gamma * next_value - value
     change = value - expected[0]
     visit_dutch(memory, row, STATE, alpha)
     flat = memory.weights.reshape(memory.weights.size)
@@ -108,7 +90,7 @@ def _true_online(
     improve(memory, row, STATE, -(alpha * change))
     expected[0] = next_value
     move_on(memory, over)
-    return NO_ACTION if over else follow_linear(memory, next_observation, 1 - row, rng)
+    return NO_ACTION if over else follow_linear(memory, t.next_state, 1 - row, rng)
 
 
 @dataclass(eq=False, kw_only=True)

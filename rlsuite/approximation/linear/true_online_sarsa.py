@@ -20,7 +20,7 @@ from rlsuite.approximation.linear.memory import (
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class TrueOnline(NamedTuple):
@@ -40,34 +40,25 @@ def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generat
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + (delta + c) e, then w <- w - alpha c x(s, a), with the change c of Q(s, a) since it was chosen."""
     row, former = memory.scene.now[0], memory.scratch.former
     next_action = NO_ACTION
     ahead = 0.0
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
         evaluate(memory, 1 - row)
         next_action = choose(memory, 1 - row, rng)
         ahead = memory.q[1 - row, next_action]
     alpha = linear_step_size(memory)
-    value = value_of(memory, row, action)
-    error = reward + memory.gamma * ahead - value
+    value = value_of(memory, row, t.action)
+    error = t.reward + memory.gamma * ahead - value
     change = value - former[0]
     former[0] = ahead
-    visit_dutch(memory, row, action, alpha)
+    visit_dutch(memory, row, t.action, alpha)
     learn_from(memory, error + change)
-    improve(memory, row, action, -(alpha * change))
-    move_on(memory, terminated or truncated)
+    improve(memory, row, t.action, -(alpha * change))
+    move_on(memory, t.terminated or t.truncated)
     return next_action
 
 

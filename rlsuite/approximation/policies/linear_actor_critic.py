@@ -13,7 +13,7 @@ from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import rate_now
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class PresentTraces(NamedTuple):
@@ -65,35 +65,26 @@ def visit(
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let delta = r + gamma v(s') - v(s), z_w += x(s) and z_theta += gamma^t grad ln pi(a | s).
 
     Then w += alpha_w delta z_w and theta += alpha_theta delta z_theta; z_w fades by gamma lambda_w, z_theta by
     gamma lambda_theta.
     """
     row, present, values = memory.scene.now[0], memory.scratch, memory.learned.value_weights
-    target = reward
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
-        target = reward + memory.gamma * value_in(memory.scene, values, 1 - row)
+    target = t.reward
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
+        target = t.reward + memory.gamma * value_in(memory.scene, values, 1 - row)
     error = target - value_in(memory.scene, values, row)
-    visit(present.critic, present.actor, memory.scene, row, action, present.pi, present.discount[0])
+    visit(present.critic, present.actor, memory.scene, row, t.action, present.pi, present.discount[0])
     push = rate_now(memory.learning_rate, memory.clock, 0) * error
     flat = memory.weights.reshape(memory.weights.size)
     learn_and_fade(present.actor, flat, push, memory.gamma * present.actor_lambda)
     push = rate_now(memory.learned.critic_rate, memory.clock, 0) * error
     learn_and_fade(present.critic, values, push, memory.gamma * present.critic_lambda)
     present.discount[0] *= memory.gamma
-    over = terminated or truncated
+    over = t.terminated or t.truncated
     move_on(memory, over)
     return NO_ACTION if over else act_in(memory, 1 - row, rng)
 

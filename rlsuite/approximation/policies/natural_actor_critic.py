@@ -23,7 +23,7 @@ from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import Rate, as_schedule, rate_now
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 
 class NaturalCritic(NamedTuple):
@@ -56,31 +56,22 @@ def score_product(weights: NDArray[np.float64], scene: Scene, row: int, action: 
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let delta = r + gamma v(s') - v(s), z_w += x(s) and z_u += psi = grad ln pi(a | s).
 
     Then w += alpha_w delta z_w and u += alpha_w [delta z_u - (u . psi) psi]; both traces fade by gamma lambda, and
     theta += alpha_theta u. Without traces, u is moved by [delta - u . psi] psi: delta is a sample of the advantage.
     """
     row, present, learned = memory.scene.now[0], memory.scratch, memory.learned
-    target = reward
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
-        target = reward + memory.gamma * value_in(memory.scene, learned.value_weights, 1 - row)
+    target = t.reward
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
+        target = t.reward + memory.gamma * value_in(memory.scene, learned.value_weights, 1 - row)
     error = target - value_in(memory.scene, learned.value_weights, row)
-    visit(present.critic, present.actor, memory.scene, row, action, present.pi, 1.0)
+    visit(present.critic, present.actor, memory.scene, row, t.action, present.pi, 1.0)
     alpha, decay = rate_now(learned.critic_rate, memory.clock, 0), memory.gamma * present.lambda_
-    surplus = alpha * score_product(learned.advantage_weights, memory.scene, row, action, present.pi)
-    climb(learned.advantage_weights, memory.scene, row, action, present.pi, -surplus)
+    surplus = alpha * score_product(learned.advantage_weights, memory.scene, row, t.action, present.pi)
+    climb(learned.advantage_weights, memory.scene, row, t.action, present.pi, -surplus)
     flat = learned.advantage_weights.reshape(learned.advantage_weights.size)
     learn_and_fade(present.actor, flat, alpha * error, decay)
     learn_and_fade(present.critic, learned.value_weights, alpha * error, decay)
@@ -88,7 +79,7 @@ def _step(
     for index in range(memory.weights.shape[0]):
         for other in range(memory.weights.shape[1]):
             memory.weights[index, other] += push * learned.advantage_weights[index, other]
-    over = terminated or truncated
+    over = t.terminated or t.truncated
     move_on(memory, over)
     return NO_ACTION if over else act_in(memory, 1 - row, rng)
 

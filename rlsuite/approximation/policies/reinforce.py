@@ -26,7 +26,7 @@ from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import rate_now
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.training.kernels import Begin, Step, Transition
 
 LONGEST = 100_000
 """Default number of steps of an episode that are stored."""
@@ -85,46 +85,28 @@ def _look_back(memory: Any, t: int) -> None:
 
 
 @compiled(in_place=True)
-def _step(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Remember; after an episode let theta <- theta + alpha gamma^t G_t grad ln pi(A_t | S_t), for t = 0, 1, ..."""
     row, episode, scene = memory.scene.now[0], memory.scratch, memory.scene
     if episode.length[0] == episode.action.size:
         return NO_ROOM
-    _remember(episode, observation, memory.legal[row], action, reward)
-    over = terminated or truncated
+    _remember(episode, t.state, memory.legal[row], t.action, t.reward)
+    over = t.terminated or t.truncated
     if over:
         _to_returns(episode, memory.gamma, 0.0)
         push = rate_now(memory.learning_rate, memory.clock, 0)
-        for t in range(episode.length[0]):
-            _look_back(memory, t)
-            climb(memory.weights, scene, 0, episode.action[t], episode.pi, push * episode.reward[t])
+        for time in range(episode.length[0]):
+            _look_back(memory, time)
+            climb(memory.weights, scene, 0, episode.action[time], episode.pi, push * episode.reward[time])
             push *= memory.gamma
     else:
-        perceive(memory, next_observation, 1 - row)
+        perceive(memory, t.next_state, 1 - row)
     move_on(memory, over)
     return NO_ACTION if over else act_in(memory, 1 - row, rng)
 
 
 @compiled(in_place=True)
-def _step_with_baseline(
-    memory: Any,
-    observation: NDArray[np.float64],
-    action: int,
-    reward: float,
-    next_observation: NDArray[np.float64],
-    terminated: bool,
-    truncated: bool,
-    rng: np.random.Generator,
-) -> int:
+def _step_with_baseline(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Remember; after an episode let w and theta learn from its steps t = 0, 1, ... and from delta = G_t - v(S_t).
 
     w <- w + alpha_w delta x(S_t), and theta <- theta + alpha_theta gamma^t delta grad ln pi(A_t | S_t). On truncation
@@ -134,20 +116,20 @@ def _step_with_baseline(
     values = memory.learned.value_weights
     if episode.length[0] == episode.action.size:
         return NO_ROOM
-    _remember(episode, observation, memory.legal[row], action, reward)
-    if not terminated:
-        perceive(memory, next_observation, 1 - row)
-    over = terminated or truncated
+    _remember(episode, t.state, memory.legal[row], t.action, t.reward)
+    if not t.terminated:
+        perceive(memory, t.next_state, 1 - row)
+    over = t.terminated or t.truncated
     if over:
-        _to_returns(episode, memory.gamma, 0.0 if terminated else value_in(scene, values, 1 - row))
+        _to_returns(episode, memory.gamma, 0.0 if t.terminated else value_in(scene, values, 1 - row))
         push = rate_now(memory.learning_rate, memory.clock, 0)
         lesson = rate_now(memory.learned.critic_rate, memory.clock, 0)
-        for t in range(episode.length[0]):
-            _look_back(memory, t)
-            error = episode.reward[t] - value_in(scene, values, 0)
+        for time in range(episode.length[0]):
+            _look_back(memory, time)
+            error = episode.reward[time] - value_in(scene, values, 0)
             for k in range(scene.n_active[0]):
                 values[scene.indices[0, k]] += lesson * error * scene.values[0, k]
-            climb(memory.weights, scene, 0, episode.action[t], episode.pi, push * error)
+            climb(memory.weights, scene, 0, episode.action[time], episode.pi, push * error)
             push *= memory.gamma
     move_on(memory, over)
     return NO_ACTION if over else act_in(memory, 1 - row, rng)
