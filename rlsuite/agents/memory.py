@@ -1,18 +1,176 @@
-"""The memory of agents with a table of action values, and the functions that their rules share."""
+"""The memory of agents with action values, and what their rules ask of it.
+
+A learning rule is written once, for tables and for features alike. It does not index a table: it asks its memory where
+an observation stands, what an action is worth there, and to learn an amount. A row of a table answers, or a
+vector of features; which of them is the affair of the memory, in its field ``answers``.
+
+=============================== ======================= ====================================
+a rule asks                     a table                 features
+=============================== ======================= ====================================
+`locate`, `locate_next`, ...    the id                  a row that holds the active features
+`value`                         Q[s, a]                 w[:, a] . x(s)
+`update`                        Q[s, a] += amount       w[:, a] += amount x(s)
+`visit`                         e(s, a) becomes e + 1   e becomes e + x(s), say
+`update_and_decay`              Q += amount e           w += amount e
+`end_step`                      counts visits, steps    counts steps, moves on to the next row
+=============================== ======================= ====================================
+
+What the functions of `rlsuite.exploration` need is there for both: ``memory.q[place]`` holds the values of all actions
+in the place that `locate_next` has returned. Of features these are values by the weights of that moment; after an
+update `renew` computes them anew.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.compilation import compiled
+from rlsuite.agents.traces import Traces, TraceUpdate, update_eligible, visit_entry
+from rlsuite.compilation import Compiled, compiled
 from rlsuite.declared import Count
-from rlsuite.exploration import ExplorationRule, Legality
+from rlsuite.exploration import ExplorationRule, Legality, choose
 from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
+
+NOWHERE = -1
+"""The place of what comes after the end of an episode."""
+
+
+class Answers(NamedTuple):
+    """The compiled functions by which a memory answers a rule; see the table above."""
+
+    locate_first: Compiled[..., int]
+    locate: Compiled[..., int]
+    locate_next: Compiled[..., int]
+    value: Compiled[..., float]
+    update: Compiled[..., None]
+    visit: Compiled[..., None]
+    update_and_decay: Compiled[..., None]
+    renew: Compiled[..., None]
+    renew_all: Compiled[..., None]
+    end_step: Compiled[..., None]
+
+
+@compiled(in_place=True)
+def locate_first(memory: Any, state: Any) -> int:
+    """The place of the first observation of an episode, with the values of its actions in ``memory.q[place]``."""
+    return memory.answers.locate_first(memory, state)
+
+
+@compiled(in_place=True)
+def locate(memory: Any, state: Any) -> int:
+    """The place of the present observation: where its action was taken."""
+    return memory.answers.locate(memory, state)
+
+
+@compiled(in_place=True)
+def locate_next(memory: Any, next_state: Any) -> int:
+    """The place of the observation that the action led to, with the values of its actions in ``memory.q[place]``."""
+    return memory.answers.locate_next(memory, next_state)
+
+
+@compiled(in_place=True)
+def value(memory: Any, place: int, action: int) -> float:
+    """Q(s, a) by what is known now."""
+    return memory.answers.value(memory, place, action)
+
+
+@compiled(in_place=True)
+def update(memory: Any, place: int, action: int, amount: float) -> None:
+    """Let Q(s, a) <- Q(s, a) + amount; of features w <- w + amount x(s), the gradient of Q(s, a)."""
+    memory.answers.update(memory, place, action, amount)
+
+
+@compiled(in_place=True)
+def visit(memory: Any, place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+    """Let the traces of (s, a) become those after a visit of this kind: e + alpha x, say."""
+    memory.answers.visit(memory, place, action, kind, step_size)
+
+
+@compiled(in_place=True)
+def update_and_decay(memory: Any, traces: Traces, amount: float, decay: float) -> None:
+    """Let Q <- Q + amount e for all that is eligible, then e <- decay e."""
+    memory.answers.update_and_decay(memory, traces, amount, decay)
+
+
+@compiled(in_place=True)
+def renew(memory: Any, place: int, action: int) -> None:
+    """Compute ``memory.q[place, action]`` anew after an update of this action."""
+    memory.answers.renew(memory, place, action)
+
+
+@compiled(in_place=True)
+def renew_all(memory: Any, place: int) -> None:
+    """Compute ``memory.q[place]`` anew after an update of several actions."""
+    memory.answers.renew_all(memory, place)
+
+
+@compiled(in_place=True)
+def end_step(memory: Any, place: int, action: int, over: bool) -> None:
+    """Count this step, and this episode if it is over; every rule calls it once a step.
+
+    A place that was located stays valid until the next step; a rule may choose its next action before or after.
+    """
+    memory.answers.end_step(memory, place, action, over)
+
+
+@compiled(in_place=True)
+def begin(memory: Any, state: Any, rng: np.random.Generator) -> int:
+    """Choose the first action of an episode by the exploration."""
+    return choose(memory, locate_first(memory, state), rng)
+
+
+# ------------------------------------------------------------------------------------------------- what a table answers
+
+
+@compiled(in_place=True)
+def _id(memory: Any, state: int) -> int:
+    return state
+
+
+@compiled(in_place=True)
+def _entry(memory: Any, place: int, action: int) -> float:
+    return memory.q[place, action]
+
+
+@compiled(in_place=True)
+def _add_to_entry(memory: Any, place: int, action: int, amount: float) -> None:
+    memory.q[place, action] += amount
+
+
+@compiled(in_place=True)
+def _visit_entry(memory: Any, place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+    visit_entry(memory.scratch.traces, place * memory.q.shape[1] + action, kind, step_size)
+
+
+@compiled(in_place=True)
+def _add_to_eligible_entries(memory: Any, traces: Traces, amount: float, decay: float) -> None:
+    update_eligible(traces, memory.q.reshape(memory.q.size), amount, decay)
+
+
+@compiled(in_place=True)
+def _is_new(memory: Any, place: int, action: int) -> None:
+    """An entry of a table is always what was learned last."""
+
+
+@compiled(in_place=True)
+def _are_new(memory: Any, place: int) -> None:
+    """So are all of them."""
+
+
+@compiled(in_place=True)
+def count(memory: Any, state: int, action: int, over: bool) -> None:
+    """Count this step, and this episode if it is over; every rule for tables calls it once a step."""
+    memory.visits[state, action] += 1
+    memory.clock[STEPS] += 1
+    if over:
+        memory.clock[EPISODES] += 1
+
+
+TABLE = Answers(_id, _id, _id, _entry, _add_to_entry, _visit_entry, _add_to_eligible_entries, _is_new, _are_new, count)
 
 
 class ActionValues(NamedTuple):
-    """Action values, and everything that choosing and learning need."""
+    """A table of action values, and everything that choosing and learning need."""
 
     q: NDArray[np.float64]  # (n_states, n_actions)
     visits: Count  # (n_states, n_actions), how often each pair was taken
@@ -25,18 +183,10 @@ class ActionValues(NamedTuple):
     scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
+    answers: Answers = TABLE
 
 
 @compiled(in_place=True)
-def step_size(memory: ActionValues, state: int, action: int) -> float:
+def step_size(memory: Any, place: int, action: int) -> float:
     """The learning rate now; a schedule per visits counts those of this pair, before the present one."""
-    return rate_now(memory.learning_rate, memory.clock, memory.visits[state, action])
-
-
-@compiled(in_place=True)
-def count(memory: Any, state: int, action: int, over: bool) -> None:
-    """Count this step, and this episode if it is over; every rule calls it once a step."""
-    memory.visits[state, action] += 1
-    memory.clock[STEPS] += 1
-    if over:
-        memory.clock[EPISODES] += 1
+    return rate_now(memory.learning_rate, memory.clock, memory.visits[place, action])

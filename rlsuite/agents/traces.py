@@ -20,7 +20,12 @@ from rlsuite.compilation import Compiled, compiled
 FADED = 1e-16
 """Traces below this share of the largest fresh one, 1, are dropped: they hardly change a sum of double precision."""
 
-Mark = Compiled[[float, float], float]
+TraceUpdate = Compiled[[float, float, float, float], float]
+"""``(trace, overlap, x, step_size) -> trace`` after a visit.
+
+`x` is the feature that the trace belongs to, 1 for an entry of a table; `overlap` is the sum of all features, each
+times its trace: the trace itself for a table.
+"""
 
 
 class Traces(NamedTuple):
@@ -37,37 +42,50 @@ def new_traces(n_entries: int) -> Traces:
 
 
 @compiled(in_place=True)
-def accumulating(trace: float, step_size: float) -> float:
-    """Return e + alpha: each visit counts (S&B2 eq. 12.5)."""
-    return trace + step_size
+def accumulating(trace: float, overlap: float, x: float, step_size: float) -> float:
+    """Return e + alpha x: each visit counts (S&B2 eq. 12.5)."""
+    return trace + step_size * x
 
 
 @compiled(in_place=True)
-def replacing(trace: float, step_size: float) -> float:
-    """Return alpha: the latest visit counts (Singh & Sutton 1996)."""
-    return step_size
+def replacing(trace: float, overlap: float, x: float, step_size: float) -> float:
+    """Return alpha x: the latest visit counts (Singh & Sutton 1996; S&B2 eq. 12.12, for features 0 and 1)."""
+    return step_size * x
 
 
 @compiled(in_place=True)
-def dutch(trace: float, step_size: float) -> float:
-    """Return e + alpha (1 - e): a mean of the visits (S&B2 eq. 12.11 for a table, times alpha)."""
-    return trace + step_size * (1.0 - trace)
+def dutch(trace: float, overlap: float, x: float, step_size: float) -> float:
+    """Return e + alpha (1 - e . x) x, which is a mean of the visits for a table (S&B2 eq. 12.11, times alpha)."""
+    return trace + step_size * (1.0 - overlap) * x
 
 
-MARKS: dict[str, Mark] = {"accumulating": accumulating, "replacing": replacing, "dutch": dutch}
+TRACE_UPDATES: dict[str, TraceUpdate] = {"accumulating": accumulating, "replacing": replacing, "dutch": dutch}
 """How a visit changes a trace, by the name it has in a constructor."""
 
 
 @compiled(in_place=True)
-def mark(traces: Traces, entry: int, by: Mark, step_size: float) -> None:
-    """Visit an entry: its trace becomes ``by(trace, step_size)``.
+def set_trace(traces: Traces, entry: int, trace: float) -> None:
+    """Make the trace of an entry another one, and the entry eligible.
 
-    One that becomes 0 is not to be visited again before `learn_and_fade`, which takes it off the list.
+    One that becomes 0 is not to be set again before `update_eligible`, which takes it off the list.
     """
     if traces.trace[entry] == 0.0:
         traces.listed[traces.n_listed[0]] = entry
         traces.n_listed[0] += 1
-    traces.trace[entry] = by(traces.trace[entry], step_size)
+    traces.trace[entry] = trace
+
+
+@compiled(in_place=True)
+def add_to_trace(traces: Traces, entry: int, amount: float) -> None:
+    """Add to the trace of an entry: e + x."""
+    set_trace(traces, entry, traces.trace[entry] + amount)
+
+
+@compiled(in_place=True)
+def visit_entry(traces: Traces, entry: int, kind: TraceUpdate, step_size: float) -> None:
+    """Visit an entry of a table."""
+    trace = traces.trace[entry]
+    set_trace(traces, entry, kind(trace, trace, 1.0, step_size))
 
 
 @compiled(in_place=True)
@@ -79,7 +97,7 @@ def _drop(traces: Traces, k: int) -> None:
 
 
 @compiled(in_place=True)
-def learn_and_fade(traces: Traces, table: NDArray[np.float64], amount: float, decay: float) -> None:
+def update_eligible(traces: Traces, table: NDArray[np.float64], amount: float, decay: float) -> None:
     """Add ``amount * trace`` to each eligible entry of a flat table, then multiply all traces by `decay`."""
     k = 0
     while k < traces.n_listed[0]:
@@ -93,14 +111,14 @@ def learn_and_fade(traces: Traces, table: NDArray[np.float64], amount: float, de
 
 
 @compiled(in_place=True)
-def forget(traces: Traces) -> None:
+def reset_traces(traces: Traces) -> None:
     """Make every trace 0, as at the beginning of an episode."""
     for k in range(traces.n_listed[0]):
         traces.trace[traces.listed[k]] = 0.0
     traces.n_listed[0] = 0
 
 
-def check_marks(name: str, value: Any) -> str:
+def check_kind(name: str, value: Any) -> str:
     """Return `value` if it names a kind of trace.
 
     Raises
@@ -110,6 +128,6 @@ def check_marks(name: str, value: Any) -> str:
     """
     from rlsuite.errors import ParameterError, unknown
 
-    if not isinstance(value, str) or value not in MARKS:
-        raise ParameterError(f"{name}: " + unknown("kind of trace", str(value), MARKS))
+    if not isinstance(value, str) or value not in TRACE_UPDATES:
+        raise ParameterError(f"{name}: " + unknown("kind of trace", str(value), TRACE_UPDATES))
     return value

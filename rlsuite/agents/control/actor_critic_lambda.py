@@ -15,7 +15,7 @@ from rlsuite.agents.control.actor_critic import (
     probabilities,
 )
 from rlsuite.agents.memory import count
-from rlsuite.agents.traces import Traces, forget, learn_and_fade, mark, new_traces
+from rlsuite.agents.traces import Traces, add_to_trace, new_traces, reset_traces, update_eligible
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
@@ -34,15 +34,10 @@ class PresentTraces(NamedTuple):
 
 
 @compiled(in_place=True)
-def _plus(trace: float, amount: float) -> float:
-    return trace + amount
-
-
-@compiled(in_place=True)
 def _begin(memory: ActorCriticMemory, state: int, rng: np.random.Generator) -> int:
     """Reset all traces, set gamma^t to 1, and draw the first action."""
-    forget(memory.scratch.actor)
-    forget(memory.scratch.critic)
+    reset_traces(memory.scratch.actor)
+    reset_traces(memory.scratch.critic)
     memory.scratch.discount[0] = 1.0
     return draw(memory, state, rng)
 
@@ -58,11 +53,11 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     error = target - memory.value[t.state]
     probabilities(memory, t.state, pi)
     for other in range(pi.size):
-        mark(actor, t.state * pi.size + other, _plus, discount[0] * ((other == t.action) - pi[other]))
-    mark(critic, t.state, _plus, 1.0)
+        add_to_trace(actor, t.state * pi.size + other, discount[0] * ((other == t.action) - pi[other]))
+    add_to_trace(critic, t.state, 1.0)
     push = actor_step_size(memory, t.state, t.action) * error
-    learn_and_fade(actor, memory.preference.reshape(memory.preference.size), push, memory.gamma * actor_lambda)
-    learn_and_fade(critic, memory.value, critic_step_size(memory, t.state) * error, memory.gamma * critic_lambda)
+    update_eligible(actor, memory.preference.reshape(memory.preference.size), push, memory.gamma * actor_lambda)
+    update_eligible(critic, memory.value, critic_step_size(memory, t.state) * error, memory.gamma * critic_lambda)
     discount[0] *= memory.gamma
     count(memory, t.state, t.action, t.terminated or t.truncated)
     return NO_ACTION if t.terminated or t.truncated else draw(memory, t.next_state, rng)

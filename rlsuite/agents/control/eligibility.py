@@ -8,16 +8,15 @@ what Peng's Q(lambda) tends to would depend on how often each pair is visited.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.memory import begin, update_and_decay, visit
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.agents.traces import MARKS, Mark, Traces, check_marks, forget, learn_and_fade, mark, new_traces
+from rlsuite.agents.traces import TRACE_UPDATES, Traces, TraceUpdate, check_kind, new_traces, reset_traces
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
-from rlsuite.exploration import choose
 from rlsuite.training.kernels import Begin
 
 
@@ -25,24 +24,23 @@ class Eligibility(NamedTuple):
     """The traces of the present episode."""
 
     traces: Traces  # of n_states * n_actions pairs, step sizes included
-    visit: Mark  # what a visit does to a trace
+    kind: TraceUpdate  # what a visit does to a trace
     lambda_: float
 
 
 @compiled(in_place=True)
-def begin_eligible(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def begin_eligible(memory: Any, state: Any, rng: np.random.Generator) -> int:
     """Reset all traces, which may be those of an episode that was abandoned, and choose the first action."""
-    forget(memory.scratch.traces)
-    return choose(memory, state, rng)
+    reset_traces(memory.scratch.traces)
+    return begin(memory, state, rng)
 
 
 @compiled(in_place=True)
-def credit(memory: ActionValues, state: int, action: int, step_size: float, error: float) -> None:
-    """Visit (s, a); Q <- Q + delta e for all eligible pairs; e <- gamma lambda e."""
+def credit(memory: Any, place: int, action: int, step_size: float, error: float) -> None:
+    """Visit (s, a); Q <- Q + delta e for all that is eligible; e <- gamma lambda e."""
     eligible = memory.scratch
-    mark(eligible.traces, state * memory.q.shape[1] + action, eligible.visit, step_size)
-    table = memory.q.reshape(memory.q.size)
-    learn_and_fade(eligible.traces, table, error, memory.gamma * eligible.lambda_)
+    visit(memory, place, action, eligible.kind, step_size)
+    update_and_decay(memory, eligible.traces, error, memory.gamma * eligible.lambda_)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -67,8 +65,8 @@ class EligibilityAgent(TabularAgent):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.lambda_ = fraction("lambda_", self.lambda_)
-        self.traces = check_marks("traces", self.traces)
+        self.traces = check_kind("traces", self.traces)
 
     def scratch(self, n_states: int, n_actions: int) -> Eligibility:
         """Make the traces of all pairs, none of them eligible."""
-        return Eligibility(new_traces(n_states * n_actions), MARKS[self.traces], self.lambda_)
+        return Eligibility(new_traces(n_states * n_actions), TRACE_UPDATES[self.traces], self.lambda_)

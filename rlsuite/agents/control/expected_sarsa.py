@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next, renew, step_size, update, value
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, chances, choose
@@ -20,24 +20,28 @@ class Probabilities(NamedTuple):
 
 
 @compiled(in_place=True)
-def expected_value(memory: ActionValues, state: int, out: NDArray[np.float64]) -> float:
-    """Return sum_a pi(a | state) Q(state, a) for the policy that the agent follows; pi(. | state) is left in `out`."""
-    chances(memory, state, out)
-    value = 0.0
+def expected_value(memory: Any, place: int, out: NDArray[np.float64]) -> float:
+    """Return sum_a pi(a | s) Q(s, a) for the policy that the agent follows; pi(. | s) is left in `out`."""
+    chances(memory, place, out)
+    total = 0.0
     for action in range(out.size):
-        value += out[action] * memory.q[state, action]
-    return value
+        total += out[action] * memory.q[place, action]
+    return total
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
-    """Q(x, a) <- Q(x, a) + alpha [r + gamma sum_a' pi(a' | x') Q(x', a') - Q(x, a)]."""
-    target = t.reward
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+    """Q(s, a) <- Q(s, a) + alpha [r + gamma sum_a' pi(a' | s') Q(s', a') - Q(s, a)], then choose by the new values."""
+    s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
     if not t.terminated:
-        target += memory.gamma * expected_value(memory, t.next_state, memory.scratch.chances)
-    memory.q[t.state, t.action] += step_size(memory, t.state, t.action) * (target - memory.q[t.state, t.action])
-    count(memory, t.state, t.action, t.terminated or t.truncated)
-    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
+        next_s = locate_next(memory, t.next_state)
+        target = t.reward + memory.gamma * expected_value(memory, next_s, memory.scratch.chances)
+    update(memory, s, t.action, step_size(memory, s, t.action) * (target - value(memory, s, t.action)))
+    end_step(memory, s, t.action, t.terminated or t.truncated)
+    if t.terminated or t.truncated:
+        return NO_ACTION
+    renew(memory, next_s, t.action)
+    return choose(memory, next_s, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -7,54 +7,79 @@ to the next. Naive Q(lambda): to the beginning of the episode, whether or not th
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rlsuite.agents.control.eligibility import EligibilityAgent, credit
-from rlsuite.agents.memory import ActionValues, count, step_size
-from rlsuite.agents.traces import forget, learn_and_fade, mark
+from rlsuite.agents.memory import (
+    NOWHERE,
+    end_step,
+    locate,
+    locate_next,
+    renew_all,
+    step_size,
+    update,
+    update_and_decay,
+    value,
+    visit,
+)
+from rlsuite.agents.traces import reset_traces
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose, max_value
 from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _naive_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
-    """Q <- Q + delta e and e <- gamma lambda e, where delta = r + gamma max_a' Q(x', a') - Q(x, a)."""
-    target = t.reward if t.terminated else t.reward + memory.gamma * max_value(memory, t.next_state)
-    credit(memory, t.state, t.action, step_size(memory, t.state, t.action), target - memory.q[t.state, t.action])
-    count(memory, t.state, t.action, t.terminated or t.truncated)
-    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
+def _naive_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+    """Q <- Q + delta e and e <- gamma lambda e, where delta = r + gamma max_a' Q(s', a') - Q(s, a)."""
+    s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        target = t.reward + memory.gamma * max_value(memory, next_s)
+    credit(memory, s, t.action, step_size(memory, s, t.action), target - value(memory, s, t.action))
+    end_step(memory, s, t.action, t.terminated or t.truncated)
+    if t.terminated or t.truncated:
+        return NO_ACTION
+    renew_all(memory, next_s)
+    return choose(memory, next_s, rng)
 
 
 @compiled(in_place=True)
-def _watkins_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _watkins_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Learn as the naive rule does; e <- 0 if the next action is not greedy."""
     next_action = _naive_step(memory, t, rng)
-    if next_action != NO_ACTION and memory.q[t.next_state, next_action] < max_value(memory, t.next_state):
-        forget(memory.scratch.traces)
+    if next_action != NO_ACTION:
+        s = locate(memory, t.next_state)  # the next observation is the present one by now
+        if memory.q[s, next_action] < max_value(memory, s):
+            reset_traces(memory.scratch.traces)
     return next_action
 
 
 @compiled(in_place=True)
-def _peng_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
-    """Q <- Q + (r + gamma V(x') - V(x)) e and Q(x, a) <- Q(x, a) + alpha (r + gamma V(x') - Q(x, a)), V = max_a Q.
+def _peng_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+    """Q <- Q + (r + gamma V(s') - V(s)) e and Q(s, a) <- Q(s, a) + alpha (r + gamma V(s') - Q(s, a)), V = max_a Q.
 
     The first is for the pairs before this one, whose traces have faded since; the second is for this one, which is
     eligible from then on.
     """
-    target = t.reward if t.terminated else t.reward + memory.gamma * max_value(memory, t.next_state)
-    error_of_action = target - memory.q[t.state, t.action]
-    error_of_state = target - max_value(memory, t.state)
-    alpha = step_size(memory, t.state, t.action)
-    traces, visit, lambda_ = memory.scratch
+    s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        target = t.reward + memory.gamma * max_value(memory, next_s)
+    error_of_action = target - value(memory, s, t.action)
+    error_of_state = target - max_value(memory, s)
+    alpha = step_size(memory, s, t.action)
+    traces, kind, lambda_ = memory.scratch
     decay = memory.gamma * lambda_
-    learn_and_fade(traces, memory.q.reshape(memory.q.size), error_of_state * decay, decay)
-    memory.q[t.state, t.action] += alpha * error_of_action
-    mark(traces, t.state * memory.q.shape[1] + t.action, visit, alpha)
-    count(memory, t.state, t.action, t.terminated or t.truncated)
-    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
+    update_and_decay(memory, traces, error_of_state * decay, decay)
+    update(memory, s, t.action, alpha * error_of_action)
+    visit(memory, s, t.action, kind, alpha)
+    end_step(memory, s, t.action, t.terminated or t.truncated)
+    if t.terminated or t.truncated:
+        return NO_ACTION
+    renew_all(memory, next_s)
+    return choose(memory, next_s, rng)
 
 
 @dataclass(eq=False, kw_only=True)

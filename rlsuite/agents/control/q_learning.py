@@ -1,11 +1,22 @@
 """Q-learning: off-policy temporal-difference control (Watkins 1989), deterministic and stochastic."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.memory import (
+    NOWHERE,
+    ActionValues,
+    count,
+    end_step,
+    locate,
+    locate_next,
+    renew,
+    step_size,
+    update,
+    value,
+)
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose, max_value
@@ -23,12 +34,18 @@ def _deterministic_step(memory: ActionValues, t: Transition, rng: np.random.Gene
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
-    """Q(x, a) <- Q(x, a) + alpha [r + gamma max_a' Q(x', a') - Q(x, a)]."""
-    target = t.reward if t.terminated else t.reward + memory.gamma * max_value(memory, t.next_state)
-    memory.q[t.state, t.action] += step_size(memory, t.state, t.action) * (target - memory.q[t.state, t.action])
-    count(memory, t.state, t.action, t.terminated or t.truncated)
-    return NO_ACTION if t.terminated or t.truncated else choose(memory, t.next_state, rng)
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+    """Q(s, a) <- Q(s, a) + alpha [r + gamma max_a' Q(s', a') - Q(s, a)], then choose by what has been learned."""
+    s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        target = t.reward + memory.gamma * max_value(memory, next_s)
+    update(memory, s, t.action, step_size(memory, s, t.action) * (target - value(memory, s, t.action)))
+    end_step(memory, s, t.action, t.terminated or t.truncated)
+    if t.terminated or t.truncated:
+        return NO_ACTION
+    renew(memory, next_s, t.action)
+    return choose(memory, next_s, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -1,27 +1,31 @@
 """Sarsa(lambda): Sarsa with eligibility traces (Rummery & Niranjan 1994)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rlsuite.agents.control.eligibility import EligibilityAgent, credit
-from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.memory import end_step, locate, locate_next, step_size, value
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
-    """Q <- Q + delta e and e <- gamma lambda e, where delta = r + gamma Q(x', a') - Q(x, a).
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+    """Q <- Q + delta e and e <- gamma lambda e, where delta = r + gamma Q(s', a') - Q(s, a).
 
     On truncation the target still bootstraps, so a' is chosen then, too.
     """
-    next_action = NO_ACTION if t.terminated else choose(memory, t.next_state, rng)
-    target = t.reward if t.terminated else t.reward + memory.gamma * memory.q[t.next_state, next_action]
-    credit(memory, t.state, t.action, step_size(memory, t.state, t.action), target - memory.q[t.state, t.action])
-    count(memory, t.state, t.action, t.terminated or t.truncated)
+    s = locate(memory, t.state)
+    target, next_action = t.reward, NO_ACTION
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        next_action = choose(memory, next_s, rng)
+        target = t.reward + memory.gamma * memory.q[next_s, next_action]
+    credit(memory, s, t.action, step_size(memory, s, t.action), target - value(memory, s, t.action))
+    end_step(memory, s, t.action, t.terminated or t.truncated)
     return next_action
 
 

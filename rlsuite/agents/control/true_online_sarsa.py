@@ -6,14 +6,24 @@ corrections give the same numbers at the cost of Sarsa(lambda).
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.memory import (
+    end_step,
+    locate,
+    locate_first,
+    locate_next,
+    step_size,
+    update,
+    update_and_decay,
+    value,
+    visit,
+)
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.agents.traces import Traces, dutch, forget, learn_and_fade, mark, new_traces
+from rlsuite.agents.traces import Traces, dutch, new_traces, reset_traces
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
@@ -29,28 +39,34 @@ class TrueOnline(NamedTuple):
 
 
 @compiled(in_place=True)
-def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _begin(memory: Any, state: Any, rng: np.random.Generator) -> int:
     """Reset all traces, and choose the first action."""
-    forget(memory.scratch.traces)
-    action = choose(memory, state, rng)
-    memory.scratch.former[0] = memory.q[state, action]
+    reset_traces(memory.scratch.traces)
+    s = locate_first(memory, state)
+    action = choose(memory, s, rng)
+    memory.scratch.former[0] = memory.q[s, action]
     return action
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
-    """Q <- Q + (delta + c) e, then Q(x, a) <- Q(x, a) - alpha c, with the change c of Q(x, a) since it was chosen."""
-    next_action = NO_ACTION if t.terminated else choose(memory, t.next_state, rng)
-    ahead = 0.0 if t.terminated else memory.q[t.next_state, next_action]
-    alpha = step_size(memory, t.state, t.action)
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+    """Q <- Q + (delta + c) e, then Q(s, a) <- Q(s, a) - alpha c, with the change c of Q(s, a) since it was chosen."""
+    s = locate(memory, t.state)
+    ahead, next_action = 0.0, NO_ACTION
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        next_action = choose(memory, next_s, rng)
+        ahead = memory.q[next_s, next_action]
+    alpha = step_size(memory, s, t.action)
     traces, former, lambda_ = memory.scratch
-    error = t.reward + memory.gamma * ahead - memory.q[t.state, t.action]
-    change = memory.q[t.state, t.action] - former[0]
+    present = value(memory, s, t.action)
+    error = t.reward + memory.gamma * ahead - present
+    change = present - former[0]
     former[0] = ahead
-    mark(traces, t.state * memory.q.shape[1] + t.action, dutch, alpha)
-    learn_and_fade(traces, memory.q.reshape(memory.q.size), error + change, memory.gamma * lambda_)
-    memory.q[t.state, t.action] -= alpha * change
-    count(memory, t.state, t.action, t.terminated or t.truncated)
+    visit(memory, s, t.action, dutch, alpha)
+    update_and_decay(memory, traces, error + change, memory.gamma * lambda_)
+    update(memory, s, t.action, -(alpha * change))
+    end_step(memory, s, t.action, t.terminated or t.truncated)
     return next_action
 
 

@@ -7,7 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow, value_step_size
-from rlsuite.agents.traces import MARKS, Mark, Traces, check_marks, dutch, forget, learn_and_fade, mark, new_traces
+from rlsuite.agents.traces import (
+    TRACE_UPDATES,
+    Traces,
+    TraceUpdate,
+    check_kind,
+    dutch,
+    new_traces,
+    reset_traces,
+    update_eligible,
+    visit_entry,
+)
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
@@ -18,7 +28,7 @@ class Eligibility(NamedTuple):
     """What is kept during an episode, and the two constants of the rule."""
 
     traces: Traces  # one for each state
-    visit: Mark  # what a visit does to a trace
+    kind: TraceUpdate  # what a visit does to a trace
     lambda_: float
 
 
@@ -33,18 +43,18 @@ class TrueOnline(NamedTuple):
 @compiled(in_place=True)
 def _begin(memory: StateValues, state: int, rng: np.random.Generator) -> int:
     """Reset all traces, and draw the first action of an episode."""
-    forget(memory.scratch.traces)
+    reset_traces(memory.scratch.traces)
     return follow(memory, state, rng)
 
 
 @compiled(in_place=True)
 def _step(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """V(x) <- V(x) + [r + gamma V(s') - V(s)] e(x), then e(x) <- gamma lambda e(x), for all states x."""
-    traces, visit, lambda_ = memory.scratch
+    traces, kind, lambda_ = memory.scratch
     target = t.reward if t.terminated else t.reward + memory.gamma * memory.value[t.next_state]
     error = target - memory.value[t.state]
-    mark(traces, t.state, visit, value_step_size(memory, t.state))
-    learn_and_fade(traces, memory.value, error, memory.gamma * lambda_)
+    visit_entry(traces, t.state, kind, value_step_size(memory, t.state))
+    update_eligible(traces, memory.value, error, memory.gamma * lambda_)
     count_state(memory, t.state, t.terminated or t.truncated)
     return NO_ACTION if t.terminated or t.truncated else follow(memory, t.next_state, rng)
 
@@ -55,7 +65,7 @@ def _begin_true_online(memory: StateValues, state: int, rng: np.random.Generator
 
     Anything else would cancel in the first step, but for rounding.
     """
-    forget(memory.scratch.traces)
+    reset_traces(memory.scratch.traces)
     memory.scratch.expected[0] = memory.value[state]
     return follow(memory, state, rng)
 
@@ -71,8 +81,8 @@ def _true_online(memory: StateValues, t: Transition, rng: np.random.Generator) -
     next_value = 0.0 if t.terminated else memory.value[t.next_state]
     error = t.reward + memory.gamma * next_value - memory.value[t.state]
     change = memory.value[t.state] - expected[0]
-    mark(traces, t.state, dutch, step_size)
-    learn_and_fade(traces, memory.value, error + change, memory.gamma * lambda_)
+    visit_entry(traces, t.state, dutch, step_size)
+    update_eligible(traces, memory.value, error + change, memory.gamma * lambda_)
     memory.value[t.state] -= step_size * change
     expected[0] = next_value
     count_state(memory, t.state, t.terminated or t.truncated)
@@ -125,11 +135,11 @@ class TDLambda(Predictor):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.lambda_ = fraction("lambda_", self.lambda_)
-        self.traces = check_marks("traces", self.traces)
+        self.traces = check_kind("traces", self.traces)
 
     def scratch(self, n_states: int) -> Eligibility:
         """Make the traces, none of them eligible."""
-        return Eligibility(new_traces(n_states), MARKS[self.traces], self.lambda_)
+        return Eligibility(new_traces(n_states), TRACE_UPDATES[self.traces], self.lambda_)
 
 
 @dataclass(eq=False, kw_only=True)

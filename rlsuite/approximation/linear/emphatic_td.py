@@ -10,10 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.traces import Traces, learn_and_fade, new_traces
-from rlsuite.approximation.linear.eligibility import visit_accumulating
+from rlsuite.agents.traces import Traces, accumulating, new_traces, update_eligible
 from rlsuite.approximation.linear.following import follow_linear, ratio
-from rlsuite.approximation.linear.memory import linear_step_size, move_on, perceive, value_of
+from rlsuite.approximation.linear.memory import linear_step_size, move_on, perceive, value_of, visit_features
 from rlsuite.approximation.linear.predictor import STATE, OffPolicyPredictor
 from rlsuite.approximation.linear.td_lambda import begin_traced
 from rlsuite.checks import fraction
@@ -53,13 +52,13 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     error = target - value_of(memory, row, STATE)
     rho = ratio(memory, t.state, row, t.action)
     emphasis = lambda_ + (1.0 - lambda_) * follow_on[0]
-    visit_accumulating(memory, row, STATE, linear_step_size(memory) * (rho * emphasis))
+    visit_features(memory, row, STATE, accumulating, linear_step_size(memory) * (rho * emphasis))
     next_action = NO_ACTION
     decay = memory.gamma * lambda_
     if not over:
         next_action = follow_linear(memory, t.next_state, 1 - row, rng)
         decay *= ratio(memory, t.next_state, 1 - row, next_action)
-    learn_and_fade(traces, memory.weights.reshape(memory.weights.size), error, decay)
+    update_eligible(traces, memory.weights.reshape(memory.weights.size), error, decay)
     follow_on[0] = 1.0 + memory.gamma * rho * follow_on[0]
     move_on(memory, over)
     return next_action

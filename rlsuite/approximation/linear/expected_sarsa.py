@@ -5,37 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rlsuite.agents.control.expected_sarsa import Probabilities, expected_value
+from rlsuite.agents.control.expected_sarsa import ExpectedSarsa, Probabilities
 from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.approximation.linear.memory import (
-    evaluate,
-    improve,
-    linear_step_size,
-    move_on,
-    perceive,
-    value_of,
-)
-from rlsuite.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Step, Transition
-
-
-@compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
-    """Let w <- w + alpha [r + gamma sum_a' pi(a' | s') Q(s', a') - Q(s, a)] x(s, a), then choose by the new values."""
-    row = memory.scene.now[0]
-    target = t.reward
-    if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
-        evaluate(memory, 1 - row)
-        target += memory.gamma * expected_value(memory, 1 - row, memory.scratch.chances)
-    improve(memory, row, t.action, linear_step_size(memory) * (target - value_of(memory, row, t.action)))
-    next_action = NO_ACTION
-    if not (t.terminated or t.truncated):
-        memory.q[1 - row, t.action] = value_of(memory, 1 - row, t.action)  # the others have not changed
-        next_action = choose(memory, 1 - row, rng)
-    move_on(memory, t.terminated or t.truncated)
-    return next_action
+from rlsuite.training.kernels import Step
 
 
 @dataclass(eq=False, kw_only=True)
@@ -74,7 +46,7 @@ class SemiGradientExpectedSarsa(LinearAgent):
     True
     """
 
-    step: ClassVar[Step] = _step
+    step: ClassVar[Step] = ExpectedSarsa.step
 
     def scratch(self, n_features: int, n_actions: int) -> Any:
         """Make room for the probabilities of one observation."""

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
+from rlsuite.agents.memory import begin
 from rlsuite.approximation.features.checks import check_observations
-from rlsuite.approximation.linear import memory
 from rlsuite.approximation.linear.learner import LinearLearner, check_unit, new_scene
 from rlsuite.approximation.linear.memory import LinearMemory, evaluate_rows
 from rlsuite.checks import finite_number, legal_actions
@@ -52,7 +52,7 @@ class LinearAgent(LinearLearner):
         If a parameter is outside its range, or counts visits, which features do not know.
     """
 
-    begin: ClassVar[Begin] = memory.begin_linear
+    begin: ClassVar[Begin] = begin
 
     exploration: Exploration = field(default_factory=lambda: EpsilonGreedy(0.1))
     initial_weight: float = 0.0

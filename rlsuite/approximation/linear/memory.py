@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.memory import Answers
+from rlsuite.agents.traces import Traces, TraceUpdate, set_trace, update_eligible
 from rlsuite.approximation.features.feature_map import FeatureRule
 from rlsuite.compilation import compiled
 from rlsuite.declared import Count
-from rlsuite.exploration import ExplorationRule, Legality, choose
+from rlsuite.exploration import ExplorationRule, Legality
 from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
 
 
@@ -27,29 +29,6 @@ class Scene(NamedTuple):
     values: NDArray[np.float64]  # (2, most_active)
     n_active: NDArray[np.int64]  # (2,), how many of them there are
     now: NDArray[np.int64]  # (1,), row of the present observation
-
-
-class LinearMemory(NamedTuple):
-    """Weights, and everything that choosing and learning need.
-
-    The fields `q`, `visits`, `legal`, `legality`, `clock` and `scores` are those that `rlsuite.exploration` asks for,
-    with the two rows in the place of states.
-    """
-
-    weights: NDArray[np.float64]  # (n_features, n_actions)
-    features: FeatureRule
-    scene: Scene
-    q: NDArray[np.float64]  # (2, n_actions), action values in the two observations, as `evaluate` has found them
-    visits: Count  # (2, n_actions), zeros: visits of what is never quite the same cannot be counted
-    legal: NDArray[np.bool_]  # (2, n_actions)
-    legality: Legality  # how `legal` is looked up
-    clock: Count  # (2,), [steps, episodes] learned from
-    gamma: float
-    learning_rate: Rate
-    exploration: ExplorationRule
-    scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
-    learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
-    scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
 
 
 @compiled(in_place=True)
@@ -90,15 +69,6 @@ def improve(memory: Any, row: int, action: int, amount: float) -> None:
 
 
 @compiled(in_place=True)
-def begin_linear(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Compute the features of the first observation of an episode, and choose an action by the exploration."""
-    memory.scene.now[0] = 0
-    perceive(memory, observation, 0)
-    evaluate(memory, 0)
-    return choose(memory, 0, rng)
-
-
-@compiled(in_place=True)
 def linear_step_size(memory: Any) -> float:
     """The learning rate now."""
     return rate_now(memory.learning_rate, memory.clock, 0)
@@ -114,6 +84,98 @@ def move_on(memory: Any, over: bool) -> None:
     memory.clock[STEPS] += 1
     if over:
         memory.clock[EPISODES] += 1
+
+
+# ------------------------------------------------------------------------------------------ what features answer a rule
+
+
+@compiled(in_place=True)
+def _first_row(memory: Any, observation: NDArray[np.float64]) -> int:
+    memory.scene.now[0] = 0
+    perceive(memory, observation, 0)
+    evaluate(memory, 0)
+    return 0
+
+
+@compiled(in_place=True)
+def _present_row(memory: Any, observation: Any) -> int:
+    return memory.scene.now[0]
+
+
+@compiled(in_place=True)
+def _next_row(memory: Any, next_observation: NDArray[np.float64]) -> int:
+    row = 1 - memory.scene.now[0]
+    perceive(memory, next_observation, row)
+    evaluate(memory, row)
+    return row
+
+
+@compiled(in_place=True)
+def visit_features(memory: Any, row: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+    """Visit an observation: the traces of its active features become those after a visit of this kind."""
+    scene, traces, n_actions = memory.scene, memory.scratch.traces, memory.weights.shape[1]
+    overlap = 0.0  # e . x, which only dutch traces need: the compiler leaves it out of the others
+    for k in range(scene.n_active[row]):
+        overlap += traces.trace[scene.indices[row, k] * n_actions + action] * scene.values[row, k]
+    for k in range(scene.n_active[row]):
+        x = scene.values[row, k]
+        if x != 0.0:
+            entry = scene.indices[row, k] * n_actions + action
+            set_trace(traces, entry, kind(traces.trace[entry], overlap, x, step_size))
+
+
+@compiled(in_place=True)
+def _update_eligible_weights(memory: Any, traces: Traces, amount: float, decay: float) -> None:
+    update_eligible(traces, memory.weights.reshape(memory.weights.size), amount, decay)
+
+
+@compiled(in_place=True)
+def _evaluate_one(memory: Any, row: int, action: int) -> None:
+    memory.q[row, action] = value_of(memory, row, action)
+
+
+@compiled(in_place=True)
+def _move_on(memory: Any, row: int, action: int, over: bool) -> None:
+    move_on(memory, over)
+
+
+FEATURES = Answers(
+    locate_first=_first_row,
+    locate=_present_row,
+    locate_next=_next_row,
+    value=value_of,
+    update=improve,
+    visit=visit_features,
+    update_and_decay=_update_eligible_weights,
+    renew=_evaluate_one,
+    renew_all=evaluate,
+    end_step=_move_on,
+)
+"""How weights of features answer a rule that is written for tables, too; see `rlsuite.agents.memory`."""
+
+
+class LinearMemory(NamedTuple):
+    """Weights, and everything that choosing and learning need.
+
+    The fields `q`, `visits`, `legal`, `legality`, `clock` and `scores` are those that `rlsuite.exploration` asks for,
+    with the two rows in the place of states.
+    """
+
+    weights: NDArray[np.float64]  # (n_features, n_actions)
+    features: FeatureRule
+    scene: Scene
+    q: NDArray[np.float64]  # (2, n_actions), action values in the two observations, as `evaluate` has found them
+    visits: Count  # (2, n_actions), zeros: visits of what is never quite the same cannot be counted
+    legal: NDArray[np.bool_]  # (2, n_actions)
+    legality: Legality  # how `legal` is looked up
+    clock: Count  # (2,), [steps, episodes] learned from
+    gamma: float
+    learning_rate: Rate
+    exploration: ExplorationRule
+    scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
+    learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
+    scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
+    answers: Answers = FEATURES
 
 
 @compiled(in_place=True)

@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.memory import begin
 from rlsuite.agents.prediction.returns import note_returns
 from rlsuite.agents.trail import LONGEST, NO_ROOM, clear
 from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.approximation.linear.memory import begin_linear, evaluate, move_on, perceive
+from rlsuite.approximation.linear.memory import evaluate, move_on, perceive
 from rlsuite.approximation.linear.vector_trail import (
     Episode,
     learn_returns,
@@ -29,7 +30,7 @@ ACTION_TAKEN = -1
 def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Discard the last episode, and choose the first action of this one."""
     clear(memory.scratch.trail)
-    return begin_linear(memory, observation, rng)
+    return begin(memory, observation, rng)
 
 
 @compiled(in_place=True)

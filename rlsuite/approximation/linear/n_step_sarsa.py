@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.control.window import first_to_learn, last_to_learn
+from rlsuite.agents.memory import begin
 from rlsuite.approximation.linear.feature_window import Recent, learn_features, new_feature_window, note_features
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.approximation.linear.memory import (
     LinearMemory,
-    begin_linear,
     evaluate,
     linear_step_size,
     move_on,
@@ -38,7 +38,7 @@ def _learn(memory: LinearMemory, tau: int, t: int, future: float) -> None:
 def _begin(memory: LinearMemory, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Discard the last episode, and choose the first action of this one."""
     memory.scratch.window.length[0] = 0
-    return begin_linear(memory, observation, rng)
+    return begin(memory, observation, rng)
 
 
 @compiled(in_place=True)

@@ -1,47 +1,11 @@
 """Semi-gradient Q(lambda) of Watkins: the greedy policy, learned with traces and values linear in features."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from rlsuite.agents.traces import forget
-from rlsuite.approximation.linear.eligibility import LinearEligibilityAgent, learn_from
-from rlsuite.approximation.linear.memory import (
-    evaluate,
-    linear_step_size,
-    move_on,
-    perceive,
-    value_of,
-)
-from rlsuite.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose, max_value
-from rlsuite.training.kernels import Step, Transition
-
-
-@compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
-    """Let w <- w + delta e and e <- gamma lambda e, where delta = r + gamma max_a' Q(s', a') - Q(s, a).
-
-    If the next action is not greedy then e <- 0.
-    """
-    row = memory.scene.now[0]
-    target = t.reward
-    if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
-        evaluate(memory, 1 - row)
-        target = t.reward + memory.gamma * max_value(memory, 1 - row)
-    error = target - value_of(memory, row, t.action)
-    memory.scratch.visit(memory, row, t.action, linear_step_size(memory))
-    learn_from(memory, error)
-    next_action = NO_ACTION
-    if not (t.terminated or t.truncated):
-        evaluate(memory, 1 - row)
-        next_action = choose(memory, 1 - row, rng)
-        if memory.q[1 - row, next_action] < max_value(memory, 1 - row):
-            forget(memory.scratch.traces)
-    move_on(memory, t.terminated or t.truncated)
-    return next_action
+from rlsuite.agents.control.q_lambda import WatkinsQLambda
+from rlsuite.approximation.linear.eligibility import LinearEligibilityAgent
+from rlsuite.training.kernels import Step
 
 
 @dataclass(eq=False, kw_only=True)
@@ -85,4 +49,4 @@ class SemiGradientQLambda(LinearEligibilityAgent):
     True
     """
 
-    step: ClassVar[Step] = _step
+    step: ClassVar[Step] = WatkinsQLambda.step

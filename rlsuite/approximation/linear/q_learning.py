@@ -3,39 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from rlsuite.agents.control.q_learning import QLearning
 from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.approximation.linear.memory import (
-    LinearMemory,
-    evaluate,
-    improve,
-    linear_step_size,
-    move_on,
-    perceive,
-    value_of,
-)
-from rlsuite.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose, max_value
-from rlsuite.training.kernels import Step, Transition
-
-
-@compiled(in_place=True)
-def _step(memory: LinearMemory, t: Transition, rng: np.random.Generator) -> int:
-    """Let w <- w + alpha [r + gamma max_a' Q(s', a') - Q(s, a)] x(s, a), then choose by what has been learned."""
-    row = memory.scene.now[0]
-    target = t.reward
-    if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
-        evaluate(memory, 1 - row)
-        target = t.reward + memory.gamma * max_value(memory, 1 - row)
-    improve(memory, row, t.action, linear_step_size(memory) * (target - value_of(memory, row, t.action)))
-    next_action = NO_ACTION
-    if not (t.terminated or t.truncated):
-        memory.q[1 - row, t.action] = value_of(memory, 1 - row, t.action)  # the others have not changed
-        next_action = choose(memory, 1 - row, rng)
-    move_on(memory, t.terminated or t.truncated)
-    return next_action
+from rlsuite.training.kernels import Step
 
 
 @dataclass(eq=False, kw_only=True)
@@ -75,4 +45,4 @@ class SemiGradientQLearning(LinearAgent):
     -13.0
     """
 
-    step: ClassVar[Step] = _step
+    step: ClassVar[Step] = QLearning.step

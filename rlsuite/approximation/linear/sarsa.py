@@ -3,40 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from rlsuite.agents.control.sarsa import Sarsa
 from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.approximation.linear.memory import (
-    LinearMemory,
-    evaluate,
-    improve,
-    linear_step_size,
-    move_on,
-    perceive,
-    value_of,
-)
-from rlsuite.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Step, Transition
-
-
-@compiled(in_place=True)
-def _step(memory: LinearMemory, t: Transition, rng: np.random.Generator) -> int:
-    """Let w <- w + alpha [r + gamma Q(s', a') - Q(s, a)] x(s, a), with the a' that is taken next.
-
-    On truncation the target still bootstraps, so a' is chosen then, too.
-    """
-    row = memory.scene.now[0]
-    target = t.reward
-    next_action = NO_ACTION
-    if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
-        evaluate(memory, 1 - row)
-        next_action = choose(memory, 1 - row, rng)
-        target = t.reward + memory.gamma * memory.q[1 - row, next_action]
-    improve(memory, row, t.action, linear_step_size(memory) * (target - value_of(memory, row, t.action)))
-    move_on(memory, t.terminated or t.truncated)
-    return next_action
+from rlsuite.training.kernels import Step
 
 
 @dataclass(eq=False, kw_only=True)
@@ -75,4 +44,4 @@ class SemiGradientSarsa(LinearAgent):
     True
     """
 
-    step: ClassVar[Step] = _step
+    step: ClassVar[Step] = Sarsa.step

@@ -1,42 +1,11 @@
 """Semi-gradient Sarsa(lambda): Sarsa(lambda) with values that are linear in features."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from rlsuite.approximation.linear.eligibility import LinearEligibilityAgent, learn_from
-from rlsuite.approximation.linear.memory import (
-    evaluate,
-    linear_step_size,
-    move_on,
-    perceive,
-    value_of,
-)
-from rlsuite.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Step, Transition
-
-
-@compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
-    """Let w <- w + delta e and e <- gamma lambda e, where delta = r + gamma Q(s', a') - Q(s, a).
-
-    On truncation the target still bootstraps, so a' is chosen then, too.
-    """
-    row = memory.scene.now[0]
-    target = t.reward
-    next_action = NO_ACTION
-    if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
-        evaluate(memory, 1 - row)
-        next_action = choose(memory, 1 - row, rng)
-        target = t.reward + memory.gamma * memory.q[1 - row, next_action]
-    error = target - value_of(memory, row, t.action)
-    memory.scratch.visit(memory, row, t.action, linear_step_size(memory))
-    learn_from(memory, error)
-    move_on(memory, t.terminated or t.truncated)
-    return next_action
+from rlsuite.agents.control.sarsa_lambda import SarsaLambda
+from rlsuite.approximation.linear.eligibility import LinearEligibilityAgent
+from rlsuite.training.kernels import Step
 
 
 @dataclass(eq=False, kw_only=True)
@@ -81,4 +50,4 @@ class SemiGradientSarsaLambda(LinearEligibilityAgent):
     True
     """
 
-    step: ClassVar[Step] = _step
+    step: ClassVar[Step] = SarsaLambda.step

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.traces import Traces, check_marks, forget, learn_and_fade, new_traces
-from rlsuite.approximation.linear.eligibility import VISITS, Eligibility, visit_dutch
+from rlsuite.agents.control.eligibility import Eligibility
+from rlsuite.agents.traces import TRACE_UPDATES, Traces, check_kind, dutch, new_traces, reset_traces, update_eligible
 from rlsuite.approximation.linear.following import follow_linear, ratio
-from rlsuite.approximation.linear.memory import improve, linear_step_size, move_on, perceive, value_of
+from rlsuite.approximation.linear.memory import improve, linear_step_size, move_on, perceive, value_of, visit_features
 from rlsuite.approximation.linear.predictor import STATE, LinearPredictor, OffPolicyPredictor, begin_predicting
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
@@ -28,7 +28,7 @@ class TrueOnline(NamedTuple):
 @compiled(in_place=True)
 def begin_traced(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Reset all traces, and draw the first action of an episode."""
-    forget(memory.scratch.traces)
+    reset_traces(memory.scratch.traces)
     return begin_predicting(memory, observation, rng)
 
 
@@ -45,13 +45,14 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
         perceive(memory, t.next_state, 1 - row)
         target = t.reward + memory.gamma * value_of(memory, 1 - row, STATE)
     error = target - value_of(memory, row, STATE)
-    eligible.visit(memory, row, STATE, linear_step_size(memory) * ratio(memory, t.state, row, t.action))
+    alpha = linear_step_size(memory) * ratio(memory, t.state, row, t.action)
+    visit_features(memory, row, STATE, eligible.kind, alpha)
     next_action = NO_ACTION
     decay = memory.gamma * eligible.lambda_
     if not over:
         next_action = follow_linear(memory, t.next_state, 1 - row, rng)
         decay *= ratio(memory, t.next_state, 1 - row, next_action)
-    learn_and_fade(eligible.traces, memory.weights.reshape(memory.weights.size), error, decay)
+    update_eligible(eligible.traces, memory.weights.reshape(memory.weights.size), error, decay)
     move_on(memory, over)
     return next_action
 
@@ -84,9 +85,9 @@ def _true_online(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     value = value_of(memory, row, STATE)
     error = t.reward + memory.gamma * next_value - value
     change = value - expected[0]
-    visit_dutch(memory, row, STATE, alpha)
+    visit_features(memory, row, STATE, dutch, alpha)
     flat = memory.weights.reshape(memory.weights.size)
-    learn_and_fade(traces, flat, error + change, memory.gamma * lambda_)
+    update_eligible(traces, flat, error + change, memory.gamma * lambda_)
     improve(memory, row, STATE, -(alpha * change))
     expected[0] = next_value
     move_on(memory, over)
@@ -148,11 +149,11 @@ class SemiGradientTDLambda(OffPolicyPredictor):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.lambda_ = fraction("lambda_", self.lambda_)
-        self.traces = check_marks("traces", self.traces)
+        self.traces = check_kind("traces", self.traces)
 
     def scratch(self, n_features: int) -> Any:
         """Make the traces, none of them eligible."""
-        return Eligibility(new_traces(n_features), VISITS[self.traces], self.lambda_)
+        return Eligibility(new_traces(n_features), TRACE_UPDATES[self.traces], self.lambda_)
 
 
 @dataclass(eq=False, kw_only=True)

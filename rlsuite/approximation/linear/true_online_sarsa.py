@@ -1,65 +1,15 @@
 """True online Sarsa(lambda) with values that are linear in features, its original form."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rlsuite.agents.traces import Traces, new_traces
-from rlsuite.approximation.linear.eligibility import begin_eligible, learn_from, visit_dutch
+from rlsuite.agents.control.true_online_sarsa import TrueOnline, TrueOnlineSarsaLambda
+from rlsuite.agents.traces import new_traces
 from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.approximation.linear.memory import (
-    evaluate,
-    improve,
-    linear_step_size,
-    move_on,
-    perceive,
-    value_of,
-)
 from rlsuite.checks import fraction
-from rlsuite.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Begin, Step, Transition
-
-
-class TrueOnline(NamedTuple):
-    """What the rule keeps of the present episode."""
-
-    traces: Traces  # of n_features * n_actions weights, step sizes included
-    former: NDArray[np.float64]  # (1,), what the present pair was worth when the last error was computed
-    lambda_: float
-
-
-@compiled(in_place=True)
-def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Reset all traces, and choose the first action."""
-    action = begin_eligible(memory, observation, rng)
-    memory.scratch.former[0] = memory.q[0, action]
-    return action
-
-
-@compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
-    """Let w <- w + (delta + c) e, then w <- w - alpha c x(s, a), with the change c of Q(s, a) since it was chosen."""
-    row, former = memory.scene.now[0], memory.scratch.former
-    next_action = NO_ACTION
-    ahead = 0.0
-    if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
-        evaluate(memory, 1 - row)
-        next_action = choose(memory, 1 - row, rng)
-        ahead = memory.q[1 - row, next_action]
-    alpha = linear_step_size(memory)
-    value = value_of(memory, row, t.action)
-    error = t.reward + memory.gamma * ahead - value
-    change = value - former[0]
-    former[0] = ahead
-    visit_dutch(memory, row, t.action, alpha)
-    learn_from(memory, error + change)
-    improve(memory, row, t.action, -(alpha * change))
-    move_on(memory, t.terminated or t.truncated)
-    return next_action
+from rlsuite.training.kernels import Begin, Step
 
 
 @dataclass(eq=False, kw_only=True)
@@ -100,8 +50,8 @@ class TrueOnlineLinearSarsaLambda(LinearAgent):
     True
     """
 
-    begin: ClassVar[Begin] = _begin
-    step: ClassVar[Step] = _step
+    begin: ClassVar[Begin] = TrueOnlineSarsaLambda.begin
+    step: ClassVar[Step] = TrueOnlineSarsaLambda.step
 
     lambda_: float = 0.9
 

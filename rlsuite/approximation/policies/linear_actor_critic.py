@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.traces import Traces, forget, learn_and_fade, mark, new_traces
+from rlsuite.agents.traces import Traces, add_to_trace, new_traces, reset_traces, update_eligible
 from rlsuite.approximation.linear.memory import Scene, move_on, perceive
 from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, value_in
 from rlsuite.checks import fraction
@@ -28,15 +28,10 @@ class PresentTraces(NamedTuple):
 
 
 @compiled(in_place=True)
-def _plus(trace: float, amount: float) -> float:
-    return trace + amount
-
-
-@compiled(in_place=True)
 def begin_traced(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Reset all traces, and draw the first action."""
-    forget(memory.scratch.actor)
-    forget(memory.scratch.critic)
+    reset_traces(memory.scratch.actor)
+    reset_traces(memory.scratch.critic)
     memory.scene.now[0] = 0
     perceive(memory, observation, 0)
     return act_in(memory, 0, rng)
@@ -57,11 +52,11 @@ def visit(
     for k in range(scene.n_active[row]):
         index, value = scene.indices[row, k], scene.values[row, k]
         if value != 0.0:
-            mark(critic, index, _plus, value)
+            add_to_trace(critic, index, value)
             for other in range(pi.size):
                 score = share * ((other == action) - pi[other]) * value
                 if score != 0.0:
-                    mark(actor, index * pi.size + other, _plus, score)
+                    add_to_trace(actor, index * pi.size + other, score)
 
 
 @compiled(in_place=True)
@@ -80,9 +75,9 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     visit(present.critic, present.actor, memory.scene, row, t.action, present.pi, present.discount[0])
     push = rate_now(memory.learning_rate, memory.clock, 0) * error
     flat = memory.weights.reshape(memory.weights.size)
-    learn_and_fade(present.actor, flat, push, memory.gamma * present.actor_lambda)
+    update_eligible(present.actor, flat, push, memory.gamma * present.actor_lambda)
     push = rate_now(memory.learned.critic_rate, memory.clock, 0) * error
-    learn_and_fade(present.critic, values, push, memory.gamma * present.critic_lambda)
+    update_eligible(present.critic, values, push, memory.gamma * present.critic_lambda)
     present.discount[0] *= memory.gamma
     over = t.terminated or t.truncated
     move_on(memory, over)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.traces import Traces, learn_and_fade, new_traces
+from rlsuite.agents.traces import Traces, new_traces, update_eligible
 from rlsuite.approximation.linear.memory import Scene, move_on, perceive
 from rlsuite.approximation.policies.linear_actor_critic import begin_traced, visit
 from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, climb, value_in
@@ -73,8 +73,8 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     surplus = alpha * score_product(learned.advantage_weights, memory.scene, row, t.action, present.pi)
     climb(learned.advantage_weights, memory.scene, row, t.action, present.pi, -surplus)
     flat = learned.advantage_weights.reshape(learned.advantage_weights.size)
-    learn_and_fade(present.actor, flat, alpha * error, decay)
-    learn_and_fade(present.critic, learned.value_weights, alpha * error, decay)
+    update_eligible(present.actor, flat, alpha * error, decay)
+    update_eligible(present.critic, learned.value_weights, alpha * error, decay)
     push = rate_now(memory.learning_rate, memory.clock, 0)
     for index in range(memory.weights.shape[0]):
         for other in range(memory.weights.shape[1]):
