@@ -47,6 +47,9 @@ class Answers(NamedTuple):
     update_and_decay: Compiled[..., None]
     renew: Compiled[..., None]
     renew_all: Compiled[..., None]
+    store: Compiled[..., None]
+    stored_value: Compiled[..., float]
+    update_stored: Compiled[..., None]
     end_step: Compiled[..., None]
 
 
@@ -105,6 +108,24 @@ def renew_all(memory: Any, place: int) -> None:
 
 
 @compiled(in_place=True)
+def store(memory: Any, place: int, entry: int) -> None:
+    """Keep the place as an entry of ``memory.scratch.window``, for a rule that learns from it some steps later."""
+    memory.answers.store(memory, place, entry)
+
+
+@compiled(in_place=True)
+def stored_value(memory: Any, entry: int, action: int) -> float:
+    """Q(s, a) of an entry of the window, by what is known now."""
+    return memory.answers.stored_value(memory, entry, action)
+
+
+@compiled(in_place=True)
+def update_stored(memory: Any, entry: int, action: int, amount: float) -> None:
+    """Let Q(s, a) <- Q(s, a) + amount for an entry of the window."""
+    memory.answers.update_stored(memory, entry, action, amount)
+
+
+@compiled(in_place=True)
 def end_step(memory: Any, place: int, action: int, over: bool) -> None:
     """Count this step, and this episode if it is over; every rule calls it once a step.
 
@@ -158,6 +179,21 @@ def _are_new(memory: Any, place: int) -> None:
 
 
 @compiled(in_place=True)
+def _store_id(memory: Any, place: int, entry: int) -> None:
+    memory.scratch.window.state[entry] = place
+
+
+@compiled(in_place=True)
+def _stored_entry(memory: Any, entry: int, action: int) -> float:
+    return memory.q[memory.scratch.window.state[entry], action]
+
+
+@compiled(in_place=True)
+def _add_to_stored_entry(memory: Any, entry: int, action: int, amount: float) -> None:
+    memory.q[memory.scratch.window.state[entry], action] += amount
+
+
+@compiled(in_place=True)
 def count(memory: Any, state: int, action: int, over: bool) -> None:
     """Count this step, and this episode if it is over; every rule for tables calls it once a step."""
     memory.visits[state, action] += 1
@@ -166,7 +202,21 @@ def count(memory: Any, state: int, action: int, over: bool) -> None:
         memory.clock[EPISODES] += 1
 
 
-TABLE = Answers(_id, _id, _id, _entry, _add_to_entry, _visit_entry, _add_to_eligible_entries, _is_new, _are_new, count)
+TABLE = Answers(
+    locate_first=_id,
+    locate=_id,
+    locate_next=_id,
+    value=_entry,
+    update=_add_to_entry,
+    visit=_visit_entry,
+    update_and_decay=_add_to_eligible_entries,
+    renew=_is_new,
+    renew_all=_are_new,
+    store=_store_id,
+    stored_value=_stored_entry,
+    update_stored=_add_to_stored_entry,
+    end_step=count,
+)
 
 
 class ActionValues(NamedTuple):

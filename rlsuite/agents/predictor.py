@@ -1,4 +1,10 @@
-"""The base of all agents that evaluate a policy: they follow it, and learn the values of its states."""
+"""The base of all agents that evaluate a policy: they follow it, and learn the values of its states.
+
+As in control (see `rlsuite.agents.memory`), a rule asks its memory and not a table, so that it is written once for
+tables and for features: where an observation stands (`locate`, `locate_next`), what it is worth (`state_value`), to
+learn an amount (`update_state`), and which action the policy takes next (`next_action`). The state values of features
+are those of one action, 0.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -7,32 +13,116 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.agents.agent import Agent
+from rlsuite.agents.memory import locate_first, update, value, visit
+from rlsuite.agents.traces import Traces, TraceUpdate, update_eligible, visit_entry
 from rlsuite.checks import finite_number
-from rlsuite.compilation import compiled
+from rlsuite.compilation import Compiled, compiled
 from rlsuite.declared import Count
 from rlsuite.exploration import Legality, is_legal
 from rlsuite.models.policies import check_policy_form, policy_weights
 from rlsuite.schedules import EPISODES, STEPS, Rate, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Begin
 
+STATE = 0
+"""The action whose values are those of the states."""
 
-class StateValues(NamedTuple):
-    """State values, and everything that following a policy and learning need."""
 
-    value: NDArray[np.float64]  # (n_states,)
-    visits: Count  # (n_states,), how often each state was left
-    behaviour: NDArray[np.float64]  # (n_states, n_actions), running sums of the probabilities of the policy
-    legal: NDArray[np.bool_]  # (n_states, n_actions)
-    legality: Legality  # how `legal` is looked up
-    clock: Count  # (2,), [steps, episodes] learned from
-    gamma: float
-    learning_rate: Rate
-    learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
-    scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
+class StateAnswers(NamedTuple):
+    """The compiled functions by which a memory of state values answers a rule."""
+
+    locate_first: Compiled[..., int]
+    locate: Compiled[..., int]
+    locate_next: Compiled[..., int]
+    value: Compiled[..., float]
+    update: Compiled[..., None]
+    visit: Compiled[..., None]
+    update_and_decay: Compiled[..., None]
+    step_size: Compiled[..., float]
+    follow: Compiled[..., int]
+    ratio: Compiled[..., float]
+    end_step: Compiled[..., None]
 
 
 @compiled(in_place=True)
-def _follow_mask(memory: StateValues, state: int, forbidden: int, rng: np.random.Generator) -> int:
+def state_value(memory: Any, place: int) -> float:
+    """V(s) by what is known now."""
+    return value(memory, place, STATE)
+
+
+@compiled(in_place=True)
+def update_state(memory: Any, place: int, amount: float) -> None:
+    """Let V(s) <- V(s) + amount; of features w <- w + amount x(s)."""
+    update(memory, place, STATE, amount)
+
+
+@compiled(in_place=True)
+def visit_state(memory: Any, place: int, kind: TraceUpdate, step_size: float) -> None:
+    """Let the traces of s become those after a visit of this kind."""
+    visit(memory, place, STATE, kind, step_size)
+
+
+@compiled(in_place=True)
+def state_step_size(memory: Any, place: int) -> float:
+    """The learning rate now; a schedule per visits counts those of this state, before the present one."""
+    return memory.answers.step_size(memory, place)
+
+
+@compiled(in_place=True)
+def next_action(memory: Any, state: Any, place: int, rng: np.random.Generator) -> int:
+    """Draw an action of the policy that is followed."""
+    return memory.answers.follow(memory, state, place, rng)
+
+
+@compiled(in_place=True)
+def ratio(memory: Any, state: Any, place: int, action: int) -> float:
+    """Return rho = pi(a | s) / b(a | s): how much likelier the policy to evaluate takes the action that was taken.
+
+    It is 1 where the policy that is followed is the one that is evaluated, as for all tables (S&B2 eq. 11.1).
+    """
+    return memory.answers.ratio(memory, state, place, action)
+
+
+@compiled(in_place=True)
+def begin_predicting(memory: Any, state: Any, rng: np.random.Generator) -> int:
+    """Draw the first action of an episode."""
+    return next_action(memory, state, locate_first(memory, state), rng)
+
+
+# ------------------------------------------------------------------------------------------------- what a table answers
+
+
+@compiled(in_place=True)
+def _id(memory: Any, state: int) -> int:
+    return state
+
+
+@compiled(in_place=True)
+def _entry(memory: Any, place: int, action: int) -> float:
+    return memory.value[place]
+
+
+@compiled(in_place=True)
+def _add_to_entry(memory: Any, place: int, action: int, amount: float) -> None:
+    memory.value[place] += amount
+
+
+@compiled(in_place=True)
+def _visit_entry(memory: Any, place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+    visit_entry(memory.scratch.traces, place, kind, step_size)
+
+
+@compiled(in_place=True)
+def _add_to_eligible_entries(memory: Any, traces: Traces, amount: float, decay: float) -> None:
+    update_eligible(traces, memory.value, amount, decay)
+
+
+@compiled(in_place=True)
+def _one(memory: Any, state: int, place: int, action: int) -> float:
+    return 1.0
+
+
+@compiled(in_place=True)
+def _follow_mask(memory: Any, state: int, forbidden: int, rng: np.random.Generator) -> int:
     """Draw an action of the policy that is legal now; if the policy takes none of these, the forbidden one."""
     total = before = 0.0
     for action in range(memory.behaviour.shape[1]):
@@ -54,7 +144,7 @@ def _follow_mask(memory: StateValues, state: int, forbidden: int, rng: np.random
 
 
 @compiled(in_place=True)
-def follow(memory: StateValues, state: int, rng: np.random.Generator) -> int:
+def follow(memory: Any, state: int, rng: np.random.Generator) -> int:
     """Draw an action of the policy; where a mask forbids it, draw again among those that the mask allows."""
     last = memory.behaviour.shape[1] - 1
     u = rng.random() * memory.behaviour[state, last]
@@ -67,18 +157,59 @@ def follow(memory: StateValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def value_step_size(memory: StateValues, state: int) -> float:
+def value_step_size(memory: Any, state: int) -> float:
     """The learning rate now; a schedule per visits counts those of this state, before the present one."""
     return rate_now(memory.learning_rate, memory.clock, memory.visits[state])
 
 
 @compiled(in_place=True)
-def count_state(memory: StateValues, state: int, over: bool) -> None:
+def count_state(memory: Any, state: int, over: bool) -> None:
     """Count this step, and this episode if it is over; every rule calls it once a step."""
     memory.visits[state] += 1
     memory.clock[STEPS] += 1
     if over:
         memory.clock[EPISODES] += 1
+
+
+@compiled(in_place=True)
+def _follow(memory: Any, state: int, place: int, rng: np.random.Generator) -> int:
+    return follow(memory, state, rng)
+
+
+@compiled(in_place=True)
+def _count(memory: Any, place: int, action: int, over: bool) -> None:
+    count_state(memory, place, over)
+
+
+STATE_TABLE = StateAnswers(
+    locate_first=_id,
+    locate=_id,
+    locate_next=_id,
+    value=_entry,
+    update=_add_to_entry,
+    visit=_visit_entry,
+    update_and_decay=_add_to_eligible_entries,
+    step_size=value_step_size,
+    follow=_follow,
+    ratio=_one,
+    end_step=_count,
+)
+
+
+class StateValues(NamedTuple):
+    """State values, and everything that following a policy and learning need."""
+
+    value: NDArray[np.float64]  # (n_states,)
+    visits: Count  # (n_states,), how often each state was left
+    behaviour: NDArray[np.float64]  # (n_states, n_actions), running sums of the probabilities of the policy
+    legal: NDArray[np.bool_]  # (n_states, n_actions)
+    legality: Legality  # how `legal` is looked up
+    clock: Count  # (2,), [steps, episodes] learned from
+    gamma: float
+    learning_rate: Rate
+    learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
+    scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
+    answers: StateAnswers = STATE_TABLE
 
 
 @dataclass(eq=False, kw_only=True)

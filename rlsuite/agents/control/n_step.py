@@ -1,20 +1,20 @@
 """n-step Sarsa: between one step of experience and a whole episode (S&B2 section 7.2)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rlsuite.agents.control.expected_sarsa import expected_value
 from rlsuite.agents.control.window import NStepAgent, first_to_learn, last_to_learn, learn, note_step
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next, renew_all
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _return(memory: ActionValues, tau: int, t: int, future: float) -> float:
+def _return(memory: Any, tau: int, t: int, future: float) -> float:
     """G = R_tau+1 + gamma R_tau+2 + ... + gamma^(t-tau) R_t+1 + gamma^(t+1-tau) future."""
     window = memory.scratch.window
     total = future
@@ -24,30 +24,43 @@ def _return(memory: ActionValues, tau: int, t: int, future: float) -> float:
 
 
 @compiled(in_place=True)
-def _sarsa_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
-    """Q(S_tau, A_tau) += alpha [R_tau+1 + ... + gamma^(n-1) R_t+1 + gamma^n Q(S_t+1, A_t+1) - Q(S_tau, A_tau)]."""
-    next_action = NO_ACTION if t.terminated else choose(memory, t.next_state, rng)
-    time = note_step(memory, t.state, t.action, t.reward)
+def _sarsa_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+    """Q(S_tau, A_tau) += alpha [R_tau+1 + ... + gamma^(n-1) R_t+1 + gamma^n Q(S_t+1, A_t+1) - Q(S_tau, A_tau)].
+
+    On truncation the target still bootstraps: with the value of this moment, before any of the waiting pairs learns.
+    """
+    s, next_action, future = locate(memory, t.state), NO_ACTION, 0.0
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        next_action = choose(memory, next_s, rng)
+        future = memory.q[next_s, next_action]
+    time = note_step(memory, s, t.action, t.reward)
     window = memory.scratch.window
-    future = 0.0 if t.terminated else memory.q[t.next_state, next_action]
     for tau in range(first_to_learn(window, time), last_to_learn(window, time, t.terminated or t.truncated) + 1):
         learn(memory, tau, _return(memory, tau, time, future))
-    count(memory, t.state, t.action, t.terminated or t.truncated)
+    end_step(memory, s, t.action, t.terminated or t.truncated)
     return next_action
 
 
 @compiled(in_place=True)
-def _expected_sarsa_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _expected_sarsa_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Q(S_tau, A_tau) += alpha [R_tau+1 + ... + gamma^n sum_a pi(a | S_t+1) Q(S_t+1, a) - Q(S_tau, A_tau)]."""
+    s, next_s, future = locate(memory, t.state), NOWHERE, 0.0
     over = t.terminated or t.truncated
-    time = note_step(memory, t.state, t.action, t.reward)
+    time = note_step(memory, s, t.action, t.reward)
     window = memory.scratch.window
     first, last = first_to_learn(window, time), last_to_learn(window, time, over)
-    future = 0.0 if t.terminated or last < first else expected_value(memory, t.next_state, window.chances)
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        if last >= first:
+            future = expected_value(memory, next_s, window.chances)
     for tau in range(first, last + 1):
         learn(memory, tau, _return(memory, tau, time, future))
-    count(memory, t.state, t.action, over)
-    return NO_ACTION if over else choose(memory, t.next_state, rng)
+    end_step(memory, s, t.action, over)
+    if over:
+        return NO_ACTION
+    renew_all(memory, next_s)
+    return choose(memory, next_s, rng)
 
 
 @dataclass(eq=False, kw_only=True)

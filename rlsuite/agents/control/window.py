@@ -13,18 +13,20 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.memory import ActionValues, step_size
+from rlsuite.agents.memory import begin, step_size, store, stored_value, update_stored
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.compilation import compiled
-from rlsuite.exploration import choose
 from rlsuite.training.kernels import Begin
 
 
 class Window(NamedTuple):
-    """A ring of n steps: time t of the episode is at entry t % n."""
+    """A ring of n steps: time t of the episode is at entry t % n. It holds ids for a table, or features."""
 
-    state: NDArray[np.int64]  # (n,)
+    state: NDArray[np.int64]  # (n,), for a table
+    indices: NDArray[np.int64]  # (n, most_active), of the active features; (n, 0) for a table
+    values: NDArray[np.float64]  # (n, most_active)
+    n_active: NDArray[np.int64]  # (n,)
     action: NDArray[np.int64]  # (n,)
     reward: NDArray[np.float64]  # (n,), the reward that followed
     step_size: NDArray[np.float64]  # (n,)
@@ -33,29 +35,49 @@ class Window(NamedTuple):
     chances: NDArray[np.float64]  # (n_actions,), room for the probabilities of one state
 
 
-def new_window(n: int, n_actions: int) -> Window:
-    """Make an empty window."""
-    states, actions = (np.zeros(n, dtype=np.int64) for _ in range(2))
-    return Window(states, actions, np.zeros(n), np.zeros(n), np.zeros(1, dtype=np.int64), n, np.zeros(n_actions))
+def new_window(n: int, n_actions: int, most_active: int = 0) -> Window:
+    """Make an empty window for so many steps, with so many active features each.
+
+    Raises
+    ------
+    ParameterError
+        If it needs more memory than there is.
+    """
+    fits_in_memory(
+        f"n={n}" + f" with {most_active} active features a step" * bool(most_active), 16 * n * (most_active + 2)
+    )
+    states, n_active, actions = (np.zeros(n, dtype=np.int64) for _ in range(3))
+    return Window(
+        state=states,
+        indices=np.zeros((n, most_active), dtype=np.int64),
+        values=np.zeros((n, most_active)),
+        n_active=n_active,
+        action=actions,
+        reward=np.zeros(n),
+        step_size=np.zeros(n),
+        length=np.zeros(1, dtype=np.int64),
+        n=n,
+        chances=np.zeros(n_actions),
+    )
 
 
 @compiled(in_place=True)
-def begin_window(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def begin_window(memory: Any, state: Any, rng: np.random.Generator) -> int:
     """Discard the last episode, and choose as in all other steps."""
     memory.scratch.window.length[0] = 0
-    return choose(memory, state, rng)
+    return begin(memory, state, rng)
 
 
 @compiled(in_place=True)
-def note_step(memory: ActionValues, state: int, action: int, reward: float) -> int:
+def note_step(memory: Any, place: int, action: int, reward: float) -> int:
     """Record a step and the step size of its pair; return its time t."""
     window = memory.scratch.window
     t = window.length[0]
     entry = t % window.n
-    window.state[entry] = state
+    store(memory, place, entry)
     window.action[entry] = action
     window.reward[entry] = reward
-    window.step_size[entry] = step_size(memory, state, action)
+    window.step_size[entry] = step_size(memory, place, action)
     window.length[0] = t + 1
     return t
 
@@ -73,12 +95,12 @@ def last_to_learn(window: Window, t: int, over: bool) -> int:
 
 
 @compiled(in_place=True)
-def learn(memory: ActionValues, tau: int, target: float) -> None:
+def learn(memory: Any, tau: int, target: float) -> None:
     """Q(S_tau, A_tau) <- Q(S_tau, A_tau) + alpha [G - Q(S_tau, A_tau)]."""
     window = memory.scratch.window
     entry = tau % window.n
-    state, action = window.state[entry], window.action[entry]
-    memory.q[state, action] += window.step_size[entry] * (target - memory.q[state, action])
+    action = window.action[entry]
+    update_stored(memory, entry, action, window.step_size[entry] * (target - stored_value(memory, entry, action)))
 
 
 class Recent(NamedTuple):

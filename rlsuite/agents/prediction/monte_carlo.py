@@ -33,7 +33,7 @@ def _every_visit(memory: StateValues, t: Transition, rng: np.random.Generator) -
     remember(trail, t.state, t.action, t.reward, 0.0)
     over = t.terminated or t.truncated
     if over:
-        note_returns(trail, memory.gamma, 0.0 if t.terminated else memory.value[t.next_state])
+        note_returns(trail, memory.gamma, 0.0 if t.terminated else float(memory.value[t.next_state]))
         for time in range(trail.length[0]):
             learn_return(memory, trail.state[time], trail.note[time])
     count_state(memory, t.state, over)
@@ -47,7 +47,7 @@ def _first_visit(memory: StateValues, t: Transition, rng: np.random.Generator) -
     remember(trail, t.state, t.action, t.reward, 0.0)
     over = t.terminated or t.truncated
     if over:
-        note_returns(trail, memory.gamma, 0.0 if t.terminated else memory.value[t.next_state])
+        note_returns(trail, memory.gamma, 0.0 if t.terminated else float(memory.value[t.next_state]))
         for time in range(trail.length[0] - 1, -1, -1):
             first[trail.state[time]] = time  # written last by the first visit
         for time in range(trail.length[0]):

@@ -1,23 +1,28 @@
 """TD(0): the value of a state from the reward and the value of the next one (Sutton 1988)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow, value_step_size
+from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next
+from rlsuite.agents.predictor import Predictor, next_action, ratio, state_step_size, state_value, update_state
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _step(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
-    """V(s) <- V(s) + alpha [r + gamma V(s') - V(s)]; the value of an end is 0."""
-    target = t.reward if t.terminated else t.reward + memory.gamma * memory.value[t.next_state]
-    memory.value[t.state] += value_step_size(memory, t.state) * (target - memory.value[t.state])
-    count_state(memory, t.state, t.terminated or t.truncated)
-    return NO_ACTION if t.terminated or t.truncated else follow(memory, t.next_state, rng)
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+    """V(s) <- V(s) + alpha rho [r + gamma V(s') - V(s)]; the value of an end is 0."""
+    s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        target = t.reward + memory.gamma * state_value(memory, next_s)
+    error = ratio(memory, t.state, s, t.action) * (target - state_value(memory, s))
+    update_state(memory, s, state_step_size(memory, s) * error)
+    end_step(memory, s, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else next_action(memory, t.next_state, next_s, rng)
 
 
 @dataclass(eq=False, kw_only=True)

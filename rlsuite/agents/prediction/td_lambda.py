@@ -1,23 +1,23 @@
 """TD(lambda), the backward view: each error updates all states visited before it, in proportion to their traces."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow, value_step_size
-from rlsuite.agents.traces import (
-    TRACE_UPDATES,
-    Traces,
-    TraceUpdate,
-    check_kind,
-    dutch,
-    new_traces,
-    reset_traces,
-    update_eligible,
-    visit_entry,
+from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_first, locate_next, update_and_decay
+from rlsuite.agents.predictor import (
+    Predictor,
+    begin_predicting,
+    next_action,
+    ratio,
+    state_step_size,
+    state_value,
+    update_state,
+    visit_state,
 )
+from rlsuite.agents.traces import TRACE_UPDATES, Traces, TraceUpdate, check_kind, dutch, new_traces, reset_traces
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
@@ -41,52 +41,66 @@ class TrueOnline(NamedTuple):
 
 
 @compiled(in_place=True)
-def _begin(memory: StateValues, state: int, rng: np.random.Generator) -> int:
+def begin_with_traces(memory: Any, state: Any, rng: np.random.Generator) -> int:
     """Reset all traces, and draw the first action of an episode."""
     reset_traces(memory.scratch.traces)
-    return follow(memory, state, rng)
+    return begin_predicting(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _step(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
-    """V(x) <- V(x) + [r + gamma V(s') - V(s)] e(x), then e(x) <- gamma lambda e(x), for all states x."""
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+    """E <- rho (gamma lambda E + alpha x(s)), then V <- V + [r + gamma V(s') - V(s)] E, where x(s) = 1(s) for a table.
+
+    The traces fade as soon as the next action is known, and with it the next rho.
+    """
     traces, kind, lambda_ = memory.scratch
-    target = t.reward if t.terminated else t.reward + memory.gamma * memory.value[t.next_state]
-    error = target - memory.value[t.state]
-    visit_entry(traces, t.state, kind, value_step_size(memory, t.state))
-    update_eligible(traces, memory.value, error, memory.gamma * lambda_)
-    count_state(memory, t.state, t.terminated or t.truncated)
-    return NO_ACTION if t.terminated or t.truncated else follow(memory, t.next_state, rng)
+    s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        target = t.reward + memory.gamma * state_value(memory, next_s)
+    error = target - state_value(memory, s)
+    visit_state(memory, s, kind, state_step_size(memory, s) * ratio(memory, t.state, s, t.action))
+    chosen, decay = NO_ACTION, memory.gamma * lambda_
+    if not (t.terminated or t.truncated):
+        chosen = next_action(memory, t.next_state, next_s, rng)
+        decay *= ratio(memory, t.next_state, next_s, chosen)
+    update_and_decay(memory, traces, error, decay)
+    end_step(memory, s, t.action, t.terminated or t.truncated)
+    return chosen
 
 
 @compiled(in_place=True)
-def _begin_true_online(memory: StateValues, state: int, rng: np.random.Generator) -> int:
+def _begin_true_online(memory: Any, state: Any, rng: np.random.Generator) -> int:
     """Reset all traces, draw the first action of an episode, and set V_old to the value of its first state.
 
     Anything else would cancel in the first step, but for rounding.
     """
     reset_traces(memory.scratch.traces)
-    memory.scratch.expected[0] = memory.value[state]
-    return follow(memory, state, rng)
+    s = locate_first(memory, state)
+    memory.scratch.expected[0] = state_value(memory, s)
+    return next_action(memory, state, s, rng)
 
 
 @compiled(in_place=True)
-def _true_online(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
-    """V(x) <- V(x) + [delta + V(s) - V_old(s)] e(x) - [V(s) - V_old(s)] alpha 1(x = s) for all states x.
+def _true_online(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+    """V <- V + [delta + V(s) - V_old(s)] e, then V <- V - alpha [V(s) - V_old(s)] x(s), where x(s) = 1(s) for a table.
 
     delta = r + gamma V(s') - V(s), and V_old(s) is what s was worth a step ago, before that step was learned from.
     """
     traces, expected, lambda_ = memory.scratch
-    step_size = value_step_size(memory, t.state)
-    next_value = 0.0 if t.terminated else memory.value[t.next_state]
-    error = t.reward + memory.gamma * next_value - memory.value[t.state]
-    change = memory.value[t.state] - expected[0]
-    visit_entry(traces, t.state, dutch, step_size)
-    update_eligible(traces, memory.value, error + change, memory.gamma * lambda_)
-    memory.value[t.state] -= step_size * change
+    s, next_s, next_value = locate(memory, t.state), NOWHERE, 0.0
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        next_value = state_value(memory, next_s)
+    alpha, present = state_step_size(memory, s), state_value(memory, s)
+    error = t.reward + memory.gamma * next_value - present
+    change = present - expected[0]
+    visit_state(memory, s, dutch, alpha)
+    update_and_decay(memory, traces, error + change, memory.gamma * lambda_)
+    update_state(memory, s, -(alpha * change))
     expected[0] = next_value
-    count_state(memory, t.state, t.terminated or t.truncated)
-    return NO_ACTION if t.terminated or t.truncated else follow(memory, t.next_state, rng)
+    end_step(memory, s, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else next_action(memory, t.next_state, next_s, rng)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -126,7 +140,7 @@ class TDLambda(Predictor):
     True
     """
 
-    begin: ClassVar[Begin] = _begin
+    begin: ClassVar[Begin] = begin_with_traces
     step: ClassVar[Step] = _step
 
     lambda_: float = 0.9

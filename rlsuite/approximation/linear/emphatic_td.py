@@ -10,11 +10,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.prediction.td_lambda import begin_with_traces
+from rlsuite.agents.predictor import STATE
 from rlsuite.agents.traces import Traces, accumulating, new_traces, update_eligible
-from rlsuite.approximation.linear.following import follow_linear, ratio
+from rlsuite.approximation.linear.following import follow_policy, ratio_of_policies
 from rlsuite.approximation.linear.memory import linear_step_size, move_on, perceive, value_of, visit_features
-from rlsuite.approximation.linear.predictor import STATE, OffPolicyPredictor
-from rlsuite.approximation.linear.td_lambda import begin_traced
+from rlsuite.approximation.linear.predictor import OffPolicyPredictor
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
@@ -33,7 +34,7 @@ class Emphasis(NamedTuple):
 def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Forget all traces; F <- 1, and draw the first action of an episode."""
     memory.scratch.follow_on[0] = 1.0
-    return begin_traced(memory, observation, rng)
+    return begin_with_traces(memory, observation, rng)
 
 
 @compiled(in_place=True)
@@ -50,14 +51,14 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
         perceive(memory, t.next_state, 1 - row)
         target = t.reward + memory.gamma * value_of(memory, 1 - row, STATE)
     error = target - value_of(memory, row, STATE)
-    rho = ratio(memory, t.state, row, t.action)
+    rho = ratio_of_policies(memory, t.state, row, t.action)
     emphasis = lambda_ + (1.0 - lambda_) * follow_on[0]
     visit_features(memory, row, STATE, accumulating, linear_step_size(memory) * (rho * emphasis))
     next_action = NO_ACTION
     decay = memory.gamma * lambda_
     if not over:
-        next_action = follow_linear(memory, t.next_state, 1 - row, rng)
-        decay *= ratio(memory, t.next_state, 1 - row, next_action)
+        next_action = follow_policy(memory, t.next_state, 1 - row, rng)
+        decay *= ratio_of_policies(memory, t.next_state, 1 - row, next_action)
     update_eligible(traces, memory.weights.reshape(memory.weights.size), error, decay)
     follow_on[0] = 1.0 + memory.gamma * rho * follow_on[0]
     move_on(memory, over)

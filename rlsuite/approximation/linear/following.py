@@ -27,7 +27,7 @@ def chance(memory: Any, policy: NDArray[np.float64], observation: NDArray[np.flo
 
 
 @compiled(in_place=True)
-def follow_linear(memory: Any, observation: NDArray[np.float64], row: int, rng: np.random.Generator) -> int:
+def follow_policy(memory: Any, observation: NDArray[np.float64], row: int, rng: np.random.Generator) -> int:
     """Draw an action of the policy that is followed."""
     n_actions = memory.legal.shape[1]
     total = 0.0
@@ -43,7 +43,7 @@ def follow_linear(memory: Any, observation: NDArray[np.float64], row: int, rng: 
 
 
 @compiled(in_place=True)
-def ratio(memory: Any, observation: NDArray[np.float64], row: int, action: int) -> float:
+def ratio_of_policies(memory: Any, observation: NDArray[np.float64], row: int, action: int) -> float:
     """Return rho = pi(a | s) / b(a | s): how much likelier the policy to evaluate takes the action that was taken.
 
     It is 1 where the policy that is followed is the one that is evaluated (S&B2 eq. 11.1).

@@ -12,10 +12,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.approximation.linear.following import follow_linear, ratio
+from rlsuite.agents.predictor import STATE
+from rlsuite.approximation.linear.following import follow_policy, ratio_of_policies
 from rlsuite.approximation.linear.learner import check_unit
 from rlsuite.approximation.linear.memory import improve, linear_step_size, move_on, perceive, value_of
-from rlsuite.approximation.linear.predictor import STATE, OffPolicyPredictor
+from rlsuite.approximation.linear.predictor import OffPolicyPredictor
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import Rate, Schedule, as_schedule, rate_now
@@ -68,14 +69,14 @@ def _gtd2(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + alpha rho (v . x) (x - gamma x'), and v <- v + beta rho [delta - v . x] x."""
     row = memory.scene.now[0]
     error = _td_error(memory, row, t.reward, t.next_state, t.terminated)
-    expected, rho = expected_error(memory, row), ratio(memory, t.state, row, t.action)
+    expected, rho = expected_error(memory, row), ratio_of_policies(memory, t.state, row, t.action)
     amount = linear_step_size(memory) * (rho * expected)
     improve(memory, row, STATE, amount)
     if not t.terminated:
         improve(memory, 1 - row, STATE, -memory.gamma * amount)
     learn_error(memory, row, rho * (error - expected))
     move_on(memory, t.terminated or t.truncated)
-    return NO_ACTION if t.terminated or t.truncated else follow_linear(memory, t.next_state, 1 - row, rng)
+    return NO_ACTION if t.terminated or t.truncated else follow_policy(memory, t.next_state, 1 - row, rng)
 
 
 @compiled(in_place=True)
@@ -83,14 +84,14 @@ def _tdc(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + alpha rho [delta x - gamma (v . x) x'], and v <- v + beta rho [delta - v . x] x."""
     row = memory.scene.now[0]
     error = _td_error(memory, row, t.reward, t.next_state, t.terminated)
-    expected, rho = expected_error(memory, row), ratio(memory, t.state, row, t.action)
+    expected, rho = expected_error(memory, row), ratio_of_policies(memory, t.state, row, t.action)
     alpha = linear_step_size(memory)
     improve(memory, row, STATE, alpha * (rho * error))
     if not t.terminated:
         improve(memory, 1 - row, STATE, -memory.gamma * (alpha * (rho * expected)))
     learn_error(memory, row, rho * (error - expected))
     move_on(memory, t.terminated or t.truncated)
-    return NO_ACTION if t.terminated or t.truncated else follow_linear(memory, t.next_state, 1 - row, rng)
+    return NO_ACTION if t.terminated or t.truncated else follow_policy(memory, t.next_state, 1 - row, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -135,6 +135,31 @@ def _evaluate_one(memory: Any, row: int, action: int) -> None:
 
 
 @compiled(in_place=True)
+def _store_features(memory: Any, row: int, entry: int) -> None:
+    scene, window = memory.scene, memory.scratch.window
+    for k in range(scene.n_active[row]):
+        window.indices[entry, k] = scene.indices[row, k]
+        window.values[entry, k] = scene.values[row, k]
+    window.n_active[entry] = scene.n_active[row]
+
+
+@compiled(in_place=True)
+def _value_of_stored(memory: Any, entry: int, action: int) -> float:
+    window = memory.scratch.window
+    value = 0.0
+    for k in range(window.n_active[entry]):
+        value += memory.weights[window.indices[entry, k], action] * window.values[entry, k]
+    return value
+
+
+@compiled(in_place=True)
+def _improve_stored(memory: Any, entry: int, action: int, amount: float) -> None:
+    window = memory.scratch.window
+    for k in range(window.n_active[entry]):
+        memory.weights[window.indices[entry, k], action] += amount * window.values[entry, k]
+
+
+@compiled(in_place=True)
 def _move_on(memory: Any, row: int, action: int, over: bool) -> None:
     move_on(memory, over)
 
@@ -149,6 +174,9 @@ FEATURES = Answers(
     update_and_decay=_update_eligible_weights,
     renew=_evaluate_one,
     renew_all=evaluate,
+    store=_store_features,
+    stored_value=_value_of_stored,
+    update_stored=_improve_stored,
     end_step=_move_on,
 )
 """How weights of features answer a rule that is written for tables, too; see `rlsuite.agents.memory`."""

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.prediction.returns import note_returns
+from rlsuite.agents.predictor import STATE, begin_predicting
 from rlsuite.agents.trail import LONGEST, NO_ROOM, clear
-from rlsuite.approximation.linear.following import follow_linear
+from rlsuite.approximation.linear.following import follow_policy
 from rlsuite.approximation.linear.memory import move_on, perceive, value_of
-from rlsuite.approximation.linear.predictor import STATE, LinearPredictor, begin_predicting
+from rlsuite.approximation.linear.predictor import LinearPredictor
 from rlsuite.approximation.linear.vector_trail import (
     Episode,
     learn_returns,
@@ -47,7 +48,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     move_on(memory, over)
     if over:
         return NO_ACTION
-    return follow_linear(memory, t.next_state, 1 - row, rng) if trail_has_room(trail) else NO_ROOM
+    return follow_policy(memory, t.next_state, 1 - row, rng) if trail_has_room(trail) else NO_ROOM
 
 
 @dataclass(eq=False, kw_only=True)

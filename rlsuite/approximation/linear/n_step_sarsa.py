@@ -3,65 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rlsuite.agents.control.window import first_to_learn, last_to_learn
-from rlsuite.agents.memory import begin
-from rlsuite.approximation.linear.feature_window import Recent, learn_features, new_feature_window, note_features
+from rlsuite.agents.control.n_step import NStepSarsa
+from rlsuite.agents.control.window import Recent, new_window
 from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.approximation.linear.memory import (
-    LinearMemory,
-    evaluate,
-    linear_step_size,
-    move_on,
-    perceive,
-    value_of,
-)
 from rlsuite.checks import whole_number
-from rlsuite.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
-from rlsuite.training.kernels import Begin, Step, Transition
-
-
-@compiled(in_place=True)
-def _learn(memory: LinearMemory, tau: int, t: int, future: float) -> None:
-    """Update the pair of time tau towards G = r_tau+1 + ... + gamma^(t+1-tau) future, with its own step size."""
-    window = memory.scratch.window
-    target = future
-    for k in range(t, tau - 1, -1):
-        target = window.reward[k % window.n] + memory.gamma * target
-    learn_features(memory, tau, target, window.note[tau % window.n])
-
-
-@compiled(in_place=True)
-def _begin(memory: LinearMemory, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Discard the last episode, and choose the first action of this one."""
-    memory.scratch.window.length[0] = 0
-    return begin(memory, observation, rng)
-
-
-@compiled(in_place=True)
-def _step(memory: LinearMemory, t: Transition, rng: np.random.Generator) -> int:
-    """Update the pair of n steps ago, or all remaining pairs if the episode is over.
-
-    On truncation the target still bootstraps, so the next action is chosen then, too; its value is that of this moment,
-    before any of the waiting pairs learns.
-    """
-    window, row = memory.scratch.window, memory.scene.now[0]
-    over = t.terminated or t.truncated
-    next_action = NO_ACTION
-    if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
-        evaluate(memory, 1 - row)
-        next_action = choose(memory, 1 - row, rng)
-    time = note_features(memory, row, t.action, t.reward, linear_step_size(memory))
-    first, last = first_to_learn(window, time), last_to_learn(window, time, over)
-    future = 0.0 if t.terminated or last < first else value_of(memory, 1 - row, next_action)
-    for tau in range(first, last + 1):
-        _learn(memory, tau, time, future)
-    move_on(memory, over)
-    return next_action
+from rlsuite.training.kernels import Begin, Step
 
 
 @dataclass(eq=False, kw_only=True)
@@ -110,8 +56,8 @@ class SemiGradientNStepSarsa(LinearAgent):
     True
     """
 
-    begin: ClassVar[Begin] = _begin
-    step: ClassVar[Step] = _step
+    begin: ClassVar[Begin] = NStepSarsa.begin
+    step: ClassVar[Step] = NStepSarsa.step
 
     n: int = 4
 
@@ -121,4 +67,4 @@ class SemiGradientNStepSarsa(LinearAgent):
 
     def scratch(self, n_features: int, n_actions: int) -> Any:
         """Make an empty window."""
-        return Recent(new_feature_window(self.n, self.features_.most_active_))
+        return Recent(new_window(self.n, n_actions, self.features_.most_active_))

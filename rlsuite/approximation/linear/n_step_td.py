@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.control.window import first_to_learn, last_to_learn
+from rlsuite.agents.predictor import STATE, begin_predicting
 from rlsuite.approximation.linear.feature_window import Recent, learn_features, new_feature_window, note_features
-from rlsuite.approximation.linear.following import follow_linear
+from rlsuite.approximation.linear.following import follow_policy
 from rlsuite.approximation.linear.memory import linear_step_size, move_on, perceive, value_of
-from rlsuite.approximation.linear.predictor import STATE, LinearPredictor, begin_predicting
+from rlsuite.approximation.linear.predictor import LinearPredictor
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
@@ -45,7 +46,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     for tau in range(first, last + 1):
         learn_features(memory, tau, window.note[tau % window.n], linear_step_size(memory))
     move_on(memory, over)
-    return NO_ACTION if over else follow_linear(memory, t.next_state, 1 - row, rng)
+    return NO_ACTION if over else follow_policy(memory, t.next_state, 1 - row, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -12,11 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
+from rlsuite.agents.predictor import STATE, StateAnswers, begin_predicting
 from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.features.feature_map import FeatureRule
-from rlsuite.approximation.linear.following import check_coverage, check_size, follow_linear, policy_table
+from rlsuite.approximation.linear.following import (
+    check_coverage,
+    check_size,
+    follow_policy,
+    policy_table,
+    ratio_of_policies,
+)
 from rlsuite.approximation.linear.learner import LinearLearner, new_scene
-from rlsuite.approximation.linear.memory import Scene, evaluate_rows, perceive
+from rlsuite.approximation.linear.memory import FEATURES, Scene, evaluate_rows, linear_step_size, perceive
 from rlsuite.checks import legal_actions
 from rlsuite.compilation import compiled
 from rlsuite.declared import Count
@@ -24,8 +31,40 @@ from rlsuite.exploration import Legality
 from rlsuite.schedules import Rate, as_schedule
 from rlsuite.training.kernels import Begin
 
-STATE = 0
-"""The action whose values are those of the states."""
+
+@compiled(in_place=True)
+def _first_row(memory: Any, observation: NDArray[np.float64]) -> int:
+    memory.scene.now[0] = 0
+    perceive(memory, observation, 0)
+    return 0
+
+
+@compiled(in_place=True)
+def _next_row(memory: Any, next_observation: NDArray[np.float64]) -> int:
+    row = 1 - memory.scene.now[0]
+    perceive(memory, next_observation, row)
+    return row
+
+
+@compiled(in_place=True)
+def _step_size(memory: Any, row: int) -> float:
+    return linear_step_size(memory)
+
+
+STATE_FEATURES = StateAnswers(
+    locate_first=_first_row,
+    locate=FEATURES.locate,
+    locate_next=_next_row,
+    value=FEATURES.value,
+    update=FEATURES.update,
+    visit=FEATURES.visit,
+    update_and_decay=FEATURES.update_and_decay,
+    step_size=_step_size,
+    follow=follow_policy,
+    ratio=ratio_of_policies,
+    end_step=FEATURES.end_step,
+)
+"""How weights of features answer a rule of prediction; see `rlsuite.agents.predictor`."""
 
 
 class LinearValues(NamedTuple):
@@ -43,14 +82,7 @@ class LinearValues(NamedTuple):
     learning_rate: Rate
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
-
-
-@compiled(in_place=True)
-def begin_predicting(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Compute the features of the first observation of an episode, and draw an action of the policy."""
-    memory.scene.now[0] = 0
-    perceive(memory, observation, 0)
-    return follow_linear(memory, observation, 0, rng)
+    answers: StateAnswers = STATE_FEATURES
 
 
 @dataclass(eq=False, kw_only=True)

@@ -1,30 +1,11 @@
 """Semi-gradient TD(0): state values that are linear in features, on-policy and off-policy."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from rlsuite.approximation.linear.following import follow_linear, ratio
-from rlsuite.approximation.linear.memory import improve, linear_step_size, move_on, perceive, value_of
-from rlsuite.approximation.linear.predictor import STATE, OffPolicyPredictor
-from rlsuite.compilation import compiled
-from rlsuite.exploration import NO_ACTION
-from rlsuite.training.kernels import Step, Transition
-
-
-@compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
-    """Let w <- w + alpha rho [r + gamma v(s') - v(s)] x(s); the value of an end is 0."""
-    row = memory.scene.now[0]
-    target = t.reward
-    if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
-        target = t.reward + memory.gamma * value_of(memory, 1 - row, STATE)
-    error = ratio(memory, t.state, row, t.action) * (target - value_of(memory, row, STATE))
-    improve(memory, row, STATE, linear_step_size(memory) * error)
-    move_on(memory, t.terminated or t.truncated)
-    return NO_ACTION if t.terminated or t.truncated else follow_linear(memory, t.next_state, 1 - row, rng)
+from rlsuite.agents.prediction.td import TD
+from rlsuite.approximation.linear.predictor import OffPolicyPredictor
+from rlsuite.training.kernels import Step
 
 
 @dataclass(eq=False, kw_only=True)
@@ -69,4 +50,4 @@ class SemiGradientTD(OffPolicyPredictor):
     True
     """
 
-    step: ClassVar[Step] = _step
+    step: ClassVar[Step] = TD.step

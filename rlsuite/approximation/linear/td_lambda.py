@@ -1,97 +1,15 @@
 """TD(lambda) with values that are linear in features: semi-gradient, and true online."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rlsuite.agents.control.eligibility import Eligibility
-from rlsuite.agents.traces import TRACE_UPDATES, Traces, check_kind, dutch, new_traces, reset_traces, update_eligible
-from rlsuite.approximation.linear.following import follow_linear, ratio
-from rlsuite.approximation.linear.memory import improve, linear_step_size, move_on, perceive, value_of, visit_features
-from rlsuite.approximation.linear.predictor import STATE, LinearPredictor, OffPolicyPredictor, begin_predicting
+from rlsuite.agents.prediction.td_lambda import Eligibility, TDLambda, TrueOnline, TrueOnlineTDLambda
+from rlsuite.agents.traces import TRACE_UPDATES, check_kind, new_traces
+from rlsuite.approximation.linear.predictor import LinearPredictor, OffPolicyPredictor
 from rlsuite.checks import fraction
-from rlsuite.compilation import compiled
-from rlsuite.exploration import NO_ACTION
-from rlsuite.training.kernels import Begin, Step, Transition
-
-
-class TrueOnline(NamedTuple):
-    """What is kept during an episode, and the constant of the rule."""
-
-    traces: Traces  # one for each weight
-    expected: NDArray[np.float64]  # (1,), what the present observation was worth when it was the next one
-    lambda_: float
-
-
-@compiled(in_place=True)
-def begin_traced(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Reset all traces, and draw the first action of an episode."""
-    reset_traces(memory.scratch.traces)
-    return begin_predicting(memory, observation, rng)
-
-
-@compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
-    """Let e <- rho (gamma lambda e + alpha x(s)), then w <- w + [r + gamma v(s') - v(s)] e.
-
-    The traces fade as soon as the next action is known, and with it the next rho.
-    """
-    eligible, row = memory.scratch, memory.scene.now[0]
-    over = t.terminated or t.truncated
-    target = t.reward
-    if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
-        target = t.reward + memory.gamma * value_of(memory, 1 - row, STATE)
-    error = target - value_of(memory, row, STATE)
-    alpha = linear_step_size(memory) * ratio(memory, t.state, row, t.action)
-    visit_features(memory, row, STATE, eligible.kind, alpha)
-    next_action = NO_ACTION
-    decay = memory.gamma * eligible.lambda_
-    if not over:
-        next_action = follow_linear(memory, t.next_state, 1 - row, rng)
-        decay *= ratio(memory, t.next_state, 1 - row, next_action)
-    update_eligible(eligible.traces, memory.weights.reshape(memory.weights.size), error, decay)
-    move_on(memory, over)
-    return next_action
-
-
-@compiled(in_place=True)
-def _begin_true_online(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Reset all traces, draw the first action of an episode, and set v_old to the value of its first state.
-
-    Anything else would cancel in the first step, but for rounding.
-    """
-    action = begin_traced(memory, observation, rng)
-    memory.scratch.expected[0] = value_of(memory, 0, STATE)
-    return action
-
-
-@compiled(in_place=True)
-def _true_online(memory: Any, t: Transition, rng: np.random.Generator) -> int:
-    """Let w <- w + [delta + v(s) - v_old(s)] e, then w <- w - alpha [v(s) - v_old(s)] x(s).
-
-    delta = r + gamma v(s') - v(s), and v_old(s) is what s was worth a step ago, before that step was learned from.
-    """
-    traces, expected, lambda_ = memory.scratch
-    row = memory.scene.now[0]
-    over = t.terminated or t.truncated
-    next_value = 0.0
-    if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
-        next_value = value_of(memory, 1 - row, STATE)
-    alpha = linear_step_size(memory)
-    value = value_of(memory, row, STATE)
-    error = t.reward + memory.gamma * next_value - value
-    change = value - expected[0]
-    visit_features(memory, row, STATE, dutch, alpha)
-    flat = memory.weights.reshape(memory.weights.size)
-    update_eligible(traces, flat, error + change, memory.gamma * lambda_)
-    improve(memory, row, STATE, -(alpha * change))
-    expected[0] = next_value
-    move_on(memory, over)
-    return NO_ACTION if over else follow_linear(memory, t.next_state, 1 - row, rng)
+from rlsuite.training.kernels import Begin, Step
 
 
 @dataclass(eq=False, kw_only=True)
@@ -140,8 +58,8 @@ class SemiGradientTDLambda(OffPolicyPredictor):
     True
     """
 
-    begin: ClassVar[Begin] = begin_traced
-    step: ClassVar[Step] = _step
+    begin: ClassVar[Begin] = TDLambda.begin
+    step: ClassVar[Step] = TDLambda.step
 
     lambda_: float = 0.9
     traces: str = "accumulating"
@@ -197,8 +115,8 @@ class TrueOnlineLinearTDLambda(LinearPredictor):
     True
     """
 
-    begin: ClassVar[Begin] = _begin_true_online
-    step: ClassVar[Step] = _true_online
+    begin: ClassVar[Begin] = TrueOnlineTDLambda.begin
+    step: ClassVar[Step] = TrueOnlineTDLambda.step
 
     lambda_: float = 0.9
 
