@@ -8,10 +8,10 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.approximation.linear.control import SemiGradientQLearning
 from rlsuite.approximation.linear.emphatic_td import EmphaticTD
 from rlsuite.approximation.linear.gradient_td import GTD2, TDC
-from rlsuite.approximation.linear.q_learning import SemiGradientQLearning
-from rlsuite.approximation.linear.td import SemiGradientTD
+from rlsuite.approximation.linear.prediction import SemiGradientTD
 from rlsuite.errors import DivergenceWarning, LearningError
 from rlsuite.exploration import Exploration, ExplorationRule
 from rlsuite.schedules import UNUSED, Constant

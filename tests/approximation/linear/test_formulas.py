@@ -8,18 +8,19 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.approximation.linear.control import (
+    SemiGradientExpectedSarsa,
+    SemiGradientNStepSarsa,
+    SemiGradientQLambda,
+    SemiGradientQLearning,
+    SemiGradientSarsaLambda,
+    TrueOnlineLinearSarsaLambda,
+)
 from rlsuite.approximation.linear.emphatic_td import EmphaticTD
-from rlsuite.approximation.linear.expected_sarsa import SemiGradientExpectedSarsa
 from rlsuite.approximation.linear.gradient_td import GTD2, TDC
 from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
-from rlsuite.approximation.linear.n_step_sarsa import SemiGradientNStepSarsa
 from rlsuite.approximation.linear.n_step_td import SemiGradientNStepTD
-from rlsuite.approximation.linear.q_lambda import SemiGradientQLambda
-from rlsuite.approximation.linear.q_learning import SemiGradientQLearning
-from rlsuite.approximation.linear.sarsa_lambda import SemiGradientSarsaLambda
-from rlsuite.approximation.linear.td import SemiGradientTD
-from rlsuite.approximation.linear.td_lambda import SemiGradientTDLambda, TrueOnlineLinearTDLambda
-from rlsuite.approximation.linear.true_online_sarsa import TrueOnlineLinearSarsaLambda
+from rlsuite.approximation.linear.prediction import SemiGradientTD, SemiGradientTDLambda, TrueOnlineLinearTDLambda
 
 ALPHA, BETA, GAMMA, LAMBDA = 0.05, 0.1, 0.9, 0.7
 FEATURES = np.random.default_rng(1).normal(size=(7, 3))

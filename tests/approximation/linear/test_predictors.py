@@ -9,8 +9,7 @@ import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.approximation.linear.gradient_td import TDC
 from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
 from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
-from rlsuite.approximation.linear.td import SemiGradientTD
-from rlsuite.approximation.linear.td_lambda import SemiGradientTDLambda
+from rlsuite.approximation.linear.prediction import SemiGradientTD, SemiGradientTDLambda
 from rlsuite.errors import LearningError, NotLearned, ParameterError
 
 FEATURES = np.c_[np.linspace(0.0, 1.0, 7), np.ones(7)]

@@ -9,7 +9,7 @@ import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.approximation import FourierBasis, Polynomial, TileCoding
 from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
 from rlsuite.approximation.linear.n_step_td import SemiGradientNStepTD
-from rlsuite.approximation.linear.td import SemiGradientTD
+from rlsuite.approximation.linear.prediction import SemiGradientTD
 
 STATES = slice(1, 1001)
 
