@@ -242,7 +242,7 @@ def use_results(results):
 
 def ready(agent):
     """An agent that has met an environment and learned nothing; no rule is compiled for it."""
-    agent.meet(find_env("FrozenLake-v1" if isinstance(agent, rl.TabularAgent) else "MountainCar-v0"))
+    agent.bind_environment(find_env("FrozenLake-v1" if isinstance(agent, rl.TabularAgent) else "MountainCar-v0"))
     n = (16, 4) if isinstance(agent, rl.TabularAgent) else (2, 3)
     agent._memory = agent.remember(np.ones(n, dtype=np.bool_), every_action)
     agent.seed_, agent.first_action_, agent.generator_ = 0, 0, np.random.default_rng(0)

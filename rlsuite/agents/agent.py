@@ -174,10 +174,10 @@ class Agent(Described):
         self, env: str | gymnasium.Env[Any, Any], seed: int | None, loop: LoopChoice, optima: Optima | None
     ) -> Run:
         made = find_env(env)
-        encode = self.meet(made)
+        encode = self.bind_environment(made)
         rule = Rule(type(self).begin, _step_of(type(self)))
         expected = ExpectedRewards.of(self, self.expected_rewards)
-        run = Run(made, rule, self._recall, self.gamma, seed, loop, optima, encode, expected)
+        run = Run(made, rule, self._restore_memory, self.gamma, seed, loop, optima, encode, expected)
         self._run, self._asked_for = run, env
         self._memory = run.learner.memory
         self.seed_ = run.seed
@@ -185,7 +185,7 @@ class Agent(Described):
         self.first_action_ = int(action_space_of(made).start)
         return run
 
-    def meet(self, env: gymnasium.Env[Any, Any]) -> Encoding | None:
+    def bind_environment(self, env: gymnasium.Env[Any, Any]) -> Encoding | None:
         """Prepare to learn in an environment.
 
         Returns
@@ -206,7 +206,7 @@ class Agent(Described):
         """Greedy policy learned so far, in the form that evaluations use; `policy` for an agent that observes ids."""
         return self.policy()
 
-    def _recall(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
+    def _restore_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
         """The memory for an environment: a new one, or the present one if it fits."""
         if self._memory is None:
             return self.remember(legal, legality)

@@ -109,19 +109,19 @@ def renew_all(memory: Any, place: int) -> None:
 
 @compiled(in_place=True)
 def store(memory: Any, place: int, entry: int) -> None:
-    """Keep the place as an entry of ``memory.scratch.window``, for a rule that learns from it some steps later."""
+    """Keep the place as an entry of ``memory.scratch.buffer``, for a rule that learns from it some steps later."""
     memory.answers.store(memory, place, entry)
 
 
 @compiled(in_place=True)
 def stored_value(memory: Any, entry: int, action: int) -> float:
-    """Q(s, a) of an entry of the window, by what is known now."""
+    """Q(s, a) of an entry of the buffer, by what is known now."""
     return memory.answers.stored_value(memory, entry, action)
 
 
 @compiled(in_place=True)
 def update_stored(memory: Any, entry: int, action: int, amount: float) -> None:
-    """Let Q(s, a) <- Q(s, a) + amount for an entry of the window."""
+    """Let Q(s, a) <- Q(s, a) + amount for an entry of the buffer."""
     memory.answers.update_stored(memory, entry, action, amount)
 
 
@@ -180,17 +180,17 @@ def _are_new(memory: Any, place: int) -> None:
 
 @compiled(in_place=True)
 def _store_id(memory: Any, place: int, entry: int) -> None:
-    memory.scratch.window.state[entry] = place
+    memory.scratch.buffer.state[entry] = place
 
 
 @compiled(in_place=True)
 def _stored_entry(memory: Any, entry: int, action: int) -> float:
-    return memory.q[memory.scratch.window.state[entry], action]
+    return memory.q[memory.scratch.buffer.state[entry], action]
 
 
 @compiled(in_place=True)
 def _add_to_stored_entry(memory: Any, entry: int, action: int, amount: float) -> None:
-    memory.q[memory.scratch.window.state[entry], action] += amount
+    memory.q[memory.scratch.buffer.state[entry], action] += amount
 
 
 @compiled(in_place=True)

@@ -37,7 +37,7 @@ class Originals:
                 self._made[_key(cell)] = find_env(cell.env_id, **cell.keywords)
             env = self._made[_key(cell)]
             action_space_of(env)
-            dataclasses.replace(cell.agent.agent).meet(env)
+            dataclasses.replace(cell.agent.agent).bind_environment(env)
 
     def size(self, cell: Cell) -> str:
         """A description of the observations and actions of the environment of a cell."""

@@ -23,7 +23,7 @@ ALL = sorted(name for name, kind in agent_classes().items() if kind.__module__.s
 def ready(name):
     """An agent that has met an environment and learned nothing."""
     agent = agent_classes()[name]()
-    agent.meet(find_env("FrozenLake-v1"))
+    agent.bind_environment(find_env("FrozenLake-v1"))
     n_rows = 2 if agent.__class__.__module__.startswith("rlsuite.approximation") else N_STATES
     agent._memory = agent.remember(np.ones((n_rows, N_ACTIONS), dtype=np.bool_), every_action)
     agent.seed_, agent.first_action_, agent.generator_ = 0, 0, np.random.default_rng(0)
@@ -260,7 +260,7 @@ def test_an_agent_of_ones_own(tmp_path, declared, message):
     module = {"__name__": __name__}
     exec(OWN.replace("{declared}", declared).replace("class Mine", "class OwnAgentInAFile"), module)
     agent = module["OwnAgentInAFile"]()
-    agent.meet(find_env("FrozenLake-v1"))
+    agent.bind_environment(find_env("FrozenLake-v1"))
     agent._memory = agent.remember(np.ones((N_STATES, N_ACTIONS), dtype=np.bool_), every_action)
     agent.seed_, agent.first_action_, agent.generator_ = 0, 0, np.random.default_rng(0)
     path = tmp_path / "agent.npz"

@@ -267,7 +267,7 @@ def test_off_line_forward_and_backward_views_agree(seed, gamma, lambda_):
     for episode in random_episodes(seed):
         value = memory.value.copy()
         walk(agent, memory, episode)
-        targets = memory.scratch.trail.note[: len(episode)]
+        targets = memory.scratch.buffer.note[: len(episode)]
         forward, backward, trace = np.zeros(N), np.zeros(N), np.zeros(N)
         for (state, reward, next_state, terminated, _), target in zip(episode, targets, strict=True):
             forward[state] += 0.4 * (target - value[state])
@@ -338,7 +338,7 @@ def test_an_abandoned_episode_leaves_nothing_behind(name):
 
 @pytest.mark.parametrize("name", ["every visit", "lambda-return", "first visit", "batch Monte Carlo"])
 def test_episodes_may_be_too_long_to_remember(name):
-    """A way of four steps fits into a trail of four, and not into one of three."""
+    """A way of four steps fits into a buffer of four, and not into one of three."""
     way = rl.MDP.from_successors([[1], [2], [3], [4], [4]], [1.0] * 5, gamma=1.0, start=0, terminated=[0, 0, 0, 0, 1])
     kind = type(AGENTS[name])
     long_enough = kind(gamma=1.0, longest_episode=4).learn(way.to_env(), episodes=2, seed=0)

@@ -9,9 +9,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.episode_buffer import (
+    LONGEST,
+    NO_ROOM,
+    EpisodeBuffer,
+    append_step,
+    clear,
+    has_room,
+    new_episode_buffer,
+)
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.agents.trail import LONGEST, NO_ROOM, Trail, clear, has_room, new_trail, remember
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.declared import Count
@@ -27,16 +35,16 @@ class Returns(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """The present episode; the trail's note is 1 for the first visit of a pair, and 0 for all others."""
+    """The present episode; the buffer's note is 1 for the first visit of a pair, and 0 for all others."""
 
-    trail: Trail
+    buffer: EpisodeBuffer
     number: NDArray[np.int64]  # (1,), of this episode
     seen: NDArray[np.int64]  # (n_states, n_actions), number of the latest episode with this pair
 
 
 @compiled(in_place=True)
 def _clear(memory: ActionValues) -> None:
-    clear(memory.scratch.trail)
+    clear(memory.scratch.buffer)
     memory.scratch.number[0] += 1
 
 
@@ -57,13 +65,13 @@ def _begin_anywhere(memory: ActionValues, state: int, rng: np.random.Generator) 
 @compiled(in_place=True)
 def _learn(memory: ActionValues, future: float) -> None:
     """Q(S_t, A_t) <- Q(S_t, A_t) + alpha [G_t - Q(S_t, A_t)] at first visits; G_t = R_t+1 + gamma G_t+1."""
-    trail = memory.scratch.trail
+    buffer = memory.scratch.buffer
     returns = memory.learned.returns
     target = future
-    for t in range(trail.length[0] - 1, -1, -1):
-        target = trail.reward[t] + memory.gamma * target
-        if trail.note[t] == 1.0:
-            state, action = trail.state[t], trail.action[t]
+    for t in range(buffer.length[0] - 1, -1, -1):
+        target = buffer.reward[t] + memory.gamma * target
+        if buffer.note[t] == 1.0:
+            state, action = buffer.state[t], buffer.action[t]
             alpha = rate_now(memory.learning_rate, memory.clock, returns[state, action])
             memory.q[state, action] += alpha * (target - memory.q[state, action])
             returns[state, action] += 1
@@ -72,12 +80,12 @@ def _learn(memory: ActionValues, future: float) -> None:
 @compiled(in_place=True)
 def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Remember the step; when the episode is over, learn from all of it."""
-    trail, number, seen = memory.scratch
-    if not has_room(trail):
+    buffer, number, seen = memory.scratch
+    if not has_room(buffer):
         return NO_ROOM
     first_visit = seen[t.state, t.action] != number[0]
     seen[t.state, t.action] = number[0]
-    remember(trail, t.state, t.action, t.reward, 1.0 if first_visit else 0.0)
+    append_step(buffer, t.state, t.action, t.reward, 1.0 if first_visit else 0.0)
     next_action = NO_ACTION if t.terminated else choose(memory, t.next_state, rng)
     if t.terminated or t.truncated:
         _learn(memory, 0.0 if t.terminated else memory.q[t.next_state, next_action])
@@ -137,9 +145,9 @@ class MonteCarloControl(TabularAgent):
         return Returns(np.zeros((n_states, n_actions), dtype=np.int64))
 
     def scratch(self, n_states: int, n_actions: int) -> Any:
-        """Make an empty trail."""
+        """Make an empty buffer."""
         seen = np.zeros((n_states, n_actions), dtype=np.int64)
-        return Episode(new_trail(self.longest_episode), np.zeros(1, dtype=np.int64), seen)
+        return Episode(new_episode_buffer(self.longest_episode), np.zeros(1, dtype=np.int64), seen)
 
 
 @dataclass(eq=False, kw_only=True)

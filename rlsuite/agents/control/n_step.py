@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rlsuite.agents.control.expected_sarsa import expected_value
-from rlsuite.agents.control.window import NStepAgent, first_to_learn, last_to_learn, learn, note_step
+from rlsuite.agents.control.n_step_buffer import NStepAgent, first_to_learn, last_to_learn, learn, note_step
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next, renew_all
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
@@ -16,10 +16,10 @@ from rlsuite.training.kernels import Step, Transition
 @compiled(in_place=True)
 def _return(memory: Any, tau: int, t: int, future: float) -> float:
     """G = R_tau+1 + gamma R_tau+2 + ... + gamma^(t-tau) R_t+1 + gamma^(t+1-tau) future."""
-    window = memory.scratch.window
+    buffer = memory.scratch.buffer
     total = future
     for k in range(t, tau - 1, -1):
-        total = window.reward[k % window.n] + memory.gamma * total
+        total = buffer.reward[k % buffer.n] + memory.gamma * total
     return total
 
 
@@ -35,8 +35,8 @@ def _sarsa_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
         next_action = choose(memory, next_s, rng)
         future = memory.q[next_s, next_action]
     time = note_step(memory, s, t.action, t.reward)
-    window = memory.scratch.window
-    for tau in range(first_to_learn(window, time), last_to_learn(window, time, t.terminated or t.truncated) + 1):
+    buffer = memory.scratch.buffer
+    for tau in range(first_to_learn(buffer, time), last_to_learn(buffer, time, t.terminated or t.truncated) + 1):
         learn(memory, tau, _return(memory, tau, time, future))
     end_step(memory, s, t.action, t.terminated or t.truncated)
     return next_action
@@ -48,12 +48,12 @@ def _expected_sarsa_step(memory: Any, t: Transition, rng: np.random.Generator) -
     s, next_s, future = locate(memory, t.state), NOWHERE, 0.0
     over = t.terminated or t.truncated
     time = note_step(memory, s, t.action, t.reward)
-    window = memory.scratch.window
-    first, last = first_to_learn(window, time), last_to_learn(window, time, over)
+    buffer = memory.scratch.buffer
+    first, last = first_to_learn(buffer, time), last_to_learn(buffer, time, over)
     if not t.terminated:
         next_s = locate_next(memory, t.next_state)
         if last >= first:
-            future = expected_value(memory, next_s, window.chances)
+            future = expected_value(memory, next_s, buffer.chances)
     for tau in range(first, last + 1):
         learn(memory, tau, _return(memory, tau, time, future))
     end_step(memory, s, t.action, over)

@@ -11,9 +11,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.episode_buffer import (
+    LONGEST,
+    NO_ROOM,
+    EpisodeBuffer,
+    append_step,
+    clear,
+    has_room,
+    new_episode_buffer,
+)
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.agents.trail import LONGEST, NO_ROOM, Trail, clear, has_room, new_trail, remember
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, chances, choose, is_legal, max_value
@@ -28,9 +36,9 @@ class Weights(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """The present episode; the trail's note is the probability with which the behaviour took the action."""
+    """The present episode; the buffer's note is the probability with which the behaviour took the action."""
 
-    trail: Trail
+    buffer: EpisodeBuffer
     chances: NDArray[np.float64]  # (n_actions,), room for the probabilities of one state
     chance: NDArray[np.float64]  # (1,), probability of the action that was chosen last
 
@@ -48,7 +56,7 @@ def _choose_and_note(memory: ActionValues, state: int, rng: np.random.Generator)
 @compiled(in_place=True)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
     """Discard the last episode, and choose as in all other steps."""
-    clear(memory.scratch.trail)
+    clear(memory.scratch.buffer)
     return _choose_and_note(memory, state, rng)
 
 
@@ -66,28 +74,28 @@ def _is_greedy(memory: ActionValues, state: int, action: int) -> bool:
 @compiled(in_place=True)
 def _learn(memory: ActionValues, future: float) -> None:
     """Go back as long as actions are greedy: C += W, Q += (W / C) (G - Q), W <- W / b(A | S)."""
-    trail = memory.scratch.trail
+    buffer = memory.scratch.buffer
     weights = memory.learned.weights
     target = future
     weight = 1.0
-    for t in range(trail.length[0] - 1, -1, -1):
-        state, action = trail.state[t], trail.action[t]
-        target = trail.reward[t] + memory.gamma * target
+    for t in range(buffer.length[0] - 1, -1, -1):
+        state, action = buffer.state[t], buffer.action[t]
+        target = buffer.reward[t] + memory.gamma * target
         weights[state, action] += weight
         memory.q[state, action] += weight / weights[state, action] * (target - memory.q[state, action])
         # rounding may call an action impossible that a softmax has drawn all the same
-        if trail.note[t] == 0.0 or not _is_greedy(memory, state, action):
+        if buffer.note[t] == 0.0 or not _is_greedy(memory, state, action):
             break
-        weight /= trail.note[t]
+        weight /= buffer.note[t]
 
 
 @compiled(in_place=True)
 def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Remember the step and how probable it was; when the episode is over, learn from its greedy tail."""
-    trail = memory.scratch.trail
-    if not has_room(trail):
+    buffer = memory.scratch.buffer
+    if not has_room(buffer):
         return NO_ROOM
-    remember(trail, t.state, t.action, t.reward, memory.scratch.chance[0])
+    append_step(buffer, t.state, t.action, t.reward, memory.scratch.chance[0])
     over = t.terminated or t.truncated
     if over:
         _learn(memory, 0.0 if t.terminated else max_value(memory, t.next_state))
@@ -142,5 +150,5 @@ class OffPolicyMonteCarlo(TabularAgent):
         return Weights(np.zeros((n_states, n_actions)))
 
     def scratch(self, n_states: int, n_actions: int) -> Any:
-        """Make an empty trail."""
-        return Episode(new_trail(self.longest_episode), np.zeros(n_actions), np.zeros(1))
+        """Make an empty buffer."""
+        return Episode(new_episode_buffer(self.longest_episode), np.zeros(n_actions), np.zeros(1))

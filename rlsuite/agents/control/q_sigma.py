@@ -6,16 +6,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.control.target_policies import TARGET_POLICIES, TargetPolicy, check_target_policy
-from rlsuite.agents.control.window import (
+from rlsuite.agents.control.n_step_buffer import (
     NStepAgent,
-    Window,
+    NStepBuffer,
     first_to_learn,
     last_to_learn,
     learn,
-    new_window,
+    new_n_step_buffer,
     note_step,
 )
+from rlsuite.agents.control.target_policies import TARGET_POLICIES, TargetPolicy, check_target_policy
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, chances, choose
@@ -26,7 +26,7 @@ from rlsuite.training.kernels import Begin, Step, Transition
 class Sampling(NamedTuple):
     """The last n steps, and how each action was chosen."""
 
-    window: Window
+    buffer: NStepBuffer
     target_policy: TargetPolicy
     sigma: Rate
     sampled: NDArray[np.float64]  # (n,), sigma of the step
@@ -38,7 +38,7 @@ class Sampling(NamedTuple):
 def _choose_and_note(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
     """Choose by the behaviour b; note sigma and rho = pi(A | S) / b(A | S) now: both policies change."""
     scratch = memory.scratch
-    policy = scratch.window.chances
+    policy = scratch.buffer.chances
     chances(memory, state, policy)
     action = choose(memory, state, rng)
     behaviour = policy[action]
@@ -52,14 +52,14 @@ def _choose_and_note(memory: ActionValues, state: int, rng: np.random.Generator)
 @compiled(in_place=True)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
     """Discard the last episode, and choose as in all other steps."""
-    memory.scratch.window.length[0] = 0
+    memory.scratch.buffer.length[0] = 0
     return _choose_and_note(memory, state, rng)
 
 
 @compiled(in_place=True)
 def _expected(memory: ActionValues, state: int) -> float:
-    """V(state) = sum_a pi(a | state) Q(state, a); pi(. | state) is left in the window's room for it."""
-    policy: NDArray[np.float64] = memory.scratch.window.chances
+    """V(state) = sum_a pi(a | state) Q(state, a); pi(. | state) is left in the buffer's room for it."""
+    policy: NDArray[np.float64] = memory.scratch.buffer.chances
     memory.scratch.target_policy(memory, state, policy)
     value = 0.0
     for action in range(policy.size):
@@ -71,16 +71,16 @@ def _expected(memory: ActionValues, state: int) -> float:
 def _sigma_return(memory: ActionValues, tau: int, t: int, future: float) -> float:
     """G_k = R_k+1 + gamma {[sigma rho + (1 - sigma) pi(A | S)] [G_k+1 - Q(S, A)] + V(S)}, all of time k + 1."""
     scratch = memory.scratch
-    window = scratch.window
-    total = window.reward[t % window.n] + memory.gamma * future
+    buffer = scratch.buffer
+    total = buffer.reward[t % buffer.n] + memory.gamma * future
     for k in range(t, tau, -1):
-        entry = k % window.n
-        state, action = window.state[entry], window.action[entry]
+        entry = k % buffer.n
+        state, action = buffer.state[entry], buffer.action[entry]
         value = _expected(memory, state)
         sigma = scratch.sampled[entry]
-        weight = sigma * scratch.ratio[entry] + (1.0 - sigma) * window.chances[action]
+        weight = sigma * scratch.ratio[entry] + (1.0 - sigma) * buffer.chances[action]
         below = weight * (total - memory.q[state, action]) + value
-        total = window.reward[(k - 1) % window.n] + memory.gamma * below
+        total = buffer.reward[(k - 1) % buffer.n] + memory.gamma * below
     return total
 
 
@@ -89,11 +89,11 @@ def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(S_tau, A_tau) <- Q(S_tau, A_tau) + alpha [G_tau - Q(S_tau, A_tau)]; the last step ends in V(S_t+1)."""
     over = t.terminated or t.truncated
     scratch = memory.scratch
-    window = scratch.window
+    buffer = scratch.buffer
     time = note_step(memory, t.state, t.action, t.reward)
-    scratch.sampled[time % window.n] = scratch.latest[0]
-    scratch.ratio[time % window.n] = scratch.latest[1]
-    first, last = first_to_learn(window, time), last_to_learn(window, time, over)
+    scratch.sampled[time % buffer.n] = scratch.latest[0]
+    scratch.ratio[time % buffer.n] = scratch.latest[1]
+    first, last = first_to_learn(buffer, time), last_to_learn(buffer, time, over)
     future = 0.0 if t.terminated or last < first else _expected(memory, t.next_state)
     for tau in range(first, last + 1):
         learn(memory, tau, _sigma_return(memory, tau, time, future))
@@ -152,8 +152,8 @@ class NStepQSigma(NStepAgent):
         self.target_policy = check_target_policy("target_policy", self.target_policy)
 
     def scratch(self, n_states: int, n_actions: int) -> Any:
-        """Make an empty window."""
+        """Make an empty buffer."""
         sigma = as_schedule("sigma", self.sigma, 0.0, 1.0).rate
-        window = new_window(self.n, n_actions)
+        buffer = new_n_step_buffer(self.n, n_actions)
         sampled, ratio = (np.zeros(self.n) for _ in range(2))
-        return Sampling(window, TARGET_POLICIES[self.target_policy], sigma, sampled, ratio, np.zeros(2))
+        return Sampling(buffer, TARGET_POLICIES[self.target_policy], sigma, sampled, ratio, np.zeros(2))

@@ -6,16 +6,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.control.target_policies import TARGET_POLICIES, TargetPolicy, check_target_policy
-from rlsuite.agents.control.window import (
+from rlsuite.agents.control.n_step_buffer import (
     NStepAgent,
-    Window,
+    NStepBuffer,
     first_to_learn,
     last_to_learn,
     learn,
-    new_window,
+    new_n_step_buffer,
     note_step,
 )
+from rlsuite.agents.control.target_policies import TARGET_POLICIES, TargetPolicy, check_target_policy
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
@@ -25,14 +25,14 @@ from rlsuite.training.kernels import Step, Transition
 class Tree(NamedTuple):
     """The last n steps, and the policy whose actions are the branches of the tree."""
 
-    window: Window
+    buffer: NStepBuffer
     target_policy: TargetPolicy
 
 
 @compiled(in_place=True)
 def _branches(memory: ActionValues, state: int, taken: int, below: float) -> float:
     """sum_a pi(a | state) Q(state, a), with `below` in place of the value of the action taken."""
-    policy: NDArray[np.float64] = memory.scratch.window.chances
+    policy: NDArray[np.float64] = memory.scratch.buffer.chances
     memory.scratch.target_policy(memory, state, policy)
     total = 0.0
     for action in range(policy.size):
@@ -43,11 +43,11 @@ def _branches(memory: ActionValues, state: int, taken: int, below: float) -> flo
 @compiled(in_place=True)
 def _tree_return(memory: ActionValues, tau: int, t: int, future: float) -> float:
     """G_k = R_k+1 + gamma [sum_{a != A_k+1} pi(a | S_k+1) Q(S_k+1, a) + pi(A_k+1 | S_k+1) G_k+1], from the leaf up."""
-    window = memory.scratch.window
-    total = window.reward[t % window.n] + memory.gamma * future
+    buffer = memory.scratch.buffer
+    total = buffer.reward[t % buffer.n] + memory.gamma * future
     for k in range(t, tau, -1):
-        below = _branches(memory, window.state[k % window.n], window.action[k % window.n], total)
-        total = window.reward[(k - 1) % window.n] + memory.gamma * below
+        below = _branches(memory, buffer.state[k % buffer.n], buffer.action[k % buffer.n], total)
+        total = buffer.reward[(k - 1) % buffer.n] + memory.gamma * below
     return total
 
 
@@ -56,8 +56,8 @@ def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(S_tau, A_tau) <- Q(S_tau, A_tau) + alpha [G_tau - Q(S_tau, A_tau)]; leaf: sum_a pi(a | S_t+1) Q(S_t+1, a)."""
     over = t.terminated or t.truncated
     time = note_step(memory, t.state, t.action, t.reward)
-    window = memory.scratch.window
-    first, last = first_to_learn(window, time), last_to_learn(window, time, over)
+    buffer = memory.scratch.buffer
+    first, last = first_to_learn(buffer, time), last_to_learn(buffer, time, over)
     future = 0.0 if t.terminated or last < first else _branches(memory, t.next_state, NO_ACTION, 0.0)
     for tau in range(first, last + 1):
         learn(memory, tau, _tree_return(memory, tau, time, future))
@@ -108,5 +108,5 @@ class NStepTreeBackup(NStepAgent):
         self.target_policy = check_target_policy("target_policy", self.target_policy)
 
     def scratch(self, n_states: int, n_actions: int) -> Any:
-        """Make an empty window."""
-        return Tree(new_window(self.n, n_actions), TARGET_POLICIES[self.target_policy])
+        """Make an empty buffer."""
+        return Tree(new_n_step_buffer(self.n, n_actions), TARGET_POLICIES[self.target_policy])

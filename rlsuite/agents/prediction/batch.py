@@ -16,9 +16,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.prediction.returns import begin_trail, go_on
+from rlsuite.agents.episode_buffer import LONGEST, EpisodeBuffer, append_step, new_episode_buffer
+from rlsuite.agents.prediction.returns import begin_buffer, go_on
 from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow
-from rlsuite.agents.trail import LONGEST, Trail, new_trail, remember
 from rlsuite.checks import fits_in_memory, whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
@@ -46,7 +46,7 @@ class System(NamedTuple):
 class EpisodeAndSystem(NamedTuple):
     """The steps of an episode, and room for the equations."""
 
-    trail: Trail
+    buffer: EpisodeBuffer
     system: System
 
 
@@ -126,17 +126,17 @@ def _td(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
 @compiled(in_place=True)
 def _monte_carlo(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V is the mean of all returns that followed each state."""
-    trail = memory.scratch.trail
-    remember(trail, t.state, t.action, t.reward, 0.0)
+    buffer = memory.scratch.buffer
+    append_step(buffer, t.state, t.action, t.reward, 0.0)
     over = t.terminated or t.truncated
     count_state(memory, t.state, over)
     if over:
         total = 0.0
         future = 0.0 if t.terminated else 1.0  # fraction of the value of the state that the episode was cut off in
-        for time in range(trail.length[0] - 1, -1, -1):
-            total = trail.reward[time] + memory.gamma * total
+        for time in range(buffer.length[0] - 1, -1, -1):
+            total = buffer.reward[time] + memory.gamma * total
             future *= memory.gamma
-            note(memory.learned, trail.state[time], total, future, t.next_state)
+            note(memory.learned, buffer.state[time], total, future, t.next_state)
         solve(memory.learned, memory.value, memory.visits, memory.scratch.system)
     return go_on(memory, t.next_state, over, rng)
 
@@ -232,7 +232,7 @@ class BatchMonteCarlo(Predictor):
     True
     """
 
-    begin: ClassVar[Begin] = begin_trail
+    begin: ClassVar[Begin] = begin_buffer
     step: ClassVar[Step] = _monte_carlo
 
     learning_rate: float | Schedule = field(init=False, repr=False, default=1.0)
@@ -247,5 +247,5 @@ class BatchMonteCarlo(Predictor):
         return _no_evidence(n_states)
 
     def scratch(self, n_states: int) -> EpisodeAndSystem:
-        """Make an empty trail, and room for the equations."""
-        return EpisodeAndSystem(new_trail(self.longest_episode), _room_for_equations(n_states))
+        """Make an empty buffer, and room for the equations."""
+        return EpisodeAndSystem(new_episode_buffer(self.longest_episode), _room_for_equations(n_states))

@@ -9,9 +9,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.prediction.returns import Returns, begin_trail, go_on, learn_return
+from rlsuite.agents.episode_buffer import LONGEST, EpisodeBuffer, append_step, new_episode_buffer
+from rlsuite.agents.prediction.returns import Returns, begin_buffer, go_on, learn_return
 from rlsuite.agents.predictor import Predictor, StateValues, count_state
-from rlsuite.agents.trail import LONGEST, Trail, new_trail, remember
 from rlsuite.checks import fraction, whole_number
 from rlsuite.compilation import compiled
 from rlsuite.training.kernels import Begin, Step, Transition
@@ -20,33 +20,35 @@ from rlsuite.training.kernels import Begin, Step, Transition
 class EpisodeSeenBack(NamedTuple):
     """What is kept during an episode, and the constant of the rule."""
 
-    trail: Trail
+    buffer: EpisodeBuffer
     lambda_: float
 
 
 @compiled(in_place=True)
-def note_lambda_returns(trail: Trail, value: NDArray[np.float64], gamma: float, lambda_: float, future: float) -> None:
+def note_lambda_returns(
+    buffer: EpisodeBuffer, value: NDArray[np.float64], gamma: float, lambda_: float, future: float
+) -> None:
     """G_t = r_t+1 + gamma [(1 - lambda) V(s_t+1) + lambda G_t+1], from the last step back; `future` is behind it.
 
     The same as (1 - lambda) sum_n lambda^(n - 1) G_t:t+n, where all n-step returns from the end on are the return.
     """
     beyond = future
-    for t in range(trail.length[0] - 1, -1, -1):
-        trail.note[t] = trail.reward[t] + gamma * beyond
-        beyond = (1.0 - lambda_) * value[trail.state[t]] + lambda_ * trail.note[t]
+    for t in range(buffer.length[0] - 1, -1, -1):
+        buffer.note[t] = buffer.reward[t] + gamma * beyond
+        beyond = (1.0 - lambda_) * value[buffer.state[t]] + lambda_ * buffer.note[t]
 
 
 @compiled(in_place=True)
 def _step(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t^lambda - V(s_t)] for each of its steps t in order."""
-    trail, lambda_ = memory.scratch
-    remember(trail, t.state, t.action, t.reward, 0.0)
+    buffer, lambda_ = memory.scratch
+    append_step(buffer, t.state, t.action, t.reward, 0.0)
     over = t.terminated or t.truncated
     if over:
-        future = 0.0 if t.terminated else memory.value[t.next_state]
-        note_lambda_returns(trail, memory.value, memory.gamma, lambda_, future)
-        for time in range(trail.length[0]):
-            learn_return(memory, trail.state[time], trail.note[time])
+        future = 0.0 if t.terminated else float(memory.value[t.next_state])
+        note_lambda_returns(buffer, memory.value, memory.gamma, lambda_, future)
+        for time in range(buffer.length[0]):
+            learn_return(memory, buffer.state[time], buffer.note[time])
     count_state(memory, t.state, over)
     return go_on(memory, t.next_state, over, rng)
 
@@ -89,7 +91,7 @@ class OfflineLambdaReturn(Predictor):
     True
     """
 
-    begin: ClassVar[Begin] = begin_trail
+    begin: ClassVar[Begin] = begin_buffer
     step: ClassVar[Step] = _step
 
     lambda_: float = 0.9
@@ -105,5 +107,5 @@ class OfflineLambdaReturn(Predictor):
         return Returns(np.zeros(n_states, dtype=np.int64))
 
     def scratch(self, n_states: int) -> EpisodeSeenBack:
-        """Make an empty trail."""
-        return EpisodeSeenBack(new_trail(self.longest_episode), self.lambda_)
+        """Make an empty buffer."""
+        return EpisodeSeenBack(new_episode_buffer(self.longest_episode), self.lambda_)

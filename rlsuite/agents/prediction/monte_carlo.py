@@ -10,9 +10,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.prediction.returns import Episode, Returns, begin_trail, go_on, learn_return, note_returns
+from rlsuite.agents.episode_buffer import LONGEST, EpisodeBuffer, append_step, new_episode_buffer
+from rlsuite.agents.prediction.returns import Episode, Returns, begin_buffer, go_on, learn_return, note_returns
 from rlsuite.agents.predictor import Predictor, StateValues, count_state
-from rlsuite.agents.trail import LONGEST, Trail, new_trail, remember
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.schedules import Inverse, Schedule
@@ -22,20 +22,20 @@ from rlsuite.training.kernels import Begin, Step, Transition
 class EpisodeOfFirsts(NamedTuple):
     """What is kept during an episode."""
 
-    trail: Trail
+    buffer: EpisodeBuffer
     first: NDArray[np.int64]  # (n_states,), when each state of a finished episode was visited first
 
 
 @compiled(in_place=True)
 def _every_visit(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t - V(s_t)] for each of its steps t."""
-    trail = memory.scratch.trail
-    remember(trail, t.state, t.action, t.reward, 0.0)
+    buffer = memory.scratch.buffer
+    append_step(buffer, t.state, t.action, t.reward, 0.0)
     over = t.terminated or t.truncated
     if over:
-        note_returns(trail, memory.gamma, 0.0 if t.terminated else float(memory.value[t.next_state]))
-        for time in range(trail.length[0]):
-            learn_return(memory, trail.state[time], trail.note[time])
+        note_returns(buffer, memory.gamma, 0.0 if t.terminated else float(memory.value[t.next_state]))
+        for time in range(buffer.length[0]):
+            learn_return(memory, buffer.state[time], buffer.note[time])
     count_state(memory, t.state, over)
     return go_on(memory, t.next_state, over, rng)
 
@@ -43,16 +43,16 @@ def _every_visit(memory: StateValues, t: Transition, rng: np.random.Generator) -
 @compiled(in_place=True)
 def _first_visit(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t - V(s_t)] for each t at which s_t was new."""
-    trail, first = memory.scratch.trail, memory.scratch.first
-    remember(trail, t.state, t.action, t.reward, 0.0)
+    buffer, first = memory.scratch.buffer, memory.scratch.first
+    append_step(buffer, t.state, t.action, t.reward, 0.0)
     over = t.terminated or t.truncated
     if over:
-        note_returns(trail, memory.gamma, 0.0 if t.terminated else float(memory.value[t.next_state]))
-        for time in range(trail.length[0] - 1, -1, -1):
-            first[trail.state[time]] = time  # written last by the first visit
-        for time in range(trail.length[0]):
-            if first[trail.state[time]] == time:
-                learn_return(memory, trail.state[time], trail.note[time])
+        note_returns(buffer, memory.gamma, 0.0 if t.terminated else float(memory.value[t.next_state]))
+        for time in range(buffer.length[0] - 1, -1, -1):
+            first[buffer.state[time]] = time  # written last by the first visit
+        for time in range(buffer.length[0]):
+            if first[buffer.state[time]] == time:
+                learn_return(memory, buffer.state[time], buffer.note[time])
     count_state(memory, t.state, over)
     return go_on(memory, t.next_state, over, rng)
 
@@ -93,7 +93,7 @@ class EveryVisitMonteCarlo(Predictor):
     True
     """
 
-    begin: ClassVar[Begin] = begin_trail
+    begin: ClassVar[Begin] = begin_buffer
     step: ClassVar[Step] = _every_visit
 
     learning_rate: float | Schedule = field(default_factory=lambda: Inverse(1.0, per="visits"))
@@ -108,8 +108,8 @@ class EveryVisitMonteCarlo(Predictor):
         return Returns(np.zeros(n_states, dtype=np.int64))
 
     def scratch(self, n_states: int) -> Episode:
-        """Make an empty trail."""
-        return Episode(new_trail(self.longest_episode))
+        """Make an empty buffer."""
+        return Episode(new_episode_buffer(self.longest_episode))
 
 
 @dataclass(eq=False, kw_only=True)
@@ -147,7 +147,7 @@ class FirstVisitMonteCarlo(Predictor):
     True
     """
 
-    begin: ClassVar[Begin] = begin_trail
+    begin: ClassVar[Begin] = begin_buffer
     step: ClassVar[Step] = _first_visit
 
     learning_rate: float | Schedule = field(default_factory=lambda: Inverse(1.0, per="visits"))
@@ -162,5 +162,5 @@ class FirstVisitMonteCarlo(Predictor):
         return Returns(np.zeros(n_states, dtype=np.int64))
 
     def scratch(self, n_states: int) -> EpisodeOfFirsts:
-        """Make an empty trail, and the times of first visits."""
-        return EpisodeOfFirsts(new_trail(self.longest_episode), np.zeros(n_states, dtype=np.int64))
+        """Make an empty buffer, and the times of first visits."""
+        return EpisodeOfFirsts(new_episode_buffer(self.longest_episode), np.zeros(n_states, dtype=np.int64))

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rlsuite.agents.episode_buffer import NO_ROOM, EpisodeBuffer, clear, has_room
 from rlsuite.agents.predictor import StateValues, follow
-from rlsuite.agents.trail import NO_ROOM, Trail, clear, has_room
 from rlsuite.compilation import compiled
 from rlsuite.declared import Count
 from rlsuite.exploration import NO_ACTION
@@ -25,7 +25,7 @@ class Returns(NamedTuple):
 class Episode(NamedTuple):
     """What is kept during an episode."""
 
-    trail: Trail
+    buffer: EpisodeBuffer
 
 
 @compiled(in_place=True)
@@ -37,24 +37,24 @@ def learn_return(memory: StateValues, state: int, target: float) -> None:
 
 
 @compiled(in_place=True)
-def begin_trail(memory: StateValues, state: int, rng: np.random.Generator) -> int:
+def begin_buffer(memory: StateValues, state: int, rng: np.random.Generator) -> int:
     """Discard the steps of the last episode, and draw the first action of this one."""
-    clear(memory.scratch.trail)
+    clear(memory.scratch.buffer)
     return follow(memory, state, rng)
 
 
 @compiled(in_place=True)
-def note_returns(trail: Trail, gamma: float, future: float) -> None:
+def note_returns(buffer: EpisodeBuffer, gamma: float, future: float) -> None:
     """G_t = r_t+1 + gamma G_t+1, from the last step back to the first; `future` is the value after the last."""
     total = future
-    for t in range(trail.length[0] - 1, -1, -1):
-        total = trail.reward[t] + gamma * total
-        trail.note[t] = total
+    for t in range(buffer.length[0] - 1, -1, -1):
+        total = buffer.reward[t] + gamma * total
+        buffer.note[t] = total
 
 
 @compiled(in_place=True)
 def go_on(memory: StateValues, next_state: int, over: bool, rng: np.random.Generator) -> int:
-    """Draw the next action, if there is one and the trail has room for its step."""
+    """Draw the next action, if there is one and the buffer has room for its step."""
     if over:
         return NO_ACTION
-    return follow(memory, next_state, rng) if has_room(memory.scratch.trail) else NO_ROOM
+    return follow(memory, next_state, rng) if has_room(memory.scratch.buffer) else NO_ROOM

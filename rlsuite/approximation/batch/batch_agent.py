@@ -27,7 +27,7 @@ class BatchAgent:
     observation_space_: gymnasium.Space[Any] | None
     _encode: Encode | None
 
-    def meet(self, batch: Batch) -> None:
+    def bind_environment(self, batch: Batch) -> None:
         """Store the spaces of the transitions.
 
         Raises

@@ -108,7 +108,7 @@ class FittedQ(FittedIteration, BatchAgent):
         DivergenceWarning
             If the values leave all bounds. Learning stops, and the regressors of the round before are kept.
         """
-        self.meet(batch)
+        self.bind_environment(batch)
         rng = np.random.default_rng(None if seed is None else whole_number("seed", seed, at_least=0))
         features = self._features or ObservedFeatures(self.features, batch, "FittedQ")
         training = self._way(features(batch.observation), batch.action, batch.weight, self.n_actions_)

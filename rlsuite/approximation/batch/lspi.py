@@ -114,7 +114,7 @@ class LSPI(BatchAgent, SaysWhatToWrite):
             If the policy still changes after `iterations` rounds. With features that are not exact it may go round in
             a circle for ever.
         """
-        self.meet(batch)
+        self.bind_environment(batch)
         features = self._features or ObservedFeatures(self.features, batch, "LSPI")
         system = _System(features, batch, self.n_actions_, self.gamma)
         policy = system.greedy(self._weights, None)

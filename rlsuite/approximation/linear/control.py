@@ -16,12 +16,12 @@ import numpy as np
 from rlsuite.agents.control.eligibility import Eligibility, begin_eligible
 from rlsuite.agents.control.expected_sarsa import ExpectedSarsa, Probabilities
 from rlsuite.agents.control.n_step import NStepSarsa
+from rlsuite.agents.control.n_step_buffer import Recent, new_n_step_buffer
 from rlsuite.agents.control.q_lambda import WatkinsQLambda
 from rlsuite.agents.control.q_learning import QLearning
 from rlsuite.agents.control.sarsa import Sarsa
 from rlsuite.agents.control.sarsa_lambda import SarsaLambda
 from rlsuite.agents.control.true_online_sarsa import TrueOnline, TrueOnlineSarsaLambda
-from rlsuite.agents.control.window import Recent, new_window
 from rlsuite.agents.traces import TRACE_UPDATES, check_kind, new_traces
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.checks import fraction, whole_number
@@ -206,8 +206,8 @@ class SemiGradientNStepSarsa(LinearAgent):
         self.n = whole_number("n", self.n)
 
     def scratch(self, n_features: int, n_actions: int) -> Any:
-        """Make an empty window."""
-        return Recent(new_window(self.n, n_actions, self.features_.most_active_))
+        """Make an empty buffer."""
+        return Recent(new_n_step_buffer(self.n, n_actions, self.features_.most_active_))
 
 
 @dataclass(eq=False, kw_only=True)

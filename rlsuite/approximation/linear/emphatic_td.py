@@ -14,7 +14,13 @@ from rlsuite.agents.prediction.td_lambda import begin_with_traces
 from rlsuite.agents.predictor import STATE
 from rlsuite.agents.traces import Traces, accumulating, new_traces, update_eligible
 from rlsuite.approximation.linear.following import follow_policy, ratio_of_policies
-from rlsuite.approximation.linear.memory import linear_step_size, move_on, perceive, value_of, visit_features
+from rlsuite.approximation.linear.memory import (
+    compute_features,
+    count_and_advance,
+    linear_step_size,
+    value_of,
+    visit_features,
+)
 from rlsuite.approximation.linear.predictor import OffPolicyPredictor
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
@@ -44,11 +50,11 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     Then F <- 1 + gamma rho F. The traces fade as soon as the next action is known, and with it the next rho.
     """
     traces, follow_on, lambda_ = memory.scratch
-    row = memory.scene.now[0]
+    row = memory.active.now[0]
     over = t.terminated or t.truncated
     target = t.reward
     if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
+        compute_features(memory, t.next_state, 1 - row)
         target = t.reward + memory.gamma * value_of(memory, 1 - row, STATE)
     error = target - value_of(memory, row, STATE)
     rho = ratio_of_policies(memory, t.state, row, t.action)
@@ -61,7 +67,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
         decay *= ratio_of_policies(memory, t.next_state, 1 - row, next_action)
     update_eligible(traces, memory.weights.reshape(memory.weights.size), error, decay)
     follow_on[0] = 1.0 + memory.gamma * rho * follow_on[0]
-    move_on(memory, over)
+    count_and_advance(memory, over)
     return next_action
 
 

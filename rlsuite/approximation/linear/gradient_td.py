@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.predictor import STATE
 from rlsuite.approximation.linear.following import follow_policy, ratio_of_policies
 from rlsuite.approximation.linear.learner import check_unit
-from rlsuite.approximation.linear.memory import improve, linear_step_size, move_on, perceive, value_of
+from rlsuite.approximation.linear.memory import compute_features, count_and_advance, improve, linear_step_size, value_of
 from rlsuite.approximation.linear.predictor import OffPolicyPredictor
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
@@ -38,20 +38,20 @@ class SecondRate(NamedTuple):
 @compiled(in_place=True)
 def expected_error(memory: Any, row: int) -> float:
     """Return v . x(s)."""
-    scene, weights = memory.scene, memory.learned.error_weights
+    active, weights = memory.active, memory.learned.error_weights
     expected = 0.0
-    for k in range(scene.n_active[row]):
-        expected += weights[scene.indices[row, k]] * scene.values[row, k]
+    for k in range(active.n_active[row]):
+        expected += weights[active.indices[row, k]] * active.values[row, k]
     return expected
 
 
 @compiled(in_place=True)
 def learn_error(memory: Any, row: int, weighted_surprise: float) -> None:
     """Let v <- v + beta rho [delta - v . x] x, given rho [delta - v . x]."""
-    scene, weights = memory.scene, memory.learned.error_weights
+    active, weights = memory.active, memory.learned.error_weights
     amount = rate_now(memory.scratch.error_rate, memory.clock, 0) * weighted_surprise
-    for k in range(scene.n_active[row]):
-        weights[scene.indices[row, k]] += amount * scene.values[row, k]
+    for k in range(active.n_active[row]):
+        weights[active.indices[row, k]] += amount * active.values[row, k]
 
 
 @compiled(in_place=True)
@@ -59,7 +59,7 @@ def _td_error(memory: Any, row: int, reward: float, next_observation: NDArray[np
     """Return r + gamma v(s') - v(s), and compute the features of s'."""
     target = reward
     if not terminated:
-        perceive(memory, next_observation, 1 - row)
+        compute_features(memory, next_observation, 1 - row)
         target = reward + memory.gamma * value_of(memory, 1 - row, STATE)
     return target - value_of(memory, row, STATE)
 
@@ -67,7 +67,7 @@ def _td_error(memory: Any, row: int, reward: float, next_observation: NDArray[np
 @compiled(in_place=True)
 def _gtd2(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + alpha rho (v . x) (x - gamma x'), and v <- v + beta rho [delta - v . x] x."""
-    row = memory.scene.now[0]
+    row = memory.active.now[0]
     error = _td_error(memory, row, t.reward, t.next_state, t.terminated)
     expected, rho = expected_error(memory, row), ratio_of_policies(memory, t.state, row, t.action)
     amount = linear_step_size(memory) * (rho * expected)
@@ -75,14 +75,14 @@ def _gtd2(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     if not t.terminated:
         improve(memory, 1 - row, STATE, -memory.gamma * amount)
     learn_error(memory, row, rho * (error - expected))
-    move_on(memory, t.terminated or t.truncated)
+    count_and_advance(memory, t.terminated or t.truncated)
     return NO_ACTION if t.terminated or t.truncated else follow_policy(memory, t.next_state, 1 - row, rng)
 
 
 @compiled(in_place=True)
 def _tdc(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + alpha rho [delta x - gamma (v . x) x'], and v <- v + beta rho [delta - v . x] x."""
-    row = memory.scene.now[0]
+    row = memory.active.now[0]
     error = _td_error(memory, row, t.reward, t.next_state, t.terminated)
     expected, rho = expected_error(memory, row), ratio_of_policies(memory, t.state, row, t.action)
     alpha = linear_step_size(memory)
@@ -90,7 +90,7 @@ def _tdc(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     if not t.terminated:
         improve(memory, 1 - row, STATE, -memory.gamma * (alpha * (rho * expected)))
     learn_error(memory, row, rho * (error - expected))
-    move_on(memory, t.terminated or t.truncated)
+    count_and_advance(memory, t.terminated or t.truncated)
     return NO_ACTION if t.terminated or t.truncated else follow_policy(memory, t.next_state, 1 - row, rng)
 
 

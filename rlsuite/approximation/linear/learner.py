@@ -14,8 +14,8 @@ from rlsuite.agents.agent import Agent
 from rlsuite.agents.storage import whole
 from rlsuite.approximation.features.feature_map import FeatureMap
 from rlsuite.approximation.features.identity import Identity, OneHot
-from rlsuite.approximation.linear.meeting import check_features, check_width, legal_ids, meet_environment
-from rlsuite.approximation.linear.memory import Scene
+from rlsuite.approximation.linear.fit_features import bind_features, check_features, check_width, legal_ids
+from rlsuite.approximation.linear.memory import ActiveFeatures
 from rlsuite.declared import check_array
 from rlsuite.exploration import Legality
 from rlsuite.npz import Npz
@@ -34,10 +34,10 @@ ENORMOUS = 1e12
 """Weights beyond this diverge, whatever the rewards are."""
 
 
-def new_scene(most_active: int) -> Scene:
+def new_active_features(most_active: int) -> ActiveFeatures:
     """Make room for the features of two observations."""
     rows = (2, most_active)
-    return Scene(
+    return ActiveFeatures(
         np.zeros(rows, dtype=np.int64), np.zeros(rows), np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64)
     )
 
@@ -119,7 +119,7 @@ class LinearLearner(Agent):
             array[...] = good
         return f"{f'its largest weight has become {largest:.3g}' if finite else INFINITE}. {PUT_BACK}"
 
-    def meet(self, env: gymnasium.Env[Any, Any]) -> Encoding | None:
+    def bind_environment(self, env: gymnasium.Env[Any, Any]) -> Encoding | None:
         """Fit the features to the bounds of an environment, if that is all they need.
 
         Raises
@@ -131,7 +131,7 @@ class LinearLearner(Agent):
         """
         # what a file has brought back is `features_`: there, `features` are as they were before they were fitted
         fitted = self._memory is not None and isinstance(self.features, FeatureMap)
-        features, self.encoding_ = meet_environment(self.features_ if fitted else self.features, env)
+        features, self.encoding_ = bind_features(self.features_ if fitted else self.features, env)
         if self._memory is not None:
             features = self.features_  # the weights are those of these
             check_width(features, self.encoding_)
@@ -140,14 +140,14 @@ class LinearLearner(Agent):
         self._legal = legal_ids(env)
         return self.encoding_
 
-    def _recall(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
+    def _restore_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
         known = self._memory
         if known is not None and len(known.weights) != self.features_.n_features_out_:
             raise errors.UnsuitableEnvironment(
                 f"this {type(self).__name__} has learned {len(known.weights)} weights per action, and the features of "
                 f"this environment need {self.features_.n_features_out_}. Use a new agent for it"
             )
-        return super()._recall(legal, legality)
+        return super()._restore_memory(legal, legality)
 
     def all_ids(self) -> NDArray[np.float64]:
         """All ids of a Discrete space, counted from 0, as observations (n, 1).

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite import errors
 from rlsuite.agents.memory import begin
 from rlsuite.approximation.features.checks import check_observations
-from rlsuite.approximation.linear.learner import LinearLearner, check_unit, new_scene
+from rlsuite.approximation.linear.learner import LinearLearner, check_unit, new_active_features
 from rlsuite.approximation.linear.memory import LinearMemory, evaluate_rows
 from rlsuite.checks import finite_number, legal_actions
 from rlsuite.exploration import EpsilonGreedy, Exploration, Legality
@@ -79,13 +79,13 @@ class LinearAgent(LinearLearner):
         return ()
 
     def remember(self, legal: NDArray[np.bool_], legality: Legality) -> LinearMemory:
-        """Make weights for the features that `meet` has fitted."""
+        """Make weights for the features that `bind_environment` has fitted."""
         n_actions = legal.shape[1]
         features = self.features_
         return LinearMemory(
             weights=np.full((features.n_features_out_, n_actions), self.initial_weight),
             features=features.rule,
-            scene=new_scene(features.most_active_),
+            active=new_active_features(features.most_active_),
             q=np.zeros((2, n_actions)),
             visits=np.zeros((2, n_actions), dtype=np.int64),
             legal=legal,

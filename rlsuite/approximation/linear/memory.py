@@ -22,7 +22,7 @@ from rlsuite.exploration import ExplorationRule, Legality
 from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
 
 
-class Scene(NamedTuple):
+class ActiveFeatures(NamedTuple):
     """The features of the present and of the next observation."""
 
     indices: NDArray[np.int64]  # (2, most_active)
@@ -32,30 +32,30 @@ class Scene(NamedTuple):
 
 
 @compiled(in_place=True)
-def perceive(memory: Any, observation: NDArray[np.float64], row: int) -> None:
+def compute_features(memory: Any, observation: NDArray[np.float64], row: int) -> None:
     """Compute the features of an observation into a row."""
-    scene, rule = memory.scene, memory.features
-    scene.n_active[row] = rule.active(rule.data, observation, scene.indices[row], scene.values[row])
+    active, rule = memory.active, memory.features
+    active.n_active[row] = rule.active(rule.data, observation, active.indices[row], active.values[row])
 
 
 @compiled(in_place=True)
 def value_of(memory: Any, row: int, action: int) -> float:
     """Q(s, a) of the observation in a row, by the present weights."""
-    scene = memory.scene
+    active = memory.active
     value = 0.0
-    for k in range(scene.n_active[row]):
-        value += memory.weights[scene.indices[row, k], action] * scene.values[row, k]
+    for k in range(active.n_active[row]):
+        value += memory.weights[active.indices[row, k], action] * active.values[row, k]
     return value
 
 
 @compiled(in_place=True)
 def evaluate(memory: Any, row: int) -> None:
     """Fill in ``q[row]``: Q(s, a) of all actions for the observation in a row, by the present weights."""
-    scene = memory.scene
+    active = memory.active
     for action in range(memory.weights.shape[1]):
         memory.q[row, action] = 0.0
-    for k in range(scene.n_active[row]):
-        index, value = scene.indices[row, k], scene.values[row, k]
+    for k in range(active.n_active[row]):
+        index, value = active.indices[row, k], active.values[row, k]
         for action in range(memory.weights.shape[1]):
             memory.q[row, action] += memory.weights[index, action] * value
 
@@ -63,9 +63,9 @@ def evaluate(memory: Any, row: int) -> None:
 @compiled(in_place=True)
 def improve(memory: Any, row: int, action: int, amount: float) -> None:
     """Add ``amount * x(s)`` to the weights of an action: the gradient of Q(s, a) is x(s)."""
-    scene = memory.scene
-    for k in range(scene.n_active[row]):
-        memory.weights[scene.indices[row, k], action] += amount * scene.values[row, k]
+    active = memory.active
+    for k in range(active.n_active[row]):
+        memory.weights[active.indices[row, k], action] += amount * active.values[row, k]
 
 
 @compiled(in_place=True)
@@ -75,12 +75,12 @@ def linear_step_size(memory: Any) -> float:
 
 
 @compiled(in_place=True)
-def move_on(memory: Any, over: bool) -> None:
+def count_and_advance(memory: Any, over: bool) -> None:
     """Count this step, and this episode if it is over; the next observation becomes the present one.
 
     Every rule calls it once a step, at its end.
     """
-    memory.scene.now[0] = 1 - memory.scene.now[0]
+    memory.active.now[0] = 1 - memory.active.now[0]
     memory.clock[STEPS] += 1
     if over:
         memory.clock[EPISODES] += 1
@@ -91,21 +91,21 @@ def move_on(memory: Any, over: bool) -> None:
 
 @compiled(in_place=True)
 def _first_row(memory: Any, observation: NDArray[np.float64]) -> int:
-    memory.scene.now[0] = 0
-    perceive(memory, observation, 0)
+    memory.active.now[0] = 0
+    compute_features(memory, observation, 0)
     evaluate(memory, 0)
     return 0
 
 
 @compiled(in_place=True)
 def _present_row(memory: Any, observation: Any) -> int:
-    return memory.scene.now[0]
+    return memory.active.now[0]
 
 
 @compiled(in_place=True)
 def _next_row(memory: Any, next_observation: NDArray[np.float64]) -> int:
-    row = 1 - memory.scene.now[0]
-    perceive(memory, next_observation, row)
+    row = 1 - memory.active.now[0]
+    compute_features(memory, next_observation, row)
     evaluate(memory, row)
     return row
 
@@ -113,14 +113,14 @@ def _next_row(memory: Any, next_observation: NDArray[np.float64]) -> int:
 @compiled(in_place=True)
 def visit_features(memory: Any, row: int, action: int, kind: TraceUpdate, step_size: float) -> None:
     """Visit an observation: the traces of its active features become those after a visit of this kind."""
-    scene, traces, n_actions = memory.scene, memory.scratch.traces, memory.weights.shape[1]
+    active, traces, n_actions = memory.active, memory.scratch.traces, memory.weights.shape[1]
     overlap = 0.0  # e . x, which only dutch traces need: the compiler leaves it out of the others
-    for k in range(scene.n_active[row]):
-        overlap += traces.trace[scene.indices[row, k] * n_actions + action] * scene.values[row, k]
-    for k in range(scene.n_active[row]):
-        x = scene.values[row, k]
+    for k in range(active.n_active[row]):
+        overlap += traces.trace[active.indices[row, k] * n_actions + action] * active.values[row, k]
+    for k in range(active.n_active[row]):
+        x = active.values[row, k]
         if x != 0.0:
-            entry = scene.indices[row, k] * n_actions + action
+            entry = active.indices[row, k] * n_actions + action
             set_trace(traces, entry, kind(traces.trace[entry], overlap, x, step_size))
 
 
@@ -136,32 +136,32 @@ def _evaluate_one(memory: Any, row: int, action: int) -> None:
 
 @compiled(in_place=True)
 def _store_features(memory: Any, row: int, entry: int) -> None:
-    scene, window = memory.scene, memory.scratch.window
-    for k in range(scene.n_active[row]):
-        window.indices[entry, k] = scene.indices[row, k]
-        window.values[entry, k] = scene.values[row, k]
-    window.n_active[entry] = scene.n_active[row]
+    active, buffer = memory.active, memory.scratch.buffer
+    for k in range(active.n_active[row]):
+        buffer.indices[entry, k] = active.indices[row, k]
+        buffer.values[entry, k] = active.values[row, k]
+    buffer.n_active[entry] = active.n_active[row]
 
 
 @compiled(in_place=True)
 def _value_of_stored(memory: Any, entry: int, action: int) -> float:
-    window = memory.scratch.window
+    buffer = memory.scratch.buffer
     value = 0.0
-    for k in range(window.n_active[entry]):
-        value += memory.weights[window.indices[entry, k], action] * window.values[entry, k]
+    for k in range(buffer.n_active[entry]):
+        value += memory.weights[buffer.indices[entry, k], action] * buffer.values[entry, k]
     return value
 
 
 @compiled(in_place=True)
 def _improve_stored(memory: Any, entry: int, action: int, amount: float) -> None:
-    window = memory.scratch.window
-    for k in range(window.n_active[entry]):
-        memory.weights[window.indices[entry, k], action] += amount * window.values[entry, k]
+    buffer = memory.scratch.buffer
+    for k in range(buffer.n_active[entry]):
+        memory.weights[buffer.indices[entry, k], action] += amount * buffer.values[entry, k]
 
 
 @compiled(in_place=True)
-def _move_on(memory: Any, row: int, action: int, over: bool) -> None:
-    move_on(memory, over)
+def _end_step(memory: Any, row: int, action: int, over: bool) -> None:
+    count_and_advance(memory, over)
 
 
 FEATURES = Answers(
@@ -177,7 +177,7 @@ FEATURES = Answers(
     store=_store_features,
     stored_value=_value_of_stored,
     update_stored=_improve_stored,
-    end_step=_move_on,
+    end_step=_end_step,
 )
 """How weights of features answer a rule that is written for tables, too; see `rlsuite.agents.memory`."""
 
@@ -191,7 +191,7 @@ class LinearMemory(NamedTuple):
 
     weights: NDArray[np.float64]  # (n_features, n_actions)
     features: FeatureRule
-    scene: Scene
+    active: ActiveFeatures
     q: NDArray[np.float64]  # (2, n_actions), action values in the two observations, as `evaluate` has found them
     visits: Count  # (2, n_actions), zeros: visits of what is never quite the same cannot be counted
     legal: NDArray[np.bool_]  # (2, n_actions)

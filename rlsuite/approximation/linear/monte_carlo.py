@@ -6,19 +6,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.episode_buffer import LONGEST, NO_ROOM, clear
 from rlsuite.agents.prediction.returns import note_returns
 from rlsuite.agents.predictor import STATE, begin_predicting
-from rlsuite.agents.trail import LONGEST, NO_ROOM, clear
-from rlsuite.approximation.linear.following import follow_policy
-from rlsuite.approximation.linear.memory import move_on, perceive, value_of
-from rlsuite.approximation.linear.predictor import LinearPredictor
-from rlsuite.approximation.linear.vector_trail import (
+from rlsuite.approximation.linear.episode_buffer import (
     Episode,
+    append_vector,
     learn_returns,
-    new_vector_trail,
-    remember_vector,
-    trail_has_room,
+    new_vector_buffer,
+    vector_buffer_has_room,
 )
+from rlsuite.approximation.linear.following import follow_policy
+from rlsuite.approximation.linear.memory import compute_features, count_and_advance, value_of
+from rlsuite.approximation.linear.predictor import LinearPredictor
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION
@@ -28,27 +28,27 @@ from rlsuite.training.kernels import Begin, Step, Transition
 @compiled(in_place=True)
 def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Discard the steps of the last episode, and draw the first action of this one."""
-    clear(memory.scratch.trail)
+    clear(memory.scratch.buffer)
     return begin_predicting(memory, observation, rng)
 
 
 @compiled(in_place=True)
 def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, let w <- w + alpha [G_t - v(s_t)] x(s_t) for each of its steps t."""
-    trail, row = memory.scratch.trail, memory.scene.now[0]
-    remember_vector(trail, t.state, t.action, t.reward)
+    buffer, row = memory.scratch.buffer, memory.active.now[0]
+    append_vector(buffer, t.state, t.action, t.reward)
     over = t.terminated or t.truncated
     if over:
         future = 0.0
         if not t.terminated:
-            perceive(memory, t.next_state, 1 - row)
+            compute_features(memory, t.next_state, 1 - row)
             future = value_of(memory, 1 - row, STATE)
-        note_returns(trail, memory.gamma, future)
+        note_returns(buffer, memory.gamma, future)
         learn_returns(memory, STATE)
-    move_on(memory, over)
+    count_and_advance(memory, over)
     if over:
         return NO_ACTION
-    return follow_policy(memory, t.next_state, 1 - row, rng) if trail_has_room(trail) else NO_ROOM
+    return follow_policy(memory, t.next_state, 1 - row, rng) if vector_buffer_has_room(buffer) else NO_ROOM
 
 
 @dataclass(eq=False, kw_only=True)
@@ -103,5 +103,5 @@ class GradientMonteCarlo(LinearPredictor):
         self.longest_episode = whole_number("longest_episode", self.longest_episode)
 
     def scratch(self, n_features: int) -> Any:
-        """Make an empty trail."""
-        return Episode(new_vector_trail(self.longest_episode, self.features_.n_features_in_))
+        """Make an empty buffer."""
+        return Episode(new_vector_buffer(self.longest_episode, self.features_.n_features_in_))

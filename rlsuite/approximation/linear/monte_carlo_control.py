@@ -6,18 +6,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.episode_buffer import LONGEST, NO_ROOM, clear
 from rlsuite.agents.memory import begin
 from rlsuite.agents.prediction.returns import note_returns
-from rlsuite.agents.trail import LONGEST, NO_ROOM, clear
-from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.approximation.linear.memory import evaluate, move_on, perceive
-from rlsuite.approximation.linear.vector_trail import (
+from rlsuite.approximation.linear.episode_buffer import (
     Episode,
+    append_vector,
     learn_returns,
-    new_vector_trail,
-    remember_vector,
-    trail_has_room,
+    new_vector_buffer,
+    vector_buffer_has_room,
 )
+from rlsuite.approximation.linear.linear_agent import LinearAgent
+from rlsuite.approximation.linear.memory import compute_features, count_and_advance, evaluate
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
@@ -29,28 +29,28 @@ ACTION_TAKEN = -1
 @compiled(in_place=True)
 def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Discard the last episode, and choose the first action of this one."""
-    clear(memory.scratch.trail)
+    clear(memory.scratch.buffer)
     return begin(memory, observation, rng)
 
 
 @compiled(in_place=True)
 def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, let w <- w + alpha [G_t - Q(s_t, a_t)] x(s_t, a_t) for each of its steps t."""
-    trail, row = memory.scratch.trail, memory.scene.now[0]
-    if not trail_has_room(trail):
+    buffer, row = memory.scratch.buffer, memory.active.now[0]
+    if not vector_buffer_has_room(buffer):
         return NO_ROOM
-    remember_vector(trail, t.state, t.action, t.reward)
+    append_vector(buffer, t.state, t.action, t.reward)
     next_action = NO_ACTION
     future = 0.0
     if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
+        compute_features(memory, t.next_state, 1 - row)
         evaluate(memory, 1 - row)
         next_action = choose(memory, 1 - row, rng)
         future = memory.q[1 - row, next_action]
     if t.terminated or t.truncated:
-        note_returns(trail, memory.gamma, future)
+        note_returns(buffer, memory.gamma, future)
         learn_returns(memory, ACTION_TAKEN)
-    move_on(memory, t.terminated or t.truncated)
+    count_and_advance(memory, t.terminated or t.truncated)
     return next_action
 
 
@@ -102,5 +102,5 @@ class GradientMonteCarloControl(LinearAgent):
         self.longest_episode = whole_number("longest_episode", self.longest_episode)
 
     def scratch(self, n_features: int, n_actions: int) -> Any:
-        """Make an empty trail."""
-        return Episode(new_vector_trail(self.longest_episode, self.features_.n_features_in_))
+        """Make an empty buffer."""
+        return Episode(new_vector_buffer(self.longest_episode, self.features_.n_features_in_))

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.control.window import first_to_learn, last_to_learn
+from rlsuite.agents.control.n_step_buffer import first_to_learn, last_to_learn
 from rlsuite.agents.predictor import STATE, begin_predicting
-from rlsuite.approximation.linear.feature_window import Recent, learn_features, new_feature_window, note_features
+from rlsuite.approximation.linear.feature_buffer import Recent, learn_features, new_feature_buffer, note_features
 from rlsuite.approximation.linear.following import follow_policy
-from rlsuite.approximation.linear.memory import linear_step_size, move_on, perceive, value_of
+from rlsuite.approximation.linear.memory import compute_features, count_and_advance, linear_step_size, value_of
 from rlsuite.approximation.linear.predictor import LinearPredictor
 from rlsuite.checks import whole_number
 from rlsuite.compilation import compiled
@@ -21,7 +21,7 @@ from rlsuite.training.kernels import Begin, Step, Transition
 @compiled(in_place=True)
 def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Discard the last episode, and draw the first action of this one."""
-    memory.scratch.window.length[0] = 0
+    memory.scratch.buffer.length[0] = 0
     return begin_predicting(memory, observation, rng)
 
 
@@ -31,21 +31,21 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
 
     The returns are known before any of them learns: they are noted from the last step back to the first that needs one.
     """
-    window, row = memory.scratch.window, memory.scene.now[0]
+    buffer, row = memory.scratch.buffer, memory.active.now[0]
     over = t.terminated or t.truncated
     total = 0.0
     if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
+        compute_features(memory, t.next_state, 1 - row)
         total = value_of(memory, 1 - row, STATE)
     time = note_features(memory, row, STATE, t.reward, 0.0)
-    first, last = first_to_learn(window, time), last_to_learn(window, time, over)
+    first, last = first_to_learn(buffer, time), last_to_learn(buffer, time, over)
     if first <= last:
         for k in range(time, first - 1, -1):
-            total = window.reward[k % window.n] + memory.gamma * total
-            window.note[k % window.n] = total
+            total = buffer.reward[k % buffer.n] + memory.gamma * total
+            buffer.note[k % buffer.n] = total
     for tau in range(first, last + 1):
-        learn_features(memory, tau, window.note[tau % window.n], linear_step_size(memory))
-    move_on(memory, over)
+        learn_features(memory, tau, buffer.note[tau % buffer.n], linear_step_size(memory))
+    count_and_advance(memory, over)
     return NO_ACTION if over else follow_policy(memory, t.next_state, 1 - row, rng)
 
 
@@ -106,5 +106,5 @@ class SemiGradientNStepTD(LinearPredictor):
         self.n = whole_number("n", self.n)
 
     def scratch(self, n_features: int) -> Any:
-        """Make an empty window."""
-        return Recent(new_feature_window(self.n, self.features_.most_active_))
+        """Make an empty buffer."""
+        return Recent(new_feature_buffer(self.n, self.features_.most_active_))

@@ -22,8 +22,14 @@ from rlsuite.approximation.linear.following import (
     policy_table,
     ratio_of_policies,
 )
-from rlsuite.approximation.linear.learner import LinearLearner, new_scene
-from rlsuite.approximation.linear.memory import FEATURES, Scene, evaluate_rows, linear_step_size, perceive
+from rlsuite.approximation.linear.learner import LinearLearner, new_active_features
+from rlsuite.approximation.linear.memory import (
+    FEATURES,
+    ActiveFeatures,
+    compute_features,
+    evaluate_rows,
+    linear_step_size,
+)
 from rlsuite.checks import legal_actions
 from rlsuite.compilation import compiled
 from rlsuite.declared import Count
@@ -34,15 +40,15 @@ from rlsuite.training.kernels import Begin
 
 @compiled(in_place=True)
 def _first_row(memory: Any, observation: NDArray[np.float64]) -> int:
-    memory.scene.now[0] = 0
-    perceive(memory, observation, 0)
+    memory.active.now[0] = 0
+    compute_features(memory, observation, 0)
     return 0
 
 
 @compiled(in_place=True)
 def _next_row(memory: Any, next_observation: NDArray[np.float64]) -> int:
-    row = 1 - memory.scene.now[0]
-    perceive(memory, next_observation, row)
+    row = 1 - memory.active.now[0]
+    compute_features(memory, next_observation, row)
     return row
 
 
@@ -72,7 +78,7 @@ class LinearValues(NamedTuple):
 
     weights: NDArray[np.float64]  # (n_features, 1)
     features: FeatureRule
-    scene: Scene
+    active: ActiveFeatures
     behaviour: NDArray[np.float64]  # (n_rows, n_actions), the policy that is followed; see `following`
     target: NDArray[np.float64]  # (n_rows, n_actions), the one that is evaluated; (0, 0) if it is the same
     legal: NDArray[np.bool_]  # (2, n_actions)
@@ -136,7 +142,7 @@ class LinearPredictor(LinearLearner):
         return None
 
     def remember(self, legal: NDArray[np.bool_], legality: Legality) -> LinearValues:
-        """Make weights for the features that `meet` has fitted, and the tables of the policies.
+        """Make weights for the features that `bind_environment` has fitted, and the tables of the policies.
 
         Raises
         ------
@@ -156,7 +162,7 @@ class LinearPredictor(LinearLearner):
         return LinearValues(
             weights=weights,
             features=features.rule,
-            scene=new_scene(features.most_active_),
+            active=new_active_features(features.most_active_),
             behaviour=np.zeros((0, n_actions)) if followed is None else followed,
             target=np.zeros((0, 0)) if evaluated is None else evaluated,
             legal=legal,

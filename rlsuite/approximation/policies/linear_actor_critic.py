@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.traces import Traces, add_to_trace, new_traces, reset_traces, update_eligible
-from rlsuite.approximation.linear.memory import Scene, move_on, perceive
+from rlsuite.approximation.linear.memory import ActiveFeatures, compute_features, count_and_advance
 from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, value_in
 from rlsuite.checks import fraction
 from rlsuite.compilation import compiled
@@ -32,8 +32,8 @@ def begin_traced(memory: Any, observation: NDArray[np.float64], rng: np.random.G
     """Reset all traces, and draw the first action."""
     reset_traces(memory.scratch.actor)
     reset_traces(memory.scratch.critic)
-    memory.scene.now[0] = 0
-    perceive(memory, observation, 0)
+    memory.active.now[0] = 0
+    compute_features(memory, observation, 0)
     return act_in(memory, 0, rng)
 
 
@@ -46,11 +46,11 @@ def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generat
 
 @compiled(in_place=True)
 def visit(
-    critic: Traces, actor: Traces, scene: Scene, row: int, action: int, pi: NDArray[np.float64], share: float
+    critic: Traces, actor: Traces, active: ActiveFeatures, row: int, action: int, pi: NDArray[np.float64], share: float
 ) -> None:
     """z_w += x(s), and z_theta += share * grad ln pi(a | s)."""
-    for k in range(scene.n_active[row]):
-        index, value = scene.indices[row, k], scene.values[row, k]
+    for k in range(active.n_active[row]):
+        index, value = active.indices[row, k], active.values[row, k]
         if value != 0.0:
             add_to_trace(critic, index, value)
             for other in range(pi.size):
@@ -66,13 +66,13 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     Then w += alpha_w delta z_w and theta += alpha_theta delta z_theta; z_w fades by gamma lambda_w, z_theta by
     gamma lambda_theta.
     """
-    row, present, values = memory.scene.now[0], memory.scratch, memory.learned.value_weights
+    row, present, values = memory.active.now[0], memory.scratch, memory.learned.value_weights
     target = t.reward
     if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
-        target = t.reward + memory.gamma * value_in(memory.scene, values, 1 - row)
-    error = target - value_in(memory.scene, values, row)
-    visit(present.critic, present.actor, memory.scene, row, t.action, present.pi, present.discount[0])
+        compute_features(memory, t.next_state, 1 - row)
+        target = t.reward + memory.gamma * value_in(memory.active, values, 1 - row)
+    error = target - value_in(memory.active, values, row)
+    visit(present.critic, present.actor, memory.active, row, t.action, present.pi, present.discount[0])
     push = rate_now(memory.learning_rate, memory.clock, 0) * error
     flat = memory.weights.reshape(memory.weights.size)
     update_eligible(present.actor, flat, push, memory.gamma * present.actor_lambda)
@@ -80,7 +80,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     update_eligible(present.critic, values, push, memory.gamma * present.critic_lambda)
     present.discount[0] *= memory.gamma
     over = t.terminated or t.truncated
-    move_on(memory, over)
+    count_and_advance(memory, over)
     return NO_ACTION if over else act_in(memory, 1 - row, rng)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule
-from rlsuite.approximation.linear.meeting import check_features, meet_environment
+from rlsuite.approximation.linear.fit_features import bind_features, check_features
 from rlsuite.compilation import compiled
 from rlsuite.finding import find_env
 from rlsuite.training.engines import action_space_of
@@ -131,7 +131,7 @@ class LinearPolicy:
         made = find_env(env)
         actions = action_space_of(made)
         twin = copy.copy(self)
-        twin.features_, twin.encoding = meet_environment(self.features, made)
+        twin.features_, twin.encoding = bind_features(self.features, made)
         twin.first_action = int(actions.start)
         twin.weights_ = np.zeros((twin.features_.n_features_out_, int(actions.n)))
         return twin

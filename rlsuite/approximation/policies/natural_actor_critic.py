@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.traces import Traces, new_traces, update_eligible
-from rlsuite.approximation.linear.memory import Scene, move_on, perceive
+from rlsuite.approximation.linear.memory import ActiveFeatures, compute_features, count_and_advance
 from rlsuite.approximation.policies.linear_actor_critic import begin_traced, visit
 from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, climb, value_in
 from rlsuite.checks import fraction
@@ -44,14 +44,16 @@ class PresentTraces(NamedTuple):
 
 
 @compiled(in_place=True)
-def score_product(weights: NDArray[np.float64], scene: Scene, row: int, action: int, pi: NDArray[np.float64]) -> float:
+def score_product(
+    weights: NDArray[np.float64], active: ActiveFeatures, row: int, action: int, pi: NDArray[np.float64]
+) -> float:
     """Return u . psi(s, a) of the observation in a row."""
     total = 0.0
-    for k in range(scene.n_active[row]):
-        index, mean = scene.indices[row, k], 0.0
+    for k in range(active.n_active[row]):
+        index, mean = active.indices[row, k], 0.0
         for other in range(pi.size):
             mean += pi[other] * weights[index, other]
-        total += (weights[index, action] - mean) * scene.values[row, k]
+        total += (weights[index, action] - mean) * active.values[row, k]
     return total
 
 
@@ -62,16 +64,16 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     Then w += alpha_w delta z_w and u += alpha_w [delta z_u - (u . psi) psi]; both traces fade by gamma lambda, and
     theta += alpha_theta u. Without traces, u is moved by [delta - u . psi] psi: delta is a sample of the advantage.
     """
-    row, present, learned = memory.scene.now[0], memory.scratch, memory.learned
+    row, present, learned = memory.active.now[0], memory.scratch, memory.learned
     target = t.reward
     if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
-        target = t.reward + memory.gamma * value_in(memory.scene, learned.value_weights, 1 - row)
-    error = target - value_in(memory.scene, learned.value_weights, row)
-    visit(present.critic, present.actor, memory.scene, row, t.action, present.pi, 1.0)
+        compute_features(memory, t.next_state, 1 - row)
+        target = t.reward + memory.gamma * value_in(memory.active, learned.value_weights, 1 - row)
+    error = target - value_in(memory.active, learned.value_weights, row)
+    visit(present.critic, present.actor, memory.active, row, t.action, present.pi, 1.0)
     alpha, decay = rate_now(learned.critic_rate, memory.clock, 0), memory.gamma * present.lambda_
-    surplus = alpha * score_product(learned.advantage_weights, memory.scene, row, t.action, present.pi)
-    climb(learned.advantage_weights, memory.scene, row, t.action, present.pi, -surplus)
+    surplus = alpha * score_product(learned.advantage_weights, memory.active, row, t.action, present.pi)
+    climb(learned.advantage_weights, memory.active, row, t.action, present.pi, -surplus)
     flat = learned.advantage_weights.reshape(learned.advantage_weights.size)
     update_eligible(present.actor, flat, alpha * error, decay)
     update_eligible(present.critic, learned.value_weights, alpha * error, decay)
@@ -80,7 +82,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
         for other in range(memory.weights.shape[1]):
             memory.weights[index, other] += push * learned.advantage_weights[index, other]
     over = t.terminated or t.truncated
-    move_on(memory, over)
+    count_and_advance(memory, over)
     return NO_ACTION if over else act_in(memory, 1 - row, rng)
 
 

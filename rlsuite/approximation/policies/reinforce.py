@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.trail import NO_ROOM
-from rlsuite.approximation.linear.memory import evaluate, move_on, perceive
+from rlsuite.agents.episode_buffer import NO_ROOM
+from rlsuite.approximation.linear.memory import compute_features, count_and_advance, evaluate
 from rlsuite.approximation.policies.softmax_policy import (
     CriticAgent,
     SoftmaxPolicyAgent,
@@ -47,8 +47,8 @@ class Episode(NamedTuple):
 def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Discard the last episode, and draw the first action."""
     memory.scratch.length[0] = 0
-    memory.scene.now[0] = 0
-    perceive(memory, observation, 0)
+    memory.active.now[0] = 0
+    compute_features(memory, observation, 0)
     return act_in(memory, 0, rng)
 
 
@@ -79,7 +79,7 @@ def _to_returns(episode: Episode, gamma: float, future: float) -> None:
 def _look_back(memory: Any, t: int) -> None:
     """Compute a step's features in row 0, and its probabilities by the present weights in ``scratch.pi``."""
     episode = memory.scratch
-    perceive(memory, episode.observation[t], 0)
+    compute_features(memory, episode.observation[t], 0)
     evaluate(memory, 0)
     softmax_into(episode.pi, memory.q[0], memory.legality, episode.legal, t)
 
@@ -87,7 +87,7 @@ def _look_back(memory: Any, t: int) -> None:
 @compiled(in_place=True)
 def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Remember; after an episode let theta <- theta + alpha gamma^t G_t grad ln pi(A_t | S_t), for t = 0, 1, ..."""
-    row, episode, scene = memory.scene.now[0], memory.scratch, memory.scene
+    row, episode, active = memory.active.now[0], memory.scratch, memory.active
     if episode.length[0] == episode.action.size:
         return NO_ROOM
     _remember(episode, t.state, memory.legal[row], t.action, t.reward)
@@ -97,11 +97,11 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
         push = rate_now(memory.learning_rate, memory.clock, 0)
         for time in range(episode.length[0]):
             _look_back(memory, time)
-            climb(memory.weights, scene, 0, episode.action[time], episode.pi, push * episode.reward[time])
+            climb(memory.weights, active, 0, episode.action[time], episode.pi, push * episode.reward[time])
             push *= memory.gamma
     else:
-        perceive(memory, t.next_state, 1 - row)
-    move_on(memory, over)
+        compute_features(memory, t.next_state, 1 - row)
+    count_and_advance(memory, over)
     return NO_ACTION if over else act_in(memory, 1 - row, rng)
 
 
@@ -112,26 +112,26 @@ def _step_with_baseline(memory: Any, t: Transition, rng: np.random.Generator) ->
     w <- w + alpha_w delta x(S_t), and theta <- theta + alpha_theta gamma^t delta grad ln pi(A_t | S_t). On truncation
     the returns bootstrap from v of the last observation.
     """
-    row, episode, scene = memory.scene.now[0], memory.scratch, memory.scene
+    row, episode, active = memory.active.now[0], memory.scratch, memory.active
     values = memory.learned.value_weights
     if episode.length[0] == episode.action.size:
         return NO_ROOM
     _remember(episode, t.state, memory.legal[row], t.action, t.reward)
     if not t.terminated:
-        perceive(memory, t.next_state, 1 - row)
+        compute_features(memory, t.next_state, 1 - row)
     over = t.terminated or t.truncated
     if over:
-        _to_returns(episode, memory.gamma, 0.0 if t.terminated else value_in(scene, values, 1 - row))
+        _to_returns(episode, memory.gamma, 0.0 if t.terminated else value_in(active, values, 1 - row))
         push = rate_now(memory.learning_rate, memory.clock, 0)
         lesson = rate_now(memory.learned.critic_rate, memory.clock, 0)
         for time in range(episode.length[0]):
             _look_back(memory, time)
-            error = episode.reward[time] - value_in(scene, values, 0)
-            for k in range(scene.n_active[0]):
-                values[scene.indices[0, k]] += lesson * error * scene.values[0, k]
-            climb(memory.weights, scene, 0, episode.action[time], episode.pi, push * error)
+            error = episode.reward[time] - value_in(active, values, 0)
+            for k in range(active.n_active[0]):
+                values[active.indices[0, k]] += lesson * error * active.values[0, k]
+            climb(memory.weights, active, 0, episode.action[time], episode.pi, push * error)
             push *= memory.gamma
-    move_on(memory, over)
+    count_and_advance(memory, over)
     return NO_ACTION if over else act_in(memory, 1 - row, rng)
 
 

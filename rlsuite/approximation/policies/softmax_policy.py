@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite import errors
 from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.approximation.linear.memory import LinearMemory, Scene, evaluate, evaluate_rows
+from rlsuite.approximation.linear.memory import ActiveFeatures, LinearMemory, evaluate, evaluate_rows
 from rlsuite.checks import legal_actions
 from rlsuite.compilation import compiled
 from rlsuite.exploration import NO_ACTION, Exploration, Legality, Softmax
@@ -82,21 +82,21 @@ def act_in(memory: Any, row: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def value_in(scene: Scene, weights: NDArray[np.float64], row: int) -> float:
+def value_in(active: ActiveFeatures, weights: NDArray[np.float64], row: int) -> float:
     """sum_i w_i x_i(s) for the observation in a row."""
     value = 0.0
-    for k in range(scene.n_active[row]):
-        value += weights[scene.indices[row, k]] * scene.values[row, k]
+    for k in range(active.n_active[row]):
+        value += weights[active.indices[row, k]] * active.values[row, k]
     return value
 
 
 @compiled(in_place=True)
 def climb(
-    weights: NDArray[np.float64], scene: Scene, row: int, action: int, pi: NDArray[np.float64], amount: float
+    weights: NDArray[np.float64], active: ActiveFeatures, row: int, action: int, pi: NDArray[np.float64], amount: float
 ) -> None:
     """Let theta <- theta + amount * grad ln pi(a | s) for the observation in a row."""
-    for k in range(scene.n_active[row]):
-        index, value = scene.indices[row, k], scene.values[row, k]
+    for k in range(active.n_active[row]):
+        index, value = active.indices[row, k], active.values[row, k]
         for other in range(pi.size):
             weights[index, other] += amount * ((other == action) - pi[other]) * value
 

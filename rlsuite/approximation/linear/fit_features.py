@@ -20,7 +20,7 @@ from rlsuite.training.sight import Encoding, encoding
 _base: Any = sklearn.base  # scikit-learn carries no types
 
 
-def meet_environment(features: Any, env: gymnasium.Env[Any, Any]) -> tuple[FeatureMap, Encoding]:
+def bind_features(features: Any, env: gymnasium.Env[Any, Any]) -> tuple[FeatureMap, Encoding]:
     """Fit features to the bounds of an environment, if that is all they need.
 
     Parameters

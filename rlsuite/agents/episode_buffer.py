@@ -1,7 +1,7 @@
 """The steps since an episode began, for rules that need them later: Monte Carlo, n steps, the lambda-return.
 
-A trail is written from the front while the episode lasts, and begun anew by the next one. Its arrays are as long as the
-longest episode that is expected; the system gives memory only to what is written. An episode that is longer ends
+A buffer is written from the front while the episode lasts, and begun anew by the next one. Its arrays are as long as
+the longest episode that is expected; the system gives memory only to what is written. An episode that is longer ends
 learning with an error that says so (the rule returns `NO_ROOM` instead of an action): no step is dropped silently.
 """
 
@@ -17,7 +17,7 @@ LONGEST = 1_000_000
 """Default number of steps of an episode that a rule stores."""
 
 
-class Trail(NamedTuple):
+class EpisodeBuffer(NamedTuple):
     """The steps of the present episode: state, action, the reward that followed, and a number for the rule."""
 
     state: NDArray[np.int64]  # (longest,)
@@ -27,33 +27,33 @@ class Trail(NamedTuple):
     length: NDArray[np.int64]  # (1,)
 
 
-def new_trail(longest: int) -> Trail:
-    """Make an empty trail for episodes of up to so many steps."""
+def new_episode_buffer(longest: int) -> EpisodeBuffer:
+    """Make an empty buffer for episodes of up to so many steps."""
     states, actions = (np.zeros(longest, dtype=np.int64) for _ in range(2))
-    return Trail(states, actions, np.zeros(longest), np.zeros(longest), np.zeros(1, dtype=np.int64))
+    return EpisodeBuffer(states, actions, np.zeros(longest), np.zeros(longest), np.zeros(1, dtype=np.int64))
 
 
-__all__ = ["LONGEST", "NO_ROOM", "Trail", "clear", "has_room", "new_trail", "remember"]
+__all__ = ["LONGEST", "NO_ROOM", "EpisodeBuffer", "append_step", "clear", "has_room", "new_episode_buffer"]
 
 
 @compiled(in_place=True)
-def clear(trail: Trail) -> None:
+def clear(buffer: EpisodeBuffer) -> None:
     """Begin a new episode."""
-    trail.length[0] = 0
+    buffer.length[0] = 0
 
 
 @compiled(in_place=True)
-def has_room(trail: Trail) -> bool:
+def has_room(buffer: EpisodeBuffer) -> bool:
     """Whether one more step can be remembered."""
-    return trail.length[0] < trail.state.size
+    return buffer.length[0] < buffer.state.size
 
 
 @compiled(in_place=True)
-def remember(trail: Trail, state: int, action: int, reward: float, note: float) -> None:
+def append_step(buffer: EpisodeBuffer, state: int, action: int, reward: float, note: float) -> None:
     """Record a step; there must be room for it."""
-    t = trail.length[0]
-    trail.state[t] = state
-    trail.action[t] = action
-    trail.reward[t] = reward
-    trail.note[t] = note
-    trail.length[0] = t + 1
+    t = buffer.length[0]
+    buffer.state[t] = state
+    buffer.action[t] = action
+    buffer.reward[t] = reward
+    buffer.note[t] = note
+    buffer.length[0] = t + 1

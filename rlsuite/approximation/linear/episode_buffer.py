@@ -1,4 +1,4 @@
-"""The steps since an episode began, for linear rules that need them later; `rlsuite.agents.trail` with vectors.
+"""The steps since an episode began, for linear rules; `rlsuite.agents.episode_buffer` with vectors.
 
 The observations are kept, not their features: these may be much larger, and are computed again quickly.
 """
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.approximation.linear.memory import improve, linear_step_size, perceive, value_of
+from rlsuite.approximation.linear.memory import compute_features, improve, linear_step_size, value_of
 from rlsuite.checks import fits_in_memory
 from rlsuite.compilation import compiled
 
 
-class VectorTrail(NamedTuple):
+class VectorEpisodeBuffer(NamedTuple):
     """The steps of the present episode: observation, action, the reward that followed, and later the return."""
 
     observation: NDArray[np.float64]  # (longest, d)
@@ -26,11 +26,11 @@ class VectorTrail(NamedTuple):
 class Episode(NamedTuple):
     """What is kept during an episode."""
 
-    trail: VectorTrail
+    buffer: VectorEpisodeBuffer
 
 
-def new_vector_trail(longest: int, width: int) -> VectorTrail:
-    """Make an empty trail for episodes of up to so many steps, with observations of so many numbers.
+def new_vector_buffer(longest: int, width: int) -> VectorEpisodeBuffer:
+    """Make an empty buffer for episodes of up to so many steps, with observations of so many numbers.
 
     Raises
     ------
@@ -39,38 +39,38 @@ def new_vector_trail(longest: int, width: int) -> VectorTrail:
     """
     fits_in_memory(f"longest_episode={longest} with observations of {width} numbers", 8 * longest * (width + 3))
     actions = np.zeros(longest, dtype=np.int64)
-    return VectorTrail(
+    return VectorEpisodeBuffer(
         np.zeros((longest, width)), actions, np.zeros(longest), np.zeros(longest), np.zeros(1, dtype=np.int64)
     )
 
 
 @compiled(in_place=True)
-def trail_has_room(trail: VectorTrail) -> bool:
+def vector_buffer_has_room(buffer: VectorEpisodeBuffer) -> bool:
     """Whether one more step can be remembered."""
-    return trail.length[0] < trail.action.size
+    return buffer.length[0] < buffer.action.size
 
 
 @compiled(in_place=True)
-def remember_vector(trail: VectorTrail, observation: NDArray[np.float64], action: int, reward: float) -> None:
+def append_vector(buffer: VectorEpisodeBuffer, observation: NDArray[np.float64], action: int, reward: float) -> None:
     """Record a step; there must be room for it."""
-    t = trail.length[0]
-    for i in range(trail.observation.shape[1]):
-        trail.observation[t, i] = observation[i]
-    trail.action[t] = action
-    trail.reward[t] = reward
-    trail.length[0] = t + 1
+    t = buffer.length[0]
+    for i in range(buffer.observation.shape[1]):
+        buffer.observation[t, i] = observation[i]
+    buffer.action[t] = action
+    buffer.reward[t] = reward
+    buffer.length[0] = t + 1
 
 
 @compiled(in_place=True)
 def learn_returns(memory: Any, of_action: int) -> None:
-    """Let w <- w + alpha [G_t - w . x_t] x_t for each step of the trail in order; its notes are the returns.
+    """Let w <- w + alpha [G_t - w . x_t] x_t for each step of the buffer in order; its notes are the returns.
 
     The weights are those of the action that was taken, or of the one action `of_action` whatever was taken, if that is
     not negative. The features are listed in the present row, which is not needed any more.
     """
-    trail, row = memory.scratch.trail, memory.scene.now[0]
+    buffer, row = memory.scratch.buffer, memory.active.now[0]
     alpha = linear_step_size(memory)
-    for t in range(trail.length[0]):
-        action = trail.action[t] if of_action < 0 else of_action
-        perceive(memory, trail.observation[t], row)
-        improve(memory, row, action, alpha * (trail.note[t] - value_of(memory, row, action)))
+    for t in range(buffer.length[0]):
+        action = buffer.action[t] if of_action < 0 else of_action
+        compute_features(memory, buffer.observation[t], row)
+        improve(memory, row, action, alpha * (buffer.note[t] - value_of(memory, row, action)))

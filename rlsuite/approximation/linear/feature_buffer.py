@@ -1,4 +1,4 @@
-"""The features of the last n steps of an episode; `rlsuite.agents.control.window` with vectors.
+"""The features of the last n steps of an episode; `rlsuite.agents.control.n_step_buffer` with vectors.
 
 The observation of time tau is learned from at time tau + n, from the n rewards that followed and the value by the
 weights then; when an episode is over, all remaining ones are learned from the rewards that are left.
@@ -13,7 +13,7 @@ from rlsuite.checks import fits_in_memory
 from rlsuite.compilation import compiled
 
 
-class FeatureWindow(NamedTuple):
+class FeatureBuffer(NamedTuple):
     """A ring of n steps: time t of the episode is at entry t % n."""
 
     indices: NDArray[np.int64]  # (n, most_active)
@@ -29,11 +29,11 @@ class FeatureWindow(NamedTuple):
 class Recent(NamedTuple):
     """What is kept during an episode."""
 
-    window: FeatureWindow
+    buffer: FeatureBuffer
 
 
-def new_feature_window(n: int, most_active: int) -> FeatureWindow:
-    """Make an empty window for so many steps with so many features each.
+def new_feature_buffer(n: int, most_active: int) -> FeatureBuffer:
+    """Make an empty buffer for so many steps with so many features each.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def new_feature_window(n: int, most_active: int) -> FeatureWindow:
     """
     fits_in_memory(f"n={n} with {most_active} active features a step", 16 * n * (most_active + 2))
     n_active, actions = (np.zeros(n, dtype=np.int64) for _ in range(2))
-    return FeatureWindow(
+    return FeatureBuffer(
         indices=np.zeros((n, most_active), dtype=np.int64),
         values=np.zeros((n, most_active)),
         n_active=n_active,
@@ -57,29 +57,29 @@ def new_feature_window(n: int, most_active: int) -> FeatureWindow:
 @compiled(in_place=True)
 def note_features(memory: Any, row: int, action: int, reward: float, note: float) -> int:
     """Record a step, with the features in a row; return its time t."""
-    scene, window = memory.scene, memory.scratch.window
-    t = window.length[0]
-    entry = t % window.n
-    for k in range(scene.n_active[row]):
-        window.indices[entry, k] = scene.indices[row, k]
-        window.values[entry, k] = scene.values[row, k]
-    window.n_active[entry] = scene.n_active[row]
-    window.action[entry] = action
-    window.reward[entry] = reward
-    window.note[entry] = note
-    window.length[0] = t + 1
+    active, buffer = memory.active, memory.scratch.buffer
+    t = buffer.length[0]
+    entry = t % buffer.n
+    for k in range(active.n_active[row]):
+        buffer.indices[entry, k] = active.indices[row, k]
+        buffer.values[entry, k] = active.values[row, k]
+    buffer.n_active[entry] = active.n_active[row]
+    buffer.action[entry] = action
+    buffer.reward[entry] = reward
+    buffer.note[entry] = note
+    buffer.length[0] = t + 1
     return t
 
 
 @compiled(in_place=True)
 def learn_features(memory: Any, tau: int, target: float, step_size: float) -> None:
     """Let w <- w + alpha [G - w . x_tau] x_tau, with the weights of the action at time tau."""
-    window = memory.scratch.window
-    entry = tau % window.n
-    action, n_active = window.action[entry], window.n_active[entry]
+    buffer = memory.scratch.buffer
+    entry = tau % buffer.n
+    action, n_active = buffer.action[entry], buffer.n_active[entry]
     value = 0.0
     for k in range(n_active):
-        value += memory.weights[window.indices[entry, k], action] * window.values[entry, k]
+        value += memory.weights[buffer.indices[entry, k], action] * buffer.values[entry, k]
     amount = step_size * (target - value)
     for k in range(n_active):
-        memory.weights[window.indices[entry, k], action] += amount * window.values[entry, k]
+        memory.weights[buffer.indices[entry, k], action] += amount * buffer.values[entry, k]

@@ -20,7 +20,7 @@ from rlsuite.compilation import compiled
 from rlsuite.training.kernels import Begin
 
 
-class Window(NamedTuple):
+class NStepBuffer(NamedTuple):
     """A ring of n steps: time t of the episode is at entry t % n. It holds ids for a table, or features."""
 
     state: NDArray[np.int64]  # (n,), for a table
@@ -35,8 +35,8 @@ class Window(NamedTuple):
     chances: NDArray[np.float64]  # (n_actions,), room for the probabilities of one state
 
 
-def new_window(n: int, n_actions: int, most_active: int = 0) -> Window:
-    """Make an empty window for so many steps, with so many active features each.
+def new_n_step_buffer(n: int, n_actions: int, most_active: int = 0) -> NStepBuffer:
+    """Make an empty buffer for so many steps, with so many active features each.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def new_window(n: int, n_actions: int, most_active: int = 0) -> Window:
         f"n={n}" + f" with {most_active} active features a step" * bool(most_active), 16 * n * (most_active + 2)
     )
     states, n_active, actions = (np.zeros(n, dtype=np.int64) for _ in range(3))
-    return Window(
+    return NStepBuffer(
         state=states,
         indices=np.zeros((n, most_active), dtype=np.int64),
         values=np.zeros((n, most_active)),
@@ -62,51 +62,51 @@ def new_window(n: int, n_actions: int, most_active: int = 0) -> Window:
 
 
 @compiled(in_place=True)
-def begin_window(memory: Any, state: Any, rng: np.random.Generator) -> int:
+def begin_n_steps(memory: Any, state: Any, rng: np.random.Generator) -> int:
     """Discard the last episode, and choose as in all other steps."""
-    memory.scratch.window.length[0] = 0
+    memory.scratch.buffer.length[0] = 0
     return begin(memory, state, rng)
 
 
 @compiled(in_place=True)
 def note_step(memory: Any, place: int, action: int, reward: float) -> int:
     """Record a step and the step size of its pair; return its time t."""
-    window = memory.scratch.window
-    t = window.length[0]
-    entry = t % window.n
+    buffer = memory.scratch.buffer
+    t = buffer.length[0]
+    entry = t % buffer.n
     store(memory, place, entry)
-    window.action[entry] = action
-    window.reward[entry] = reward
-    window.step_size[entry] = step_size(memory, place, action)
-    window.length[0] = t + 1
+    buffer.action[entry] = action
+    buffer.reward[entry] = reward
+    buffer.step_size[entry] = step_size(memory, place, action)
+    buffer.length[0] = t + 1
     return t
 
 
 @compiled(in_place=True)
-def first_to_learn(window: Window, t: int) -> int:
+def first_to_learn(buffer: NStepBuffer, t: int) -> int:
     """Time tau of the first pair that learns after step t: tau = t - n + 1, or 0 in the first n steps."""
-    return max(t - window.n + 1, 0)
+    return max(t - buffer.n + 1, 0)
 
 
 @compiled(in_place=True)
-def last_to_learn(window: Window, t: int, over: bool) -> int:
+def last_to_learn(buffer: NStepBuffer, t: int, over: bool) -> int:
     """Time of the last pair that learns after step t: tau alone, if there is one, or all that wait at the end."""
-    return t if over else t - window.n + 1
+    return t if over else t - buffer.n + 1
 
 
 @compiled(in_place=True)
 def learn(memory: Any, tau: int, target: float) -> None:
     """Q(S_tau, A_tau) <- Q(S_tau, A_tau) + alpha [G - Q(S_tau, A_tau)]."""
-    window = memory.scratch.window
-    entry = tau % window.n
-    action = window.action[entry]
-    update_stored(memory, entry, action, window.step_size[entry] * (target - stored_value(memory, entry, action)))
+    buffer = memory.scratch.buffer
+    entry = tau % buffer.n
+    action = buffer.action[entry]
+    update_stored(memory, entry, action, buffer.step_size[entry] * (target - stored_value(memory, entry, action)))
 
 
 class Recent(NamedTuple):
-    """The scratch of a rule that needs only the window."""
+    """The scratch of a rule that needs only the buffer."""
 
-    window: Window
+    buffer: NStepBuffer
 
 
 @dataclass(eq=False, kw_only=True)
@@ -125,7 +125,7 @@ class NStepAgent(TabularAgent):
         Steps after which a pair learns, at least 1.
     """
 
-    begin: ClassVar[Begin] = begin_window
+    begin: ClassVar[Begin] = begin_n_steps
 
     n: int = 4
 
@@ -135,5 +135,5 @@ class NStepAgent(TabularAgent):
         fits_in_memory(f"n={self.n}", 32 * self.n)
 
     def scratch(self, n_states: int, n_actions: int) -> Any:
-        """Make an empty window."""
-        return Recent(new_window(self.n, n_actions))
+        """Make an empty buffer."""
+        return Recent(new_n_step_buffer(self.n, n_actions))
