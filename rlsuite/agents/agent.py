@@ -333,7 +333,7 @@ def _step_of(kind: type[Agent]) -> Step:
         f"{kind.__name__}.step({', '.join(names)}) has the form of rlsuite 0.1, soon to be refused: "
         f"write step(memory, t, rng), and {fields} in its body",
         errors.FormerSignatureWarning,
-        stacklevel=5,
+        stacklevel=errors.level_of_the_caller(),
     )
     return _with_transition(kind.step)
 
