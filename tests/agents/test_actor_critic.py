@@ -68,7 +68,7 @@ def test_the_expected_update_is_the_policy_gradient(seed):
         for ahead in range(4):
             memory = remembered(agent, preference, value)
             given = (state, action, R[state, action, ahead], ahead, ahead == 3, False)
-            rl.ActorCritic.step(memory, *given, np.random.default_rng(0))
+            rl.ActorCritic.step(memory, rl.Transition(*given), np.random.default_rng(0))
             chance = visits[state] * pi[state, action] * P[state, action, ahead]
             expected += chance * (memory.preference - preference)
     slope, small = np.zeros(LEGAL.shape), 1e-5
@@ -90,12 +90,12 @@ def test_late_steps_count_less_for_the_actor(kind):
         rng = np.random.default_rng(0)
         kind.begin(memory, 1, rng)
         for _ in range(steps_before):  # these teach nothing: reward 0, all values 0
-            kind.step(memory, 1, 0, 0.0, 1, False, False, rng)
+            kind.step(memory, rl.Transition(1, 0, 0.0, 1, False, False), rng)
         if kind is rl.ActorCriticLambda:  # only the present step is looked at
             for traces in (memory.scratch.actor, memory.scratch.critic):
                 traces.trace[:] = 0.0
                 traces.n_listed[0] = 0
-        kind.step(memory, 0, 2, 3.0, 3, True, False, rng)
+        kind.step(memory, rl.Transition(0, 2, 3.0, 3, True, False), rng)
         moved.append((memory.preference - preferences(0), memory.value[0]))
     (first, first_value), (later, later_value) = moved
     pi = softmax(preferences(0))[0]
@@ -118,7 +118,7 @@ def wander(agent, seed, n_episodes=8, longest=12):
         for t in range(longest):
             ahead = int(world.choice(4, p=P[state, action]))
             given = (state, action, R[state, action, ahead], ahead, ahead == 3, t == longest - 1)
-            next_action = type(agent).step(memory, *given, choices)
+            next_action = type(agent).step(memory, rl.Transition(*given), choices)
             episodes[-1].append((given, memory.preference.copy(), memory.value.copy()))
             state, action = ahead, next_action
             if ahead == 3:

@@ -24,11 +24,11 @@ def test_steps_of_differential_sarsa_by_hand():
     agent = rl.DifferentialSarsa(learning_rate=0.5, beta=0.25, exploration=rl.EpsilonGreedy(0.0))
     memory = started(agent, [[1.0, 2.0], [4.0, 3.0]], 0.5)
     # delta = 3 - 0.5 + 4 - 2 = 4.5
-    assert rl.DifferentialSarsa.step(memory, 0, 1, 3.0, 1, False, False, np.random.default_rng(0)) == 0
+    assert rl.DifferentialSarsa.step(memory, rl.Transition(0, 1, 3.0, 1, False, False), np.random.default_rng(0)) == 0
     assert memory.q.tolist() == [[1.0, 4.25], [4.0, 3.0]]
     assert memory.learned.gain[0] == 1.625
     # cut off: the same; delta = 0 - 1.625 + 4.25 - 3 = -0.375
-    rl.DifferentialSarsa.step(memory, 1, 1, 0.0, 0, False, True, np.random.default_rng(0))
+    rl.DifferentialSarsa.step(memory, rl.Transition(1, 1, 0.0, 0, False, True), np.random.default_rng(0))
     assert memory.q.tolist() == [[1.0, 4.25], [4.0, 2.8125]]
     assert memory.learned.gain[0] == 1.625 - 0.25 * 0.375
     assert memory.clock.tolist() == [2, 1]
@@ -38,11 +38,11 @@ def test_steps_of_r_learning_by_hand():
     agent = rl.RLearning(learning_rate=0.5, beta=0.25, exploration=rl.EpsilonGreedy(0.0))
     memory = started(agent, [[1.0, 2.0], [4.0, 3.0]], 0.5)
     # Q = 2 + (3 - 0.5 + 4 - 2) / 2 = 4.25 is greedy: gain = 0.5 + (3 - 0.5 + 4 - 4.25) / 4
-    rl.RLearning.step(memory, 0, 1, 3.0, 1, False, False, np.random.default_rng(0))
+    rl.RLearning.step(memory, rl.Transition(0, 1, 3.0, 1, False, False), np.random.default_rng(0))
     assert memory.q.tolist() == [[1.0, 4.25], [4.0, 3.0]]
     assert memory.learned.gain[0] == 1.0625
     # not greedy, before and after: Q = 1 + (-1 - 1.0625 + 4 - 1) / 2, and the gain stays
-    rl.RLearning.step(memory, 0, 0, -1.0, 1, False, False, np.random.default_rng(0))
+    rl.RLearning.step(memory, rl.Transition(0, 0, -1.0, 1, False, False), np.random.default_rng(0))
     assert memory.q.tolist() == [[1.46875, 4.25], [4.0, 3.0]]
     assert memory.learned.gain[0] == 1.0625
 
@@ -52,7 +52,7 @@ def test_an_end_waits_for_the_next_start(kind):
     agent = kind(learning_rate=rl.Inverse(1.0, per="visits"), beta=0.25, exploration=rl.EpsilonGreedy(0.0))
     memory = started(agent, [[1.0, 2.0], [4.0, 3.0]], 0.5)
     before = memory.q.copy()
-    kind.step(memory, 0, 1, 3.0, 0, True, False, np.random.default_rng(0))
+    kind.step(memory, rl.Transition(0, 1, 3.0, 0, True, False), np.random.default_rng(0))
     assert memory.q.tolist() == before.tolist()
     assert memory.clock.tolist() == [1, 1]
     assert kind.begin(memory, 1, np.random.default_rng(0)) == 0
@@ -102,7 +102,7 @@ def test_at_the_optimum_nothing_changes_in_the_mean(kind, model):
                 memory.q[:] = q
                 memory.learned.gain[0] = solution.gain[0]
                 reward = rewards(model, state, action, ahead)
-                kind.step(memory, state, action, reward, int(ahead), False, False, rng)
+                kind.step(memory, rl.Transition(state, action, reward, int(ahead), False, False), rng)
                 moved_q += P[state, action, ahead] * (memory.q[state, action] - q[state, action])
                 if kind is rl.DifferentialSarsa:  # R-learning compares with the values that have moved already
                     moved_gain += P[state, action, ahead] * (memory.learned.gain[0] - solution.gain[0])

@@ -189,7 +189,7 @@ def test_exp3_keeps_within_its_bound_against_rewards_that_follow_no_law():
             rewards[1 if pull < t // 3 else 2] = 1.0
             gained += rewards
             own += rewards[arm]
-            arm = rl.EXP3.step(memory, 0, arm, rewards[arm], 0, False, False, rng)
+            arm = rl.EXP3.step(memory, rl.Transition(0, arm, rewards[arm], 0, False, False), rng)
         lost.append(gained.max() - own)
     best = 2_000  # what the third arm gave
     uniform = best - t / 2  # what a player who learns nothing loses

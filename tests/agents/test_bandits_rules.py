@@ -149,7 +149,7 @@ def test_kl_ucb_spares_no_arm_that_might_be_the_best(arms, seed):
     rng = np.random.default_rng(seed)
     for arm, (pulls, ones) in enumerate(arms):
         for pull in range(pulls):
-            type(agent).step(memory, 0, arm, float(pull < ones), 0, True, False, rng)
+            type(agent).step(memory, rl.Transition(0, arm, float(pull < ones), 0, True, False), rng)
     level = memory.learned.level(memory, 0)
     indices = np.array([memory.learned.score(memory, 0, arm, level) for arm in range(len(arms))])
     best = np.flatnonzero(indices == indices.max())
@@ -368,7 +368,7 @@ def test_the_sums_of_a_window_do_not_drift():
     agent = rl.SlidingWindowUCB(window=30)
     memory = agent.remember(np.ones((1, 1), dtype=bool), every_action)
     for reward in [1e9] + 100 * [0.1]:
-        rl.SlidingWindowUCB.step(memory, 0, 0, reward, 0, True, False, np.random.default_rng(0))
+        rl.SlidingWindowUCB.step(memory, rl.Transition(0, 0, reward, 0, True, False), np.random.default_rng(0))
     assert memory.q[0, 0] == pytest.approx(0.1, abs=1e-12)
 
 
@@ -401,7 +401,7 @@ def test_a_few_indices_by_hand():
     ]:
         memory = agent.remember(np.ones((1, 2), dtype=bool), every_action)
         for arm, reward in [(0, 1.0), (0, 0.0), (1, 0.5), (0, 1.0)]:
-            type(agent).step(memory, 0, arm, reward, 0, True, False, np.random.default_rng(0))
+            type(agent).step(memory, rl.Transition(0, arm, reward, 0, True, False), np.random.default_rng(0))
         level = memory.learned.level(memory, 0)
         assert [memory.learned.score(memory, 0, arm, level) for arm in (0, 1)] == pytest.approx(expected, rel=1e-14)
 

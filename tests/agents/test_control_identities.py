@@ -138,7 +138,7 @@ def targets(agent, q, paths, *, ratio=None):
         for s, a, r, s2 in path:
             if ratio is not None:
                 memory.scratch.latest[1] = ratio[s, a]  # of the action of the path, not of the one it would choose
-            type(agent).step(memory, s, a, r, s2, False, False, rng)
+            type(agent).step(memory, rl.Transition(s, a, r, s2, False, False), rng)
         found.append(memory.q[path[0][:2]])
     return np.array(found)
 

@@ -325,7 +325,7 @@ def test_speedy_q_learning_in_sweeps_is_the_synchronous_form():
     reward, ahead = rng.normal(size=(4, 2)), rng.integers(4, size=(20, 4, 2))
     for s in range(4):  # all pairs must be known before the first round that counts
         for a in range(2):
-            rl.SpeedyQLearning.step(memory, s, a, 0.0, 0, True, False, rng)
+            rl.SpeedyQLearning.step(memory, rl.Transition(s, a, 0.0, 0, True, False), rng)
     memory.learned.rounds[...] = memory.learned.samples[...] = 0  # now forget what has been learned from them
     memory.learned.pairs[1] = 0
     memory.q[...] = memory.learned.present[...] = memory.learned.before[...] = 0.0
@@ -337,7 +337,9 @@ def test_speedy_q_learning_in_sweeps_is_the_synchronous_form():
         new = present + alpha * (of_before - present) + (1 - alpha) * (of_present - of_before)
         for s in range(4):
             for a in range(2):
-                rl.SpeedyQLearning.step(memory, s, a, reward[s, a], int(ahead[k, s, a]), False, False, rng)
+                rl.SpeedyQLearning.step(
+                    memory, rl.Transition(s, a, reward[s, a], int(ahead[k, s, a]), False, False), rng
+                )
         before, present = present, new
         np.testing.assert_allclose(memory.q, present, rtol=1e-12)
 

@@ -117,9 +117,9 @@ def test_a_reward_above_r_max_raises_all_hopes():
     memory = agent.remember(np.ones((3, 2), dtype=bool), every_action)
     assert (memory.q == 2.0).all()
     rng = np.random.default_rng(0)
-    rl.RMax.step(memory, 0, 0, 0.0, 1, False, False, rng)
+    rl.RMax.step(memory, rl.Transition(0, 0, 0.0, 1, False, False), rng)
     assert memory.q[0].tolist() == [0.5 * 2.0, 2.0]
-    rl.RMax.step(memory, 1, 0, 8.0, 0, False, False, rng)
+    rl.RMax.step(memory, rl.Transition(1, 0, 8.0, 0, False, False), rng)
     assert memory.learned.largest_reward[0] == 8.0
     np.testing.assert_allclose(memory.q, [[0.5 * 16, 16], [8 + 0.5 * 16, 16], [16, 16]], atol=1e-4)
 
@@ -151,7 +151,7 @@ def seen(rewards, outcomes, agent, n_states=3):
     rng = np.random.default_rng(0)
     for reward, outcome in zip(rewards, outcomes, strict=True):
         ended = outcome == n_states
-        rl.PosteriorSampling.step(memory, 0, 0, reward, 0 if ended else outcome, ended, False, rng)
+        rl.PosteriorSampling.step(memory, rl.Transition(0, 0, reward, 0 if ended else outcome, ended, False), rng)
     return memory
 
 

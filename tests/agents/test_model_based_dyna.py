@@ -218,9 +218,9 @@ def test_the_queue_raises_priorities_and_never_overflows():
     rng = np.random.default_rng(0)
     for state in range(1, 20):
         for action in range(3):
-            rl.PrioritizedSweeping.step(memory, state, action, 0.0, 0, False, False, rng)
+            rl.PrioritizedSweeping.step(memory, rl.Transition(state, action, 0.0, 0, False, False), rng)
     for reward in (1.0, 4.0, 2.0, 64.0, 32.0):
-        rl.PrioritizedSweeping.step(memory, 0, 0, reward, 5, True, False, rng)
+        rl.PrioritizedSweeping.step(memory, rl.Transition(0, 0, reward, 5, True, False), rng)
         learned = memory.learned
         n_waiting = int(learned.n_waiting[0])
         heap = learned.heap[:n_waiting]
@@ -238,7 +238,7 @@ def test_dyna_q_plus_thinks_of_what_was_never_tried_and_of_nothing_that_does_not
     memory = agent.remember(legal, listed_actions)
     rng = np.random.default_rng(0)
     for _ in range(20):
-        rl.DynaQPlus.step(memory, 0, 0, 0.0, 0, False, False, rng)
+        rl.DynaQPlus.step(memory, rl.Transition(0, 0, 0.0, 0, False, False), rng)
     model = memory.learned
     assert sorted(model.pairs[: model.n_pairs[0]].tolist()) == [0, 1]  # state 1 was never left
     assert model.last_next[0].tolist() == [0, 0, -1]

@@ -23,7 +23,7 @@ def episodes(agent, n):
     values = []
     for _ in range(n):
         for state, action, reward, next_state in PATH:
-            type(agent).step(memory, state, action, reward, next_state, next_state == 5, False, rng)
+            type(agent).step(memory, rl.Transition(state, action, reward, next_state, next_state == 5, False), rng)
         values.append([float(memory.q[state, action]) for state, action, _, _ in PATH])
     return memory, values
 
@@ -44,14 +44,14 @@ def test_sarsa_learns_from_the_action_that_is_taken_next():
     agent = rl.Sarsa(gamma=0.9, learning_rate=0.5, exploration=rl.EpsilonGreedy(0.0))
     memory = agent.remember(LEGAL.copy(), listed_actions)
     memory.q[1, R], memory.q[1, U] = 10.0, 20.0  # greedy: U
-    action = rl.Sarsa.step(memory, 0, R, 1.0, 1, False, False, np.random.default_rng(0))
+    action = rl.Sarsa.step(memory, rl.Transition(0, R, 1.0, 1, False, False), np.random.default_rng(0))
     assert action == U
     assert memory.q[0, R] == 0.5 * (1.0 + 0.9 * 20.0)
     exploring = rl.Sarsa(gamma=0.9, learning_rate=0.5, exploration=rl.EpsilonGreedy(1.0))
     for seed in range(20):
         memory = exploring.remember(LEGAL.copy(), listed_actions)
         memory.q[1] = [5.0, 10.0, 20.0, 0.0]
-        action = rl.Sarsa.step(memory, 0, R, 1.0, 1, False, False, np.random.default_rng(seed))
+        action = rl.Sarsa.step(memory, rl.Transition(0, R, 1.0, 1, False, False), np.random.default_rng(seed))
         assert memory.q[0, R] == 0.5 * (1.0 + 0.9 * memory.q[1, action])
 
 
@@ -62,7 +62,7 @@ def test_an_end_is_worth_nothing_and_a_cut_is_not_an_end(kind):
     for terminated, truncated, target in [(True, False, 2.0), (True, True, 2.0), (False, True, 2.0 + 0.5 * 40.0)]:
         memory = agent.remember(LEGAL.copy(), listed_actions)
         memory.q[1, R] = 40.0
-        kind.step(memory, 0, R, 2.0, 1, terminated, truncated, np.random.default_rng(0))
+        kind.step(memory, rl.Transition(0, R, 2.0, 1, terminated, truncated), np.random.default_rng(0))
         assert memory.q[0, R] == pytest.approx(size * target, rel=1e-15)
 
 
@@ -70,7 +70,7 @@ def test_the_maximum_is_over_legal_actions():
     agent = rl.QLearning(gamma=1.0, learning_rate=1.0)
     memory = agent.remember(LEGAL.copy(), listed_actions)
     memory.q[3] = [99.0, 7.0, 99.0, 5.0]  # L and U do not exist in S3
-    rl.QLearning.step(memory, 0, U, 0.0, 3, False, False, np.random.default_rng(0))
+    rl.QLearning.step(memory, rl.Transition(0, U, 0.0, 3, False, False), np.random.default_rng(0))
     assert memory.q[0, U] == 7.0
 
 
@@ -79,7 +79,7 @@ def test_sample_average_is_the_mean(rewards, arm):
     agent = rl.SampleAverage()
     memory = agent.remember(np.ones((1, 3), dtype=bool), every_action)
     for reward in rewards:
-        rl.SampleAverage.step(memory, 0, arm, reward, 0, False, False, np.random.default_rng(0))
+        rl.SampleAverage.step(memory, rl.Transition(0, arm, reward, 0, False, False), np.random.default_rng(0))
     assert memory.q[0, arm] == pytest.approx(np.mean(rewards), abs=1e-9)
 
 
@@ -89,7 +89,7 @@ def test_q_learning_with_the_notes_step_size_is_the_mean(rewards):
     agent = rl.QLearning(gamma=0.0, learning_rate=rl.Inverse(1.0, per="visits"))
     memory = agent.remember(np.ones((1, 1), dtype=bool), every_action)
     for count, reward in enumerate(rewards, start=1):
-        rl.QLearning.step(memory, 0, 0, reward, 0, False, False, np.random.default_rng(0))
+        rl.QLearning.step(memory, rl.Transition(0, 0, reward, 0, False, False), np.random.default_rng(0))
         assert memory.q[0, 0] == pytest.approx(np.mean(rewards[:count]), abs=1e-9)
 
 

@@ -184,7 +184,7 @@ def test_the_list_of_eligible_pairs_holds_each_once_and_no_other(seed, kind, lam
         if rng.random() < 0.05:
             rl.SarsaLambda.begin(memory, int(state), rng)
             assert not traces.trace.any()
-        rl.SarsaLambda.step(memory, int(state), int(action), 1.0, int(next_state), False, False, rng)
+        rl.SarsaLambda.step(memory, rl.Transition(int(state), int(action), 1.0, int(next_state), False, False), rng)
         listed = traces.listed[: traces.n_listed[0]]
         assert sorted(listed.tolist()) == np.flatnonzero(traces.trace).tolist()
 
@@ -260,7 +260,7 @@ def unrolled(agent, q, episode):
     rng = np.random.default_rng(0)
     for t, step in enumerate(episode):
         given = (t, step.action, step.reward, t + 1, step.terminated, step.truncated)
-        type(agent).step(memory, *given, rng)
+        type(agent).step(memory, rl.Transition(*given), rng)
     return np.array([memory.q[t, step.action] - q[step.state, step.action] for t, step in enumerate(episode)])
 
 
@@ -295,7 +295,9 @@ def test_sarsa_lambda_at_one_is_monte_carlo_offline(traces):
         memory.legal[range(len(episode)), [step.action for step in episode]] = True
         rng = np.random.default_rng(0)
         for t, step in enumerate(episode):
-            chosen = rl.SarsaLambda.step(memory, t, step.action, step.reward, t + 1, step.terminated, False, rng)
+            chosen = rl.SarsaLambda.step(
+                memory, rl.Transition(t, step.action, step.reward, t + 1, step.terminated, False), rng
+            )
             assert step.terminated or chosen == episode[t + 1].action
         for t, step in enumerate(episode):
             value = q[step.state, step.action]
@@ -311,7 +313,7 @@ def test_the_targets_of_the_notes_grid():
         memory = agent.remember(LEGAL.copy(), listed_actions)
         path = [(0, right, 0.0, 1), (1, right, 0.0, 2), (2, up, 100.0, 5)]
         for step in path:
-            rl.PengQLambda.step(memory, *step, step[3] == 5, False, np.random.default_rng(0))
+            rl.PengQLambda.step(memory, rl.Transition(*step, step[3] == 5, False), np.random.default_rng(0))
         assert [memory.q[state, action] for state, action, _, _ in path] == wanted
 
 
