@@ -73,7 +73,7 @@ FAULTS = {
     "observation -1, which": (-1, 0.0, False, False, {}),
     "observation 1.5, which": (1.5, 0.0, False, False, {}),
     "observation None, which": (None, 0.0, False, False, {}),
-    "what is not": (1, None, False, False, {}),
+    "the reward None": (1, None, False, False, {}),
 }
 
 
