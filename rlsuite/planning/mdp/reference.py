@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import certified, discounted, width
@@ -10,6 +11,7 @@ from rlsuite.planning.watch import Watch
 from rlsuite.reference import arrays, lookahead
 
 
+@says_what_to_write
 def reference(
     mdp: MDP,
     *,

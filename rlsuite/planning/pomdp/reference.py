@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
+from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.operators import EPS
@@ -20,6 +21,7 @@ from rlsuite.planning.watch import Watch
 from rlsuite.reference import hidden_arrays, prune
 
 
+@says_what_to_write
 def reference(pomdp: POMDP, *, horizon: int, tol: float = 1e-6, rtol: float | None = None) -> AlphaVectorSolution:
     """Solve a small POMDP for a few steps by incremental pruning with SciPy's linear programs.
 
