@@ -25,10 +25,10 @@ from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kernels import Begin, Rule, Step, Transition
+from rlsuite.training.observation_view import Encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record
 from rlsuite.training.run import Budget, LoopChoice, Run
-from rlsuite.training.sight import Encoding
 
 EPISODE = np.dtype([("return", np.float64), ("length", np.int64)])
 

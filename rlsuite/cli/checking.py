@@ -90,7 +90,7 @@ def _spaces(make: Callable[..., Any]) -> Iterator[Finding]:
     from gymnasium.spaces import Discrete
 
     from rlsuite.training.engines import action_space_of
-    from rlsuite.training.sight import encoding
+    from rlsuite.training.observation_view import encoding
 
     env = make()
     try:

@@ -11,7 +11,7 @@ import gymnasium
 from rlsuite.experiments.cells import Cell
 from rlsuite.finding import find_env
 from rlsuite.training.engines import action_space_of
-from rlsuite.training.sight import encoding
+from rlsuite.training.observation_view import encoding
 
 Env = gymnasium.Env[Any, Any]
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.exploration import Legality, listed_actions
 from rlsuite.training import kernels
+from rlsuite.training.environment_functions import Adapter, dynamics_step
 from rlsuite.training.expected_rewards import ExpectedRewards
-from rlsuite.training.inbox import Inbox, first_answer, first_mask_of, where
-from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, Books, Rule
-from rlsuite.training.sight import NONE, Encoding, Receive, Sight, receive_id, receive_vector
-from rlsuite.training.world import Plug, moving_step
+from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, Rule, RunState
+from rlsuite.training.observation_view import NONE, Encoding, ObservationView, Receive, receive_id, receive_vector
+from rlsuite.training.step_buffer import StepBuffer, first_answer, first_mask_of, where
 from rlsuite.trust import NO_LIMIT, only_transparent, time_limit, time_limits
 
 CHUNK = 200_000  # steps between two looks at the clock and at Ctrl-C; bounds the memory for finished episodes
@@ -31,12 +31,12 @@ class Learner(NamedTuple):
 
     rule: Rule
     memory: Any
-    sight: Sight | tuple[()]  # of an agent that is shown vectors; nothing for one that is shown ids
-    legal: NDArray[np.bool_]  # (n_observations, n_actions), or that of the sight; the memory holds it too
+    view: ObservationView | tuple[()]  # of an agent that is shown vectors; nothing for one that is shown ids
+    legal: NDArray[np.bool_]  # (n_observations, n_actions), or that of the view; the memory holds it too
     legality: Legality  # how it is looked up
     gap: NDArray[np.float64]  # (n_states, n_actions) or (0, 0)
     rng: np.random.Generator
-    books: Books
+    run_state: RunState
 
 
 class CompiledEngine:
@@ -48,27 +48,39 @@ class CompiledEngine:
 
     loop: Final = "compiled"
 
-    def __init__(self, env: gymnasium.Env[Any, Any], plug: Plug, learner: Learner):
+    def __init__(self, env: gymnasium.Env[Any, Any], adapter: Adapter, learner: Learner):
         self.env = env
         self.learner = learner
-        self.plug = plug
+        self.adapter = adapter
         self.time_limit = time_limit(env)
         self.limits = time_limits(env)
         base: Any = env.unwrapped
         self.env_rng = base.np_random
-        self.state = plug.read()
+        self.state = adapter.read()
         self.run: Callable[..., tuple[int, Any]] | None = None  # compiled when first needed: the progress bar says so
 
     def prepare(self) -> None:
         """Compile the loop, or load it from numba's cache, so that the time of `advance` is that of learning only."""
         if self.run is None:
             arguments: tuple[Any, ...] = (*self._place(), 0, 0, self.time_limit, np.empty((0, 3)))
-            self.run = kernels.run_in_world.for_types_of(*arguments)
+            self.run = kernels.run_compiled.for_types_of(*arguments)
 
     def _place(self) -> tuple[Any, ...]:
         """The first arguments of the kernel: where it is to continue."""
-        rule, memory, sight, legal, legality, gap, rng, books = self.learner
-        return (self.plug.world, sight, rule, memory, legal, legality, gap, rng, self.env_rng, books, self.state)
+        rule, memory, view, legal, legality, gap, rng, run_state = self.learner
+        return (
+            self.adapter.functions,
+            view,
+            rule,
+            memory,
+            legal,
+            legality,
+            gap,
+            rng,
+            self.env_rng,
+            run_state,
+            self.state,
+        )
 
     def advance(self, steps: int, episodes: int) -> NDArray[np.float64]:
         """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
@@ -76,33 +88,33 @@ class CompiledEngine:
         assert self.run is not None
         steps = min(steps, CHUNK)
         finished = np.empty((min(steps, episodes), 3))
-        books = self.learner.books
-        first = int(books.place[kernels.EPISODES])
+        run_state = self.learner.run_state
+        first = int(run_state.position[kernels.ALL_EPISODES])
         code, self.state = self.run(*self._place(), steps, episodes, self.time_limit, finished)
         self._settle()
         if code == kernels.BAD_ACTION:
             raise bad_action(self.env, self.learner)
-        if self.plug.world.step is moving_step and not np.isfinite(books.sums[kernels.ALL_REWARD]):
+        if self.adapter.functions.step is dynamics_step and not np.isfinite(run_state.totals[kernels.ALL_REWARD]):
             raise errors.LearningError(
-                f"{where(self.env, books)} the environment returned a reward that is not finite, now or earlier, or "
-                "rewards so large that their sum overflows; rewards must be finite numbers"
+                f"{where(self.env, run_state)} the environment returned a reward that is not finite, now or earlier, "
+                "or rewards so large that their sum overflows; rewards must be finite numbers"
             )
-        if not math.isfinite(books.sums[kernels.ALL_REWARD]):
-            raise overflow(where(self.env, books))
-        return finished[: int(books.place[kernels.EPISODES]) - first]
+        if not math.isfinite(run_state.totals[kernels.ALL_REWARD]):
+            raise overflow(where(self.env, run_state))
+        return finished[: int(run_state.position[kernels.ALL_EPISODES]) - first]
 
     def resume(self) -> None:
         """Continue from the environment's current state, with its current generator."""
         base: Any = self.env.unwrapped
         self.env_rng = base.np_random
-        if self.learner.books.place[OBSERVATION] != NONE:
-            self.state = self.plug.read()
+        if self.learner.run_state.position[OBSERVATION] != NONE:
+            self.state = self.adapter.read()
 
     def _settle(self) -> None:
         """Set the environment to the state that the compiled environment has reached."""
-        self.plug.write(self.state)
+        self.adapter.write(self.state)
         for layer in self.limits:
-            layer._elapsed_steps = int(self.learner.books.place[ELAPSED])
+            layer._elapsed_steps = int(self.learner.run_state.position[ELAPSED])
 
 
 class EnvironmentEngine:
@@ -129,9 +141,9 @@ class EnvironmentEngine:
         self.first_action = int(action_space_of(env).start)
         if mask_info is not None:
             mask = first_mask_of(mask_info["action_mask"], learner.legal.shape[1], env)
-            learner.legal[int(learner.books.place[OBSERVATION])] = mask
+            learner.legal[int(learner.run_state.position[OBSERVATION])] = mask
         told = mask_info is not None
-        self.inbox = Inbox(env, learner.books, learner.sight, learner.legal, told, encoding)
+        self.buffer = StepBuffer(env, learner.run_state, learner.view, learner.legal, told, encoding)
         self.finished = np.empty((1, 3))
         self.looked_at = False
         receive: Receive = receive_id if encoding is None else receive_vector
@@ -142,15 +154,15 @@ class EnvironmentEngine:
         # the generator borrows these arrays; `self` keeps them alive
         self.session = kernels.session(
             receive,
-            self.inbox.sight,
+            self.buffer.view,
             learner.rule,
             memory,
             learner.legal,
             listed_actions,
             learner.gap,
             learner.rng,
-            learner.books,
-            self.inbox.numbers,
+            learner.run_state,
+            self.buffer.numbers,
             self.finished,
         )
         self.action = NONE
@@ -161,7 +173,7 @@ class EnvironmentEngine:
 
     def advance(self, steps: int, episodes: int) -> NDArray[np.float64]:
         """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
-        place = self.learner.books.place
+        place = self.learner.run_state.position
         env_step, limit, most = self.env.step, NO_LIMIT, LOOKS
         if self.looked_at:
             most = CHUNK
@@ -169,9 +181,9 @@ class EnvironmentEngine:
                 env_step, limit = self.env.unwrapped.step, time_limit(self.env)
         self.looked_at = True
         remaining = min(steps, most)
-        next_action, deliver = self.session.__next__, self.inbox.deliver
+        next_action, receive_step = self.session.__next__, self.buffer.receive_step
         if self.expected is not None:
-            deliver = self.expected.watch(self.inbox)
+            receive_step = self.expected.watch(self.buffer)
         action_offset = self.first_action
         finished: list[NDArray[np.float64]] = []
         action, elapsed, info = self.action, int(place[ELAPSED]), self.info
@@ -180,11 +192,11 @@ class EnvironmentEngine:
                 if action == NONE:
                     if place[OBSERVATION] == NONE:
                         observation, info = first_answer(self.env)
-                        self.inbox.deliver(observation, 0.0, False, False, info)
+                        self.buffer.receive_step(observation, 0.0, False, False, info)
                     action = self._checked(next_action())
                 observation, reward, terminated, truncated, info = env_step(action + action_offset)
                 elapsed += 1
-                deliver(observation, reward, terminated, truncated or elapsed >= limit, info)
+                receive_step(observation, reward, terminated, truncated or elapsed >= limit, info)
                 action = next_action()
                 remaining -= 1
                 if action < 0:
@@ -196,8 +208,8 @@ class EnvironmentEngine:
                 self._refused(action, info, error)
                 raise
             raise errors.LearningError(
-                f"{where(self.env, self.learner.books)} step returned what is not (observation, reward, terminated, "
-                f"truncated, info) with numbers in the first four places: {error}"
+                f"{where(self.env, self.learner.run_state)} step returned what is not (observation, reward, "
+                f"terminated, truncated, info) with numbers in the first four places: {error}"
             ) from error
         except KeyboardInterrupt:
             self._abandon_episode()
@@ -210,9 +222,9 @@ class EnvironmentEngine:
                 for layer in time_limits(self.env):
                     layer._elapsed_steps = elapsed
         self.action, self.info = action, info
-        books = self.learner.books
-        if not math.isfinite(books.sums[kernels.ALL_REWARD]):
-            raise overflow(where(self.env, books))
+        run_state = self.learner.run_state
+        if not math.isfinite(run_state.totals[kernels.ALL_REWARD]):
+            raise overflow(where(self.env, run_state))
         return np.concatenate(finished) if finished else np.empty((0, 3))
 
     def resume(self) -> None:
@@ -221,10 +233,10 @@ class EnvironmentEngine:
     def _refused(self, action: int, info: dict[str, Any], error: Exception) -> None:
         """Raise LearningError if the environment refused an action that its mask forbids, and that its table allows."""
         mask: Any = info.get("action_mask")
-        if self.inbox.told or mask is None or action < 0 or np.all(np.asarray(mask).ravel()[action : action + 1]):
+        if self.buffer.told or mask is None or action < 0 or np.all(np.asarray(mask).ravel()[action : action + 1]):
             return
         raise errors.LearningError(
-            f"{where(self.env, self.learner.books)} step refused action {action + self.first_action}, which "
+            f"{where(self.env, self.learner.run_state)} step refused action {action + self.first_action}, which "
             f"info['action_mask']={mask!r} forbids ({error}). The mask was not followed, because the environment has a "
             "table with outcomes for that action: write P[s][a] = [] where an action is illegal, or declare "
             'metadata = {"action_mask": "law"} in its class'
@@ -233,19 +245,19 @@ class EnvironmentEngine:
     def _checked(self, action: int) -> int:
         """Turn the session's error codes into errors."""
         if action == kernels.BAD_OBSERVATION:
-            sight = self.inbox.sight
-            if isinstance(sight, Sight):
-                found = np.array2string(sight.arrived, threshold=20)
+            view = self.buffer.view
+            if isinstance(view, ObservationView):
+                found = np.array2string(view.arrived, threshold=20)
             else:
-                found = f"{self.inbox.numbers[0] + int(id_space_of(self.env).start):g}"
+                found = f"{self.buffer.numbers[0] + int(id_space_of(self.env).start):g}"
             raise errors.LearningError(
-                f"{where(self.env, self.learner.books)} the environment returned observation {found}, which is not in "
-                f"{self.env.observation_space}"
+                f"{where(self.env, self.learner.run_state)} the environment returned observation {found}, which is not "
+                f"in {self.env.observation_space}"
             )
         if action == kernels.BAD_REWARD:
             raise errors.LearningError(
-                f"{where(self.env, self.learner.books)} the environment returned the reward {self.inbox.numbers[1]}; "
-                "rewards must be finite numbers"
+                f"{where(self.env, self.learner.run_state)} the environment returned the reward "
+                f"{self.buffer.numbers[1]}; rewards must be finite numbers"
             )
         if action == kernels.BAD_ACTION:
             raise bad_action(self.env, self.learner)
@@ -253,10 +265,10 @@ class EnvironmentEngine:
 
     def _abandon_episode(self) -> None:
         """After Ctrl-C the environment may be a step ahead of the records: begin a new episode next time."""
-        place = self.learner.books.place
+        place = self.learner.run_state.position
         place[OBSERVATION] = place[ACTION] = NONE
         place[ELAPSED] = 0
-        self.learner.books.sums[: kernels.ALL_REWARD] = 0.0
+        self.learner.run_state.totals[: kernels.ALL_REWARD] = 0.0
         self.action = NONE
 
 
@@ -273,7 +285,7 @@ def _of_the_answer(error: BaseException) -> bool:
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    return traceback is not None and traceback.tb_frame.f_globals.get("__name__") in (__name__, Inbox.__module__)
+    return traceback is not None and traceback.tb_frame.f_globals.get("__name__") in (__name__, StepBuffer.__module__)
 
 
 Engine = CompiledEngine | EnvironmentEngine
@@ -315,18 +327,18 @@ def _discrete(need: str, space: Any, wrapper: str) -> gymnasium.spaces.Discrete:
 
 def bad_action(env: gymnasium.Env[Any, Any], learner: Learner) -> errors.LearningError:
     """Describe an action that the agent's rule should not have chosen."""
-    observation, action = (int(learner.books.place[i]) for i in (OBSERVATION, ACTION))
+    observation, action = (int(learner.run_state.position[i]) for i in (OBSERVATION, ACTION))
     if action == kernels.NO_ROOM:
         return errors.LearningError(
-            f"{where(env, learner.books)} the episode is longer than the agent can store; give the agent a larger "
+            f"{where(env, learner.run_state)} the episode is longer than the agent can store; give the agent a larger "
             "longest_episode=, or the environment a limit (max_episode_steps=)"
         )
     legal = np.flatnonzero(learner.legal[observation]).tolist()
-    if isinstance(learner.sight, Sight):
-        state = np.array2string(learner.sight.vectors[observation], threshold=20)
+    if isinstance(learner.view, ObservationView):
+        state = np.array2string(learner.view.vectors[observation], threshold=20)
     else:
         state = str(observation)
     return errors.LearningError(
-        f"{where(env, learner.books)} the agent chose action {action} in state {state}, where {legal} are legal; "
+        f"{where(env, learner.run_state)} the agent chose action {action} in state {state}, where {legal} are legal; "
         "a rule should choose through rlsuite.choose or rlsuite.greedy, which respect memory.legal"
     )

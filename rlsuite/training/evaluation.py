@@ -19,8 +19,8 @@ from rlsuite.checks import legal_actions
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.training.engines import action_space_of, id_space_of
-from rlsuite.training.inbox import first_answer
-from rlsuite.training.sight import Encoding
+from rlsuite.training.observation_view import Encoding
+from rlsuite.training.step_buffer import first_answer
 from rlsuite.trust import NO_LIMIT, actions_are_told, finite_reward, name_of, time_limit
 
 Policy = NDArray[np.float64] | Callable[[NDArray[np.float64], Any], NDArray[np.float64]]

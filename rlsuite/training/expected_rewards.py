@@ -12,7 +12,7 @@ import numpy as np
 
 from rlsuite import errors
 from rlsuite.models import MDP, POMDP
-from rlsuite.training.inbox import Deliver, Inbox
+from rlsuite.training.step_buffer import Deliver, StepBuffer
 
 
 class ExpectedRewards:
@@ -48,18 +48,18 @@ class ExpectedRewards:
         self._outside = [low] * (low < self.low) + [high] * (high > self.high)
         self.report(env)
 
-    def watch(self, inbox: Inbox) -> Deliver:
-        """The `deliver` of an inbox, which checks each reward until one is outside the range."""
+    def watch(self, buffer: StepBuffer) -> Deliver:
+        """The `receive_step` of an buffer, which checks each reward until one is outside the range."""
         if self._warned:
-            return inbox.deliver
+            return buffer.receive_step
 
-        def deliver(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
-            inbox.deliver(observation, reward, terminated, truncated, info)
-            received = float(inbox.numbers[1])
+        def receive_step(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
+            buffer.receive_step(observation, reward, terminated, truncated, info)
+            received = float(buffer.numbers[1])
             if not self.low <= received <= self.high:
                 self._outside[:] = [received]
 
-        return deliver
+        return receive_step
 
     def report(self, env: str) -> None:
         """Warn once of rewards that were outside the range."""

@@ -8,9 +8,10 @@ the last bit.
 ``step(memory, t, rng) -> next action``
     learns from one `Transition` and chooses the next action (ignored when the episode is over).
 
-What a rule observes, an id or a vector, is its *sight*; the loops store an id, or the number of the row that holds the
-vector, and pass on what it stands for (`rlsuite.training.sight`). Two generators are drawn from: the agent's, and the
-environment's, from which a compiled environment draws exactly as the environment does (`rlsuite.training.world`).
+What a rule observes, an id or a vector, is its *view*; the loops store an id, or the number of the row that holds the
+vector, and pass on what it stands for (`rlsuite.training.observation_view`). Two generators are drawn from: the
+agent's, and the environment's, from which its compiled functions draw exactly as the environment does
+(`rlsuite.training.environment_functions`).
 """
 
 from collections.abc import Iterator
@@ -21,8 +22,8 @@ from numpy.typing import NDArray
 
 from rlsuite.compilation import Compiled, compiled
 from rlsuite.exploration import Legality
-from rlsuite.training.sight import BAD, NONE, Receive, look
-from rlsuite.training.world import World
+from rlsuite.training.environment_functions import EnvironmentFunctions
+from rlsuite.training.observation_view import BAD, NONE, Receive, observed
 
 Begin = Compiled[..., int]
 Step = Compiled[..., int]
@@ -52,18 +53,18 @@ class Rule(NamedTuple):
     step: Step
 
 
-class Books(NamedTuple):
+class RunState(NamedTuple):
     """The state of a run and its totals; the loops write into it.
 
-    ``place`` holds [observation, chosen action or NONE, steps in this episode, steps in all, episodes in all]; ``sums``
-    holds [return and regret of this episode, reward and regret in all].
+    ``position`` holds [observation, chosen action or NONE, steps in this episode, steps in all, episodes in all];
+    ``totals`` holds [return and regret of this episode, reward and regret in all].
     """
 
-    place: NDArray[np.int64]  # (5,)
-    sums: NDArray[np.float64]  # (4,)
+    position: NDArray[np.int64]  # (5,)
+    totals: NDArray[np.float64]  # (4,)
 
 
-OBSERVATION, ACTION, ELAPSED, STEPS, EPISODES = range(5)
+OBSERVATION, ACTION, ELAPSED, ALL_STEPS, ALL_EPISODES = range(5)
 RETURN, REGRET, ALL_REWARD, ALL_REGRET = range(4)
 
 OVER = -1  # yielded by `session` when an episode is over
@@ -74,15 +75,15 @@ NO_ROOM = -2
 """What a rule returns instead of an action when an episode has become longer than it can store."""
 
 
-def new_books() -> Books:
+def new_run_state() -> RunState:
     """The records of a run that has not started."""
-    return Books(np.array([NONE, NONE, 0, 0, 0]), np.zeros(4))
+    return RunState(np.array([NONE, NONE, 0, 0, 0]), np.zeros(4))
 
 
 @compiled(in_place=True)
-def run_in_world(
-    world: World,
-    sight: Any,
+def run_compiled(
+    functions: EnvironmentFunctions,
+    view: Any,
     rule: Rule,
     memory: Any,
     legal: NDArray[np.bool_],
@@ -90,7 +91,7 @@ def run_in_world(
     gap: NDArray[np.float64],
     rng: np.random.Generator,
     env_rng: np.random.Generator,
-    books: Books,
+    run_state: RunState,
     state: Any,
     steps: int,
     episodes: int,
@@ -100,28 +101,28 @@ def run_in_world(
     """Learn for a number of steps or episodes, whichever is reached first.
 
     The return, regret and length of each finished episode go to the rows of ``finished`` (capacity, 3). Returns FINE or
-    BAD_ACTION, and the state of the world.
+    BAD_ACTION, and the state of the environment.
     """
     known_gap = gap.size > 0
-    place, sums = books
-    observation, action, elapsed = place[OBSERVATION], place[ACTION], place[ELAPSED]
-    episode_return, episode_regret = sums[RETURN], sums[REGRET]
-    all_reward, all_regret = sums[ALL_REWARD], sums[ALL_REGRET]
+    position, totals = run_state
+    observation, action, elapsed = position[OBSERVATION], position[ACTION], position[ELAPSED]
+    episode_return, episode_regret = totals[RETURN], totals[REGRET]
+    all_reward, all_regret = totals[ALL_REWARD], totals[ALL_REGRET]
     code = FINE
     steps_done = 0
     episodes_done = 0
     while steps_done < steps and episodes_done < episodes:
         if observation == NONE:
-            state, observation = world.begin(world.data, sight, env_rng)
+            state, observation = functions.begin(functions.data, view, env_rng)
         if action == NONE:
-            action = rule.begin(memory, look(sight, observation), rng)
+            action = rule.begin(memory, observed(view, observation), rng)
         while steps_done < steps:
             if not (0 <= action < legal.shape[1] and legality(legal, observation, action)):
                 code = BAD_ACTION
                 break
 
-            state, reward, terminated, next_observation = world.step(
-                world.data, state, action, observation, sight, env_rng
+            state, reward, terminated, next_observation = functions.step(
+                functions.data, state, action, observation, view, env_rng
             )
 
             steps_done += 1
@@ -132,7 +133,7 @@ def run_in_world(
                 episode_regret += gap[observation, action]
                 all_regret += gap[observation, action]
             truncated = elapsed >= time_limit
-            seen, next_seen = look(sight, observation), look(sight, next_observation)
+            seen, next_seen = observed(view, observation), observed(view, next_observation)
             action = rule.step(memory, Transition(seen, action, reward, next_seen, terminated, truncated), rng)
             observation = next_observation
             if terminated or truncated:
@@ -146,31 +147,31 @@ def run_in_world(
                 break
         if code != FINE:
             break
-    place[OBSERVATION], place[ACTION], place[ELAPSED] = observation, action, elapsed
-    place[STEPS] += steps_done
-    place[EPISODES] += episodes_done
-    sums[RETURN], sums[REGRET] = episode_return, episode_regret
-    sums[ALL_REWARD], sums[ALL_REGRET] = all_reward, all_regret
+    position[OBSERVATION], position[ACTION], position[ELAPSED] = observation, action, elapsed
+    position[ALL_STEPS] += steps_done
+    position[ALL_EPISODES] += episodes_done
+    totals[RETURN], totals[REGRET] = episode_return, episode_regret
+    totals[ALL_REWARD], totals[ALL_REGRET] = all_reward, all_regret
     return code, state
 
 
 @compiled(in_place=True)
 def session(
     receive: Receive,
-    sight: Any,
+    view: Any,
     rule: Rule,
     memory: Any,
     legal: NDArray[np.bool_],
     legality: Legality,
     gap: NDArray[np.float64],
     rng: np.random.Generator,
-    books: Books,
-    inbox: NDArray[np.float64],
+    run_state: RunState,
+    buffer: NDArray[np.float64],
     finished: NDArray[np.float64],
 ) -> Iterator[int]:
-    """Serve actions one at a time; between two of them the caller puts the environment's answer into ``inbox``.
+    """Serve actions one at a time; between two of them the caller puts the environment's answer into ``buffer``.
 
-    ``inbox`` holds [observation, reward, terminated, truncated]; a vector has a place of its own in the sight.
+    ``buffer`` holds [observation, reward, terminated, truncated]; a vector has a place of its own in the view.
 
     Yields an action, OVER at the end of an episode (its row is then in ``finished`` (1, 3), and the next answer is that
     of `reset`), or one of the BAD codes. A generator keeps its arguments unpacked between two steps; calling a compiled
@@ -179,46 +180,46 @@ def session(
     """
     served = NONE
     while True:
-        place, sums = books
-        asked = served >= 0 and place[ACTION] != NONE  # no longer, if the episode has been abandoned meanwhile
+        position, totals = run_state
+        asked = served >= 0 and position[ACTION] != NONE  # no longer, if the episode has been abandoned meanwhile
         served = FINE
-        if asked or place[ACTION] == NONE:
-            observation = place[OBSERVATION] if asked else NONE
-            arrived = receive(sight, inbox[0], legal.shape[0], observation)
+        if asked or position[ACTION] == NONE:
+            observation = position[OBSERVATION] if asked else NONE
+            arrived = receive(view, buffer[0], legal.shape[0], observation)
             if arrived == BAD_OBSERVATION:
                 served = BAD_OBSERVATION
-            elif asked and not np.isfinite(inbox[1]):
+            elif asked and not np.isfinite(buffer[1]):
                 served = BAD_REWARD
             elif asked:
-                reward = inbox[1]
-                terminated = inbox[2] != 0.0
-                truncated = inbox[3] != 0.0
-                action = place[ACTION]
-                place[STEPS] += 1
-                place[ELAPSED] += 1
-                sums[RETURN] += reward
-                sums[ALL_REWARD] += reward
+                reward = buffer[1]
+                terminated = buffer[2] != 0.0
+                truncated = buffer[3] != 0.0
+                action = position[ACTION]
+                position[ALL_STEPS] += 1
+                position[ELAPSED] += 1
+                totals[RETURN] += reward
+                totals[ALL_REWARD] += reward
                 if gap.size > 0:
-                    sums[REGRET] += gap[observation, action]
-                    sums[ALL_REGRET] += gap[observation, action]
-                seen, next_seen = look(sight, observation), look(sight, arrived)
+                    totals[REGRET] += gap[observation, action]
+                    totals[ALL_REGRET] += gap[observation, action]
+                seen, next_seen = observed(view, observation), observed(view, arrived)
                 t = Transition(seen, action, reward, next_seen, terminated, truncated)
-                place[ACTION] = rule.step(memory, t, rng)
-                place[OBSERVATION] = arrived
+                position[ACTION] = rule.step(memory, t, rng)
+                position[OBSERVATION] = arrived
                 if terminated or truncated:
-                    finished[0, 0] = sums[RETURN]
-                    finished[0, 1] = sums[REGRET]
-                    finished[0, 2] = place[ELAPSED]
-                    place[EPISODES] += 1
-                    place[OBSERVATION] = place[ACTION] = NONE
-                    place[ELAPSED] = 0
-                    sums[RETURN] = sums[REGRET] = 0.0
+                    finished[0, 0] = totals[RETURN]
+                    finished[0, 1] = totals[REGRET]
+                    finished[0, 2] = position[ELAPSED]
+                    position[ALL_EPISODES] += 1
+                    position[OBSERVATION] = position[ACTION] = NONE
+                    position[ELAPSED] = 0
+                    totals[RETURN] = totals[REGRET] = 0.0
                     served = OVER
             else:
-                place[OBSERVATION] = arrived
-                place[ACTION] = rule.begin(memory, look(sight, arrived), rng)
+                position[OBSERVATION] = arrived
+                position[ACTION] = rule.begin(memory, observed(view, arrived), rng)
         if served == FINE:
-            served = place[ACTION]
-            if not (0 <= served < legal.shape[1] and legality(legal, place[OBSERVATION], served)):
+            served = position[ACTION]
+            if not (0 <= served < legal.shape[1] and legality(legal, position[OBSERVATION], served)):
                 served = BAD_ACTION
         yield served

@@ -16,16 +16,16 @@ from rlsuite import errors
 from rlsuite.checks import whole_number
 from rlsuite.exploration import Legality, every_action, listed_actions
 from rlsuite.models import MDP, POMDP
-from rlsuite.training.compiled_form import compiled_form
 from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards
-from rlsuite.training.inbox import first_answer, first_mask_of
-from rlsuite.training.kernels import ALL_REGRET, ALL_REWARD, EPISODES, OBSERVATION, STEPS, Rule, new_books
+from rlsuite.training.kernels import ALL_EPISODES, ALL_REGRET, ALL_REWARD, ALL_STEPS, OBSERVATION, Rule, new_run_state
+from rlsuite.training.model_of_environment import compiled_form
+from rlsuite.training.observation_view import Encoding, ObservationView
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
 from rlsuite.training.results import Record, TimeUnit
-from rlsuite.training.sight import Encoding, Sight
 from rlsuite.training.staleness import Watch
+from rlsuite.training.step_buffer import first_answer, first_mask_of
 from rlsuite.trust import NO_LIMIT, actions_are_told, has_table, name_of, time_limit
 
 LoopChoice = Literal["auto", "compiled", "stepwise"]
@@ -153,7 +153,7 @@ class Run:
         self.mask_info = info if told else None
         self.first_info = info
         legal = np.ones((2 if observations is None else int(observations.n), n_actions), dtype=np.bool_)
-        sight: Sight | tuple[()] = ()
+        view: ObservationView | tuple[()] = ()
         place = 0
         if observations is not None:
             place = _index(observation, observations, self.name)
@@ -161,7 +161,7 @@ class Run:
                 legal[:] = model.legal
         elif encode is not None:
             first = _vector(observation, encode, env)
-            sight = Sight(np.stack([first, first]), first, legal)
+            view = ObservationView(np.stack([first, first]), first, legal)
             if told:
                 legal[0] = first_mask_of(info["action_mask"], n_actions, env)
         legality = listed_actions if told or not legal.all() else every_action
@@ -171,22 +171,22 @@ class Run:
         gap = self.optimum.gap if encode is None else np.zeros((0, 0))
         agent_rng = np.random.default_rng(agent_seed)
         memory = remember(legal, legality)
-        self.learner = Learner(rule, memory, sight, legal, legality, gap, agent_rng, new_books())
-        self.learner.books.place[OBSERVATION] = place
+        self.learner = Learner(rule, memory, view, legal, legality, gap, agent_rng, new_run_state())
+        self.learner.run_state.position[OBSERVATION] = place
         self.notes = _Notes("steps")
         self.watch = Watch(env, self.form.model)
         self.use(loop)
 
     def use(self, loop: LoopChoice) -> None:
         """Switch to a loop, at the beginning or in the middle of the run."""
-        if loop == "compiled" and self.form.plug is None:
+        if loop == "compiled" and self.form.adapter is None:
             compiled_form(self.env, self.encode, self.gamma, loop, self.mask_info is not None)
         self.loop: LoopChoice = loop
         self.engine: Engine
-        if self.form.plug is not None and loop != "stepwise":
-            self.engine = CompiledEngine(self.env, self.form.plug, self.learner)
+        if self.form.adapter is not None and loop != "stepwise":
+            self.engine = CompiledEngine(self.env, self.form.adapter, self.learner)
         else:
-            info = {} if self.learner.books.place[STEPS] else self.first_info
+            info = {} if self.learner.run_state.position[ALL_STEPS] else self.first_info
             expected = self.expected if self.form.model is None else None
             self.engine = EnvironmentEngine(self.env, self.learner, self.mask_info, self.encode, info, expected)
 
@@ -216,8 +216,8 @@ class Run:
 
     def _advance(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
         """Learn from mark to mark, and record what is measured at each."""
-        place, sums = self.learner.books
-        clock = STEPS if budget.unit == "steps" else EPISODES
+        place, sums = self.learner.run_state
+        clock = ALL_STEPS if budget.unit == "steps" else ALL_EPISODES
         notes = self.notes
         checkpoints = budget.marks(budget.checkpoint_every)
         evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else set[int]()
@@ -279,7 +279,7 @@ class Run:
 
     def _look_again(self) -> None:
         """Check whether the environment has been changed since the last call of `learn`."""
-        if self.watch.begun and self.form.plug is not None:
+        if self.watch.begun and self.form.adapter is not None:
             if not self.watch.unchanged():
                 self._form_again()
             self.engine.resume()

@@ -110,7 +110,7 @@ from rlsuite.training import kernels
 for kind in (CautiousSarsa, WinStay):
     agent = kind().learn("CliffWalking-v1", steps=300, seed=0)
     print(agent.q_.sum(), agent.record_.loop)
-print(sum(kernels.run_in_world.dispatcher.stats.cache_misses.values()))
+print(sum(kernels.run_compiled.dispatcher.stats.cache_misses.values()))
 """
 WAYS = {
     "imported": "sys.path.insert(0, 'package')\nfrom lab import CautiousSarsa, WinStay",

@@ -9,7 +9,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.training.sight import encoding, numbers_of
+from rlsuite.training.observation_view import encoding, numbers_of
 
 Encode: TypeAlias = Callable[[Any], NDArray[np.float64]]
 """``observation -> vector (d,)``"""

@@ -18,8 +18,8 @@ from rlsuite.approximation.batch.rollout import check_callable, chosen_of
 from rlsuite.checks import whole_number
 from rlsuite.errors import LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
 from rlsuite.finding import find_env
-from rlsuite.training.inbox import mask_of
-from rlsuite.training.sight import encoding
+from rlsuite.training.observation_view import encoding
+from rlsuite.training.step_buffer import mask_of
 from rlsuite.trust import actions_are_told, finite_reward, name_of
 from rlsuite.trusted_dynamics import dynamics_of
 

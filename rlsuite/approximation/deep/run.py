@@ -19,9 +19,9 @@ from rlsuite.approximation.deep.replay import Replay
 from rlsuite.exploration import choices
 from rlsuite.schedules import EPISODES, STEPS, Rate
 from rlsuite.training.evaluation import Evaluation
-from rlsuite.training.inbox import mask_of
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run import Budget
+from rlsuite.training.step_buffer import mask_of
 from rlsuite.trust import finite_reward, name_of
 
 EVALUATION_EPISODES = 20
@@ -76,7 +76,7 @@ class DeepRun:
         inputs = learner.inputs
         self.replay = Replay(pace.replay_size, inputs.shape, inputs.dtype, learner.n_actions)
         self.all_reward, self.steps = 0.0, 0
-        self.books = _Books("steps")
+        self.log = _Log("steps")
         self.present: NDArray[Any] | None = None
         self.best: list[Any] | None = None
         """the weights that did best in an evaluation of this run"""
@@ -86,7 +86,7 @@ class DeepRun:
     def learn(self, budget: Budget, progress: bool) -> None:
         """Learn; `record` returns the results, also when an error or Ctrl-C ended it early."""
         clock, which = self.memory.clock, STEPS if budget.unit == "steps" else EPISODES
-        self.books = books = _Books(budget.unit)
+        self.log = log = _Log(budget.unit)
         checkpoints = budget.marks(budget.checkpoint_every)
         evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else set[int]()
         evaluate = self._evaluator() if budget.evaluate_every else None
@@ -98,35 +98,35 @@ class DeepRun:
                     began = time.perf_counter()
                     while clock[which] < start + mark:
                         self._step()
-                    books.seconds += time.perf_counter() - began
-                    bar.set_postfix(books.summary(), refresh=False)
+                    log.seconds += time.perf_counter() - began
+                    bar.set_postfix(log.summary(), refresh=False)
                     bar.update(int(clock[which]) - start - bar.n)
                     if mark in checkpoints:
-                        books.checkpoints.append((int(clock[which]), self.all_reward))
+                        log.checkpoints.append((int(clock[which]), self.all_reward))
                     if evaluate is not None and mark in evaluations:
                         self._note_evaluation(int(clock[which]), *evaluate())
-        except BaseException:  # the environment may be a step ahead of the books: a new episode begins next time
+        except BaseException:  # the environment may be a step ahead of the log: a new episode begins next time
             self.present = None
             raise
 
     @property
     def record(self) -> Record:
         """The record of the last call of `learn`."""
-        books = self.books
-        checkpoints = np.array(books.checkpoints, dtype=np.float64).reshape(-1, 2)
-        evaluations = np.array(books.evaluations, dtype=np.float64).reshape(-1, 3)
+        log = self.log
+        checkpoints = np.array(log.checkpoints, dtype=np.float64).reshape(-1, 2)
+        evaluations = np.array(log.evaluations, dtype=np.float64).reshape(-1, 3)
         return Record(
             seed=self.seed,
             loop="stepwise",
-            unit=books.unit,
-            episode_return=np.array(books.returns),
-            episode_length=np.array(books.lengths, dtype=np.int64),
+            unit=log.unit,
+            episode_return=np.array(log.returns),
+            episode_length=np.array(log.lengths, dtype=np.int64),
             time=checkpoints[:, 0].astype(np.int64),
             cumulative_reward=checkpoints[:, 1],
             evaluation_time=evaluations[:, 0].astype(np.int64),
             evaluation=evaluations[:, 1],
             evaluation_return=evaluations[:, 2],
-            seconds=books.seconds,
+            seconds=log.seconds,
         )
 
     @property
@@ -162,8 +162,8 @@ class DeepRun:
         self.present = arrived
         if terminated or truncated:
             memory.clock[EPISODES] += 1
-            self.books.returns.append(self.episode_return)
-            self.books.lengths.append(self.episode_length)
+            self.log.returns.append(self.episode_return)
+            self.log.lengths.append(self.episode_length)
             self.present = None
         self._teach()
 
@@ -178,7 +178,7 @@ class DeepRun:
         self.learner.follow(pace.target_rate)
 
     def _note_evaluation(self, time: int, value: float, total: float) -> None:
-        self.books.evaluations.append((time, value, total))
+        self.log.evaluations.append((time, value, total))
         if value >= self.best_value:  # of equals the later has seen more
             self.best, self.best_value = self.learner.copy(), value
 
@@ -215,7 +215,7 @@ class DeepRun:
         return f"{self.name}, step {self.steps + 1}:"
 
 
-class _Books:
+class _Log:
     """What one call of `learn` records."""
 
     def __init__(self, unit: TimeUnit):

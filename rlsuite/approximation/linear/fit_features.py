@@ -15,7 +15,7 @@ from rlsuite.approximation.features.feature_map import FeatureMap
 from rlsuite.approximation.features.identity import Identity, OneHot
 from rlsuite.models import MDP
 from rlsuite.training.engines import action_space_of
-from rlsuite.training.sight import Encoding, encoding
+from rlsuite.training.observation_view import Encoding, encoding
 
 _base: Any = sklearn.base  # scikit-learn carries no types
 

@@ -20,7 +20,7 @@ from rlsuite.declared import check_array
 from rlsuite.exploration import Legality
 from rlsuite.npz import Npz
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
-from rlsuite.training.sight import Encoding
+from rlsuite.training.observation_view import Encoding
 
 _base: Any = sklearn.base  # scikit-learn carries no types
 

@@ -31,7 +31,7 @@ from rlsuite.checks import fraction, whole_number
 from rlsuite.finding import find_env
 from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.training.engines import action_space_of
-from rlsuite.training.sight import Encoding, encoding
+from rlsuite.training.observation_view import Encoding, encoding
 from rlsuite.trust import finite_reward, name_of, time_limits
 
 # joblib and SciPy's special functions carry no types that strict checking could use

@@ -20,7 +20,7 @@ from rlsuite.approximation.linear.fit_features import bind_features, check_featu
 from rlsuite.compilation import compiled
 from rlsuite.finding import find_env
 from rlsuite.training.engines import action_space_of
-from rlsuite.training.sight import Encoding
+from rlsuite.training.observation_view import Encoding
 
 
 class ParametricPolicy(Protocol):

@@ -16,7 +16,7 @@ from rlsuite.approximation.policies.classification_iteration import (
     try_actions,
     winners,
 )
-from rlsuite.training.sight import encoding
+from rlsuite.training.observation_view import encoding
 
 GAMMA = 0.8
 TREE = DecisionTreeClassifier(max_depth=3)

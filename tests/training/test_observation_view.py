@@ -6,7 +6,7 @@ import pytest
 from gymnasium import spaces
 
 from rlsuite.errors import UnsuitableEnvironment
-from rlsuite.training.sight import as_vector, encoding
+from rlsuite.training.observation_view import as_vector, encoding
 
 SPACES = {
     "ids": (spaces.Discrete(5, start=2), [0.0], [4.0]),

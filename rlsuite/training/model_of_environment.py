@@ -8,8 +8,8 @@ import numpy as np
 
 from rlsuite import errors
 from rlsuite.models import MDP, POMDP
-from rlsuite.training.sight import Encoding
-from rlsuite.training.world import Plug, dynamics_plug, table_plug, vector_table_plug
+from rlsuite.training.environment_functions import Adapter, dynamics_adapter, table_adapter, vector_table_adapter
+from rlsuite.training.observation_view import Encoding
 from rlsuite.trust import check_wrappers, comes_with_table, has_table, name_of, shown_vectors, trusted_model
 from rlsuite.trusted_dynamics import dynamics_of, trusted_dynamics
 
@@ -17,7 +17,7 @@ from rlsuite.trusted_dynamics import dynamics_of, trusted_dynamics
 class CompiledForm(NamedTuple):
     """The model and the compiled form of an environment, each None if it has none."""
 
-    plug: Plug | None
+    adapter: Adapter | None
     """How the compiled loop runs it; None if it cannot."""
     model: MDP | POMDP | None
     """The model behind it."""
@@ -70,7 +70,7 @@ def compiled_form(
                     f"{name_of(env)} has compiled dynamics, but these features can only be computed in Python; the "
                     "feature maps of rlsuite.approximation are compiled, too"
                 )
-            return CompiledForm(dynamics_plug(env, dynamics), None)
+            return CompiledForm(dynamics_adapter(env, dynamics), None)
     except errors.UnsuitableEnvironment as error:
         if loop == "compiled":
             raise
@@ -91,7 +91,7 @@ def compiled_form(
 def _of_table(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: float) -> CompiledForm:
     if encode is None:
         model = trusted_model(env, gamma)
-        return CompiledForm(table_plug(env, model), model)
+        return CompiledForm(table_adapter(env, model), model)
     vectors = shown_vectors(env)
     if vectors is None and not isinstance(env.observation_space, gymnasium.spaces.Discrete):
         check_wrappers(env)
@@ -101,4 +101,4 @@ def _of_table(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: floa
         vectors = np.arange(float(n_observations))[:, None]
     if encode.transform is not None:
         vectors = np.ascontiguousarray(encode.transform(vectors))
-    return CompiledForm(vector_table_plug(env, model, vectors), model)
+    return CompiledForm(vector_table_adapter(env, model, vectors), model)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.checks import legal_actions
-from rlsuite.training.kernels import OBSERVATION, STEPS, Books
-from rlsuite.training.sight import Encoding, Sight, next_row
+from rlsuite.training.kernels import ALL_STEPS, OBSERVATION, RunState
+from rlsuite.training.observation_view import Encoding, ObservationView, next_row
 from rlsuite.trust import finite_reward, name_of
 
 Deliver: TypeAlias = Callable[[Any, Any, Any, Any, dict[str, Any]], None]
@@ -27,17 +27,17 @@ MASKS = 4096
 """Different masks of legal actions that are remembered as checked."""
 
 
-class Inbox:
+class StepBuffer:
     """The numbers [id, reward, terminated, truncated, *vector] of an answer, and a function for each kind of it.
 
     Parameters
     ----------
     env : gymnasium.Env
         Whose answers they are.
-    books : Books
+    run_state : RunState
         Of the run; they tell which row of a vector is free.
-    sight : Sight or ()
-        What the agent is shown; `sight` is the same with ``arrived`` in here.
+    view : ObservationView or ()
+        What the agent is shown; `view` is the same with ``arrived`` in here.
     legal : ndarray of bool
         Where legal actions are written, if the environment tells them.
     told : bool
@@ -48,72 +48,72 @@ class Inbox:
     Raises
     ------
     LearningError
-        By `deliver`, for an observation that is not a vector of the space, or an info that lacks its mask.
+        By `receive_step`, for an observation that is not a vector of the space, or an info that lacks its mask.
     """
 
     def __init__(
         self,
         env: gymnasium.Env[Any, Any],
-        books: Books,
-        sight: Sight | tuple[()],
+        run_state: RunState,
+        view: ObservationView | tuple[()],
         legal: NDArray[np.bool_],
         told: bool,
         encoding: Encoding | None,
     ):
-        self.env, self.books, self.legal, self.told = env, books, legal, told
+        self.env, self.run_state, self.legal, self.told = env, run_state, legal, told
         self.masks: dict[bytes, NDArray[np.bool_]] = {}  # those that have been checked
-        self.numbers = np.zeros(4 + (sight.arrived.size if isinstance(sight, Sight) else 0))
-        self.sight: Sight | tuple[()] = ()
-        self.deliver: Deliver
-        if isinstance(sight, Sight) and encoding is not None:
-            self.numbers[4:] = sight.arrived  # the first observation, at the start of a run
-            self.sight = sight._replace(arrived=self.numbers[4:])
-            careful = self._vectors(self.sight, encoding)
-            short = encoding.plain and not told and sight.arrived.size <= SHORT
-            self.deliver = self._short_vectors(careful) if short else careful
+        self.numbers = np.zeros(4 + (view.arrived.size if isinstance(view, ObservationView) else 0))
+        self.view: ObservationView | tuple[()] = ()
+        self.receive_step: Deliver
+        if isinstance(view, ObservationView) and encoding is not None:
+            self.numbers[4:] = view.arrived  # the first observation, at the start of a run
+            self.view = view._replace(arrived=self.numbers[4:])
+            careful = self._vectors(self.view, encoding)
+            short = encoding.plain and not told and view.arrived.size <= SHORT
+            self.receive_step = self._short_vectors(careful) if short else careful
         else:
-            self.numbers[0] = books.place[OBSERVATION]
-            self.deliver = self._ids()
+            self.numbers[0] = run_state.position[OBSERVATION]
+            self.receive_step = self._ids()
 
     def _ids(self) -> Deliver:
-        post, inbox = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
+        post, buffer = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
         space: Any = self.env.observation_space
         first, told = int(space.start), self.told
 
-        def deliver(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
+        def receive_step(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
             try:
                 row = index(observation) - first
             except TypeError:
                 raise errors.LearningError(
-                    f"{where(self.env, self.books)} the environment returned observation {observation!r}, which is "
+                    f"{where(self.env, self.run_state)} the environment returned observation {observation!r}, which is "
                     f"not in {space}: its elements are integers, not {type(observation).__name__}"
                 ) from None
             if told:
                 self._note_actions(row, info, terminated or truncated)
             try:
-                post(inbox, 0, row, reward, terminated, truncated)
+                post(buffer, 0, row, reward, terminated, truncated)
             except struct.error:
-                finite_reward(reward, name_of(self.env), int(self.books.place[STEPS]) + 1)
+                finite_reward(reward, name_of(self.env), int(self.run_state.position[ALL_STEPS]) + 1)
                 raise  # it was another of the four
 
-        return deliver
+        return receive_step
 
     def _short_vectors(self, careful: Deliver) -> Deliver:
-        post, inbox = struct.Struct(f"{self.numbers.size}d").pack_into, self.numbers.data.cast("B")
+        post, buffer = struct.Struct(f"{self.numbers.size}d").pack_into, self.numbers.data.cast("B")
 
-        def deliver(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
+        def receive_step(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
             try:
-                post(inbox, 0, 0.0, reward, terminated, truncated, *observation.tolist())
+                post(buffer, 0, 0.0, reward, terminated, truncated, *observation.tolist())
             except (struct.error, TypeError, AttributeError):  # no array of this shape, or something worse
                 careful(observation, reward, terminated, truncated, info)
 
-        return deliver
+        return receive_step
 
-    def _vectors(self, sight: Sight, encoding: Encoding) -> Deliver:
-        post, inbox = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
-        encode, arrived, place = encoding.encode, sight.arrived, self.books.place
+    def _vectors(self, view: ObservationView, encoding: Encoding) -> Deliver:
+        post, buffer = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
+        encode, arrived, place = encoding.encode, view.arrived, self.run_state.position
 
-        def deliver(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
+        def receive_step(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
             try:
                 vector = encode(observation)
                 if vector.shape != arrived.shape:
@@ -121,18 +121,18 @@ class Inbox:
                 arrived[:] = vector
             except (TypeError, ValueError, KeyError, AttributeError) as error:
                 raise errors.LearningError(
-                    f"{where(self.env, self.books)} the environment returned observation {observation!r}, which is "
+                    f"{where(self.env, self.run_state)} the environment returned observation {observation!r}, which is "
                     f"not in {self.env.observation_space}"
                 ) from error
             if self.told:
                 self._note_actions(next_row(int(place[OBSERVATION])), info, terminated or truncated)
             try:
-                post(inbox, 0, 0.0, reward, terminated, truncated)
+                post(buffer, 0, 0.0, reward, terminated, truncated)
             except struct.error:
-                finite_reward(reward, name_of(self.env), int(self.books.place[STEPS]) + 1)
+                finite_reward(reward, name_of(self.env), int(self.run_state.position[ALL_STEPS]) + 1)
                 raise  # it was another of the four
 
-        return deliver
+        return receive_step
 
     def _note_actions(self, row: int, info: dict[str, Any], over: Any) -> None:
         """Store which actions are legal; after the end of an episode they are not read."""
@@ -142,20 +142,20 @@ class Inbox:
             key = mask.tobytes() if plain else None
             legal = self.masks.get(key) if key else None
             if legal is None:
-                legal = mask_of(mask, self.legal.shape[1], where(self.env, self.books))
+                legal = mask_of(mask, self.legal.shape[1], where(self.env, self.run_state))
                 if key and len(self.masks) < MASKS:
                     self.masks[key] = legal
             if not over and not legal.any():
                 raise errors.LearningError(
-                    f"{where(self.env, self.books)} info['action_mask']={mask!r} leaves no action, and the episode "
+                    f"{where(self.env, self.run_state)} info['action_mask']={mask!r} leaves no action, and the episode "
                     "goes on; an environment has to end the episode where no action is legal"
                 )
             if 0 <= row < len(self.legal):
                 self.legal[row] = legal
         elif not over:
             raise errors.LearningError(
-                f"{where(self.env, self.books)} info has no action_mask, but that of the first reset had one; every "
-                "info has to say which actions are legal"
+                f"{where(self.env, self.run_state)} info has no action_mask, but that of the first reset had one; "
+                "every info has to say which actions are legal"
             )
 
 
@@ -212,6 +212,6 @@ def first_answer(env: gymnasium.Env[Any, Any], seed: int | None = None) -> tuple
     raise errors.LearningError(f"{name_of(env)}: reset returned {answer!r}, which is not (observation, info)")
 
 
-def where(env: gymnasium.Env[Any, Any], books: Books) -> str:
+def where(env: gymnasium.Env[Any, Any], run_state: RunState) -> str:
     """Return how messages begin: which environment, and at which step."""
-    return f"{name_of(env)}, step {int(books.place[STEPS]) + 1}:"
+    return f"{name_of(env)}, step {int(run_state.position[ALL_STEPS]) + 1}:"

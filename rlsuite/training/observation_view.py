@@ -28,7 +28,7 @@ NONE = -1  # no action chosen yet: an episode is about to begin; no observation:
 BAD = -2  # no observation that could be shown
 
 
-class Sight(NamedTuple):
+class ObservationView(NamedTuple):
     """The vectors that an agent observes, and the actions that are legal there."""
 
     vectors: NDArray[np.float64]  # (2, d)
@@ -37,24 +37,24 @@ class Sight(NamedTuple):
 
 
 @_extending.intrinsic
-def look(context: Any, sight: Any, observation: Any) -> Any:
-    """What a rule observes: the vector of a row, or an id itself. For compiled code, ``look(sight, observation)``.
+def observed(context: Any, view: Any, observation: Any) -> Any:
+    """What a rule observes: the vector of a row, or an id itself. For compiled code, ``observed(view, observation)``.
 
     It is an intrinsic because a compiled function that makes no arrays may not return a part of one either.
     """
-    if len(sight) == 0:
+    if len(view) == 0:
 
         def pass_on(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return arguments[1]
 
-        return observation(sight, observation), pass_on
-    getitem = context.resolve_function_type(operator.getitem, (sight[0], observation), {})
+        return observation(view, observation), pass_on
+    getitem = context.resolve_function_type(operator.getitem, (view[0], observation), {})
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         vectors = builder.extract_value(arguments[0], 0)
         return context.get_function(operator.getitem, getitem)(builder, (vectors, arguments[1]))
 
-    return getitem.return_type(sight, observation), build
+    return getitem.return_type(view, observation), build
 
 
 @compiled(in_place=True)
@@ -64,19 +64,19 @@ def next_row(observation: int) -> int:
 
 
 @compiled(in_place=True)
-def receive_id(sight: Any, answer: float, n_ids: int, observation: int) -> int:
+def receive_id(view: Any, answer: float, n_ids: int, observation: int) -> int:
     """Take an id from the environment; BAD if it is not a valid one."""
     return int(answer) if 0.0 <= answer < n_ids and answer == np.floor(answer) else BAD
 
 
 @compiled(in_place=True)
-def receive_vector(sight: Sight, answer: float, n_ids: int, observation: int) -> int:
+def receive_vector(view: ObservationView, answer: float, n_ids: int, observation: int) -> int:
     """Take the vector that has arrived from the environment to the next row; BAD if it is not finite."""
     row = next_row(observation)
-    for i in range(sight.arrived.size):
-        if not np.isfinite(sight.arrived[i]):
+    for i in range(view.arrived.size):
+        if not np.isfinite(view.arrived[i]):
             return BAD
-        sight.vectors[row, i] = sight.arrived[i]
+        view.vectors[row, i] = view.arrived[i]
     return row
 
 

@@ -1,14 +1,14 @@
 """An environment in the form that the compiled loop runs: two compiled functions and their data.
 
-``begin(data, sight, rng) -> (state, observation)``
+``begin(data, view, rng) -> (state, observation)``
     draws the beginning of an episode.
-``step(data, state, action, observation, sight, rng) -> (state, reward, terminated, next observation)``
+``step(data, state, action, observation, view, rng) -> (state, reward, terminated, next observation)``
     takes an action.
 
-They write the vector that an agent observes into its sight (see `rlsuite.training.sight`); an id needs none. They draw
-from the environment's own generator, exactly as the environment does. A *table* draws as Gymnasium's table environments
-and `rlsuite.TabularEnv`: one uniform number for the successor, then one for a random reward, then one for an
-observation; one uniform number for the start. *Compiled dynamics* draw whatever the environment's own step draws.
+They write the vector that an agent observes into its view (see `rlsuite.training.observation_view`); an id needs none.
+They draw from the environment's own generator, exactly as the environment does. A *table* draws as Gymnasium's table
+environments and `rlsuite.TabularEnv`: one uniform number for the successor, then one for a random reward, then one for
+an observation; one uniform number for the start. *Compiled dynamics* draw whatever the environment's own step draws.
 """
 
 from collections.abc import Callable
@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from rlsuite.compilation import Compiled, compiled
 from rlsuite.compiled_dynamics import CompiledDynamics
 from rlsuite.models import MDP, POMDP
-from rlsuite.training.sight import NONE, Sight, next_row
+from rlsuite.training.observation_view import NONE, ObservationView, next_row
 from rlsuite.training.table import Table, tabulate
 
 
-class World(NamedTuple):
+class EnvironmentFunctions(NamedTuple):
     """An environment in compiled form."""
 
     data: Any
@@ -34,18 +34,18 @@ class World(NamedTuple):
     step: Compiled[..., Any]
 
 
-class Plug(NamedTuple):
+class Adapter(NamedTuple):
     """How the compiled loop reads an environment's state before a run, and sets it afterwards."""
 
-    world: World
+    functions: EnvironmentFunctions
     read: Callable[[], Any]
-    """The state of the environment, in the form that the world's functions use."""
+    """The state of the environment, in the form that the functions use."""
     write: Callable[[Any], None]
     """Sets the environment to a state."""
 
 
 @compiled(in_place=True)
-def table_begin(table: Table, sight: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+def table_begin(table: Table, view: Any, rng: np.random.Generator) -> tuple[Any, Any]:
     """Draw a start state; its observation is the last of the space, where nothing has been observed yet."""
     state = np.searchsorted(table.start, rng.random(), side="right")
     if state == table.start.size:
@@ -55,7 +55,7 @@ def table_begin(table: Table, sight: Any, rng: np.random.Generator) -> tuple[Any
 
 @compiled(in_place=True)
 def table_step(
-    table: Table, state: int, action: int, observation: int, sight: Any, rng: np.random.Generator
+    table: Table, state: int, action: int, observation: int, view: Any, rng: np.random.Generator
 ) -> tuple[Any, float, bool, Any]:
     """Draw a successor, then its reward, then an observation, where these are random."""
     pair = state * table.n_actions + action
@@ -93,33 +93,33 @@ class VectorTable(NamedTuple):
 
 
 @compiled(in_place=True)
-def _show(data: VectorTable, state: int, seen: int, row: int, sight: Sight) -> int:
-    """Write a vector, and the legal actions of a state, into the agent's sight."""
+def _show(data: VectorTable, state: int, seen: int, row: int, view: ObservationView) -> int:
+    """Write a vector, and the legal actions of a state, into the agent's view."""
     for i in range(data.vectors.shape[1]):
-        sight.vectors[row, i] = data.vectors[seen, i]
+        view.vectors[row, i] = data.vectors[seen, i]
     if data.legal.size > 0:
         for action in range(data.legal.shape[1]):
-            sight.legal[row, action] = data.legal[state, action]
+            view.legal[row, action] = data.legal[state, action]
     return row
 
 
 @compiled(in_place=True)
-def vector_table_begin(data: VectorTable, sight: Sight, rng: np.random.Generator) -> tuple[int, int]:
+def vector_table_begin(data: VectorTable, view: ObservationView, rng: np.random.Generator) -> tuple[int, int]:
     """Draw a start state, and write its observation."""
-    state, seen = table_begin(data.table, sight, rng)
-    return state, _show(data, state, seen, next_row(NONE), sight)
+    state, seen = table_begin(data.table, view, rng)
+    return state, _show(data, state, seen, next_row(NONE), view)
 
 
 @compiled(in_place=True)
 def vector_table_step(
-    data: VectorTable, state: int, action: int, observation: int, sight: Sight, rng: np.random.Generator
+    data: VectorTable, state: int, action: int, observation: int, view: ObservationView, rng: np.random.Generator
 ) -> tuple[int, float, bool, int]:
     """Draw a transition, and write its observation."""
-    successor, reward, terminated, seen = table_step(data.table, state, action, observation, sight, rng)
-    return successor, reward, terminated, _show(data, successor, seen, next_row(observation), sight)
+    successor, reward, terminated, seen = table_step(data.table, state, action, observation, view, rng)
+    return successor, reward, terminated, _show(data, successor, seen, next_row(observation), view)
 
 
-class Moving(NamedTuple):
+class DynamicsFunctions(NamedTuple):
     """The functions of compiled dynamics, and their constants."""
 
     constants: Any
@@ -129,46 +129,52 @@ class Moving(NamedTuple):
 
 
 @compiled(in_place=True)
-def moving_begin(data: Moving, sight: Sight, rng: np.random.Generator) -> tuple[Any, int]:
+def dynamics_begin(data: DynamicsFunctions, view: ObservationView, rng: np.random.Generator) -> tuple[Any, int]:
     """Draw a start state, and write its observation."""
     state = data.begin(data.constants, rng)
     row = next_row(NONE)
-    data.observe(data.constants, state, sight.vectors[row])
+    data.observe(data.constants, state, view.vectors[row])
     return state, row
 
 
 @compiled(in_place=True)
-def moving_step(
-    data: Moving, state: Any, action: int, observation: int, sight: Sight, rng: np.random.Generator
+def dynamics_step(
+    data: DynamicsFunctions, state: Any, action: int, observation: int, view: ObservationView, rng: np.random.Generator
 ) -> tuple[Any, float, bool, int]:
     """Take an action, and write the next observation."""
     successor, reward, terminated = data.step(data.constants, state, action, rng)
     row = next_row(observation)
-    data.observe(data.constants, successor, sight.vectors[row])
+    data.observe(data.constants, successor, view.vectors[row])
     return successor, reward, terminated, row
 
 
-def table_plug(env: gymnasium.Env[Any, Any], model: MDP | POMDP) -> Plug:
-    """Plug in an environment with a table, for an agent that observes ids."""
+def table_adapter(env: gymnasium.Env[Any, Any], model: MDP | POMDP) -> Adapter:
+    """Adapter in an environment with a table, for an agent that observes ids."""
     base: Any = env.unwrapped
-    return Plug(World(tabulate(model), table_begin, table_step), lambda: int(base.s), _set_state_of(base))
+    return Adapter(
+        EnvironmentFunctions(tabulate(model), table_begin, table_step), lambda: int(base.s), _set_state_of(base)
+    )
 
 
-def vector_table_plug(env: gymnasium.Env[Any, Any], model: MDP | POMDP, vectors: NDArray[np.float64]) -> Plug:
-    """Plug in an environment with a table, for an agent that observes the vector (d,) of each observation."""
+def vector_table_adapter(env: gymnasium.Env[Any, Any], model: MDP | POMDP, vectors: NDArray[np.float64]) -> Adapter:
+    """Adapter in an environment with a table, for an agent that observes the vector (d,) of each observation."""
     base: Any = env.unwrapped
     mdp = model.mdp if isinstance(model, POMDP) else model
     legal = np.zeros((0, 0), dtype=np.bool_) if mdp.legal.all() else np.array(mdp.legal)
     data = VectorTable(tabulate(model), vectors, legal)
-    world = World(data, vector_table_begin, vector_table_step)
-    return Plug(world, lambda: int(base.s), _set_state_of(base))
+    functions = EnvironmentFunctions(data, vector_table_begin, vector_table_step)
+    return Adapter(functions, lambda: int(base.s), _set_state_of(base))
 
 
-def dynamics_plug(env: gymnasium.Env[Any, Any], dynamics: CompiledDynamics) -> Plug:
-    """Plug in an environment whose own step is compiled."""
+def dynamics_adapter(env: gymnasium.Env[Any, Any], dynamics: CompiledDynamics) -> Adapter:
+    """Adapter in an environment whose own step is compiled."""
     base: Any = env.unwrapped
-    data = Moving(dynamics.constants, dynamics.begin, dynamics.step, dynamics.observe)
-    return Plug(World(data, moving_begin, moving_step), partial(dynamics.read, base), partial(dynamics.write, base))
+    data = DynamicsFunctions(dynamics.constants, dynamics.begin, dynamics.step, dynamics.observe)
+    return Adapter(
+        EnvironmentFunctions(data, dynamics_begin, dynamics_step),
+        partial(dynamics.read, base),
+        partial(dynamics.write, base),
+    )
 
 
 def _set_state_of(base: Any) -> Callable[[int], None]:
