@@ -287,7 +287,7 @@ class Agent(Described):
         return learned_arrays(self.memory_)
 
     def restore(self, header: dict[str, Any], arrays: Npz, episodes: NDArray[np.void]) -> None:
-        """Take over what `save` has written; part of `rlsuite.load`.
+        """Restore what `save` has written; part of `rlsuite.load`.
 
         Raises
         ------
@@ -311,7 +311,7 @@ class Agent(Described):
         self.generator_.bit_generator.state = header["generator"]
 
     def check_memory(self, memory: Any) -> None:
-        """Raise ValueError unless the arrays of a memory go together; part of `rlsuite.load`.
+        """Raise ValueError unless the arrays of a memory are consistent; part of `rlsuite.load`.
 
         Only for agents whose rule would reach beyond an array if two arrays contradicted each other. What a single
         array may hold is declared where its class names it, with `rlsuite.Array`.

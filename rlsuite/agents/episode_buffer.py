@@ -28,7 +28,7 @@ class EpisodeBuffer(NamedTuple):
 
 
 def new_episode_buffer(longest: int) -> EpisodeBuffer:
-    """Make an empty buffer for episodes of up to so many steps."""
+    """Make an empty buffer for episodes of up to `longest` steps."""
     states, actions = (np.zeros(longest, dtype=np.int64) for _ in range(2))
     return EpisodeBuffer(states, actions, np.zeros(longest), np.zeros(longest), np.zeros(1, dtype=np.int64))
 

@@ -153,7 +153,7 @@ def _end_of_round(memory: ActionValues, state: int, t: int) -> bool:
 
 @compiled(in_place=True)
 def _eliminate(memory: ActionValues, state: int, t: int) -> None:
-    """Put out all arms with Q(best) - Q(a) >= 2 width, width = c sqrt(ln(4 K t^2 / delta) / (2 t))."""
+    """Eliminate all arms with Q(best) - Q(a) >= 2 width, width = c sqrt(ln(4 K t^2 / delta) / (2 t))."""
     eliminated = memory.learned.eliminated
     best = -np.inf
     for arm in range(memory.visits.shape[1]):
@@ -228,6 +228,6 @@ class SuccessiveElimination(IndexPolicy):
         self.c = not_negative("c", self.c)
 
     def tables(self, n_states: int, n_actions: int) -> EliminationTables:
-        """Name the order in which arms are pulled; none is out yet."""
+        """Name the order in which arms are pulled; none is eliminated yet."""
         out = np.zeros((n_states, n_actions), dtype=np.bool_)
         return EliminationTables(_turn, _no_level, self.c, self.delta, out)

@@ -17,7 +17,7 @@ from rlsuite.training.kernels import Step, Transition
 
 
 class Exp3Scratch(NamedTuple):
-    """With what probabilities the present arm was drawn."""
+    """The probabilities with which the current arm was drawn."""
 
     p: NDArray[np.float64]  # (n_actions,)
 

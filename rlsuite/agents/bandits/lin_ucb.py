@@ -128,7 +128,7 @@ class LinUCB(LinearBandit, IndexPolicy):
         self.alpha = not_negative("alpha", self.alpha)
 
     def tables(self, n_states: int, n_actions: int) -> RidgeTables:
-        """Make the regressions of no data."""
+        """Make the regressions before any data."""
         features, n_models = self.layout(n_states, n_actions)
         width = features.shape[2]
         inverse = np.tile(np.eye(width) / self.ridge, (n_models, 1, 1))

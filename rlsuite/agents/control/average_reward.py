@@ -118,7 +118,7 @@ def _r_begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 @compiled(in_place=True)
 def _r_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
-    """Learn, then choose a'; an end waits for the state that it leads to."""
+    """Learn, then choose a'; after an end, learning waits for the next start state."""
     alpha, beta = step_size(memory, t.state, t.action), _gain_step_size(memory, t.state, t.action)
     if t.terminated:
         _wait(memory, t.state, t.action, t.reward, alpha, beta)

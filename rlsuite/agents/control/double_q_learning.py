@@ -46,7 +46,7 @@ def _learn(memory: ActionValues, table: int, state: int, action: int, target: fl
 
 @compiled(in_place=True)
 def _double_q_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
-    """Q_i(x, a) <- Q_i(x, a) + alpha [r + gamma Q_j(x', argmax_a' Q_i(x', a')) - Q_i(x, a)]; a coin names i and j."""
+    """Q_i(x, a) <- Q_i(x, a) + alpha [r + gamma Q_j(x', argmax_a' Q_i(x', a')) - Q_i(x, a)]; a coin chooses i and j."""
     table = int(2.0 * rng.random())
     target = t.reward
     if not t.terminated:
@@ -59,7 +59,7 @@ def _double_q_step(memory: ActionValues, t: Transition, rng: np.random.Generator
 
 @compiled(in_place=True)
 def _double_expected_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
-    """Q_i(x, a) <- Q_i(x, a) + alpha [r + gamma sum_a' pi(a' | x') Q_j(x', a') - Q_i(x, a)]; a coin names i and j."""
+    """Q_i(x, a) <- Q_i(x, a) + alpha [r + gamma sum_a' pi(a' | x') Q_j(x', a') - Q_i(x, a)]; a coin chooses i and j."""
     table = int(2.0 * rng.random())
     target = t.reward
     if not t.terminated:

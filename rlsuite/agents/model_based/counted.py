@@ -43,7 +43,7 @@ class Counts(NamedTuple):
 
 
 def new_counts(agent: str, n_states: int, n_actions: int, *, also: int = 0) -> Counts:
-    """Make counts of nothing; `also` so many bytes per outcome are going to be needed beside them.
+    """Make empty counts; `also` is the number of bytes per outcome that will be needed in addition.
 
     Raises
     ------

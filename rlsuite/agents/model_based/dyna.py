@@ -181,7 +181,7 @@ class DynaQ(TabularAgent):
 
 @dataclass(eq=False, kw_only=True)
 class DynaQPlus(TabularAgent):
-    """Dyna-Q+: planning adds a bonus to pairs that were not tried for long (S&B2 section 8.3).
+    """Dyna-Q+: planning adds a bonus to pairs that have not been tried for a long time (S&B2 section 8.3).
 
     A remembered step pays kappa sqrt(tau) more than it did, with tau the real steps since its pair was last taken. The
     bonus is learned as if it were a reward, so it leads the agent a long way to where something may have changed.

@@ -234,7 +234,7 @@ class PosteriorSampling(TabularAgent):
         check_counts(memory.learned)
 
     def tables(self, n_states: int, n_actions: int) -> Belief:
-        """Count nothing yet."""
+        """Make empty counts."""
         shape = (n_states, n_actions)
         return Belief(
             *new_counts("PosteriorSampling", n_states, n_actions, also=8),

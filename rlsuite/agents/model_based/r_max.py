@@ -26,7 +26,7 @@ from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step, Transition
 
 
-class Paradise(NamedTuple):
+class OptimisticModel(NamedTuple):
     """Counts of the first m outcomes of each pair, and the plan made with them."""
 
     outcomes: Count  # (n_pairs, n_states + 1)
@@ -65,7 +65,7 @@ def _plan(memory: ActionValues) -> None:
 
 
 @compiled(in_place=True)
-def _hope(memory: ActionValues) -> None:
+def _set_optimistic(memory: ActionValues) -> None:
     """Set all states to the optimistic value, so that planning begins above the values that it computes."""
     for state in range(memory.q.shape[0]):
         for action in range(memory.q.shape[1]):
@@ -90,7 +90,7 @@ def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     surprised = t.reward > model.largest_reward[0]
     if surprised:
         model.largest_reward[0] = t.reward
-        _hope(memory)
+        _set_optimistic(memory)
     if surprised or tried + 1 == model.m:
         _plan(memory)
     return NO_ACTION if t.terminated or t.truncated else greedy(memory, t.next_state, rng)
@@ -174,9 +174,9 @@ class RMax(TabularAgent):
         """Raise ValueError unless the counts go together."""
         check_counts(memory.learned)
 
-    def tables(self, n_states: int, n_actions: int) -> Paradise:
-        """Count nothing yet."""
-        return Paradise(
+    def tables(self, n_states: int, n_actions: int) -> OptimisticModel:
+        """Make empty counts."""
+        return OptimisticModel(
             *new_counts("RMax", n_states, n_actions),
             value=np.zeros(n_states + 1),
             largest_reward=np.array([self.r_max]),

@@ -120,7 +120,7 @@ def _settle_ends(model: Regions, n_states: int) -> None:
 
 @compiled(in_place=True)
 def _plan(memory: ActionValues) -> None:
-    """Extended value iteration: u(x) <- max_a [r~ + max_p~ sum_x' p~(x') u(x')] until all states gain nearly alike.
+    """Extended value iteration: u(x) <- max_a [r~ + max_p~ sum_x' p~(x') u(x')] until all gains are nearly equal.
 
     With t steps so far it ends when the gains of the states differ by less than 1 / sqrt(t). A constant is taken off u
     after each sweep, which changes nothing but keeps the numbers small.
@@ -281,7 +281,7 @@ class UCRL2(TabularAgent):
         check_counts(memory.learned)
 
     def tables(self, n_states: int, n_actions: int) -> Regions:
-        """Count nothing yet."""
+        """Make empty counts."""
         return Regions(
             *new_counts("UCRL2", n_states, n_actions),
             planned_at=np.zeros((n_states, n_actions), dtype=np.int64),

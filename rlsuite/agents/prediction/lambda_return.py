@@ -28,7 +28,7 @@ class EpisodeSeenBack(NamedTuple):
 def note_lambda_returns(
     buffer: EpisodeBuffer, value: NDArray[np.float64], gamma: float, lambda_: float, future: float
 ) -> None:
-    """G_t = r_t+1 + gamma [(1 - lambda) V(s_t+1) + lambda G_t+1], from the last step back; `future` is behind it.
+    """G_t = r_t+1 + gamma [(1 - lambda) V(s_t+1) + lambda G_t+1], from the last step back; then comes `future`.
 
     The same as (1 - lambda) sum_n lambda^(n - 1) G_t:t+n, where all n-step returns from the end on are the return.
     """

@@ -30,7 +30,7 @@ class Episode(NamedTuple):
 
 
 def new_vector_buffer(longest: int, width: int) -> VectorEpisodeBuffer:
-    """Make an empty buffer for episodes of up to so many steps, with observations of so many numbers.
+    """Make an empty buffer for episodes of up to `longest` steps, with observations of `width` numbers.
 
     Raises
     ------

@@ -33,7 +33,7 @@ class Recent(NamedTuple):
 
 
 def new_feature_buffer(n: int, most_active: int) -> FeatureBuffer:
-    """Make an empty buffer for so many steps with so many features each.
+    """Make an empty buffer for `n` steps with `most_active` features each.
 
     Raises
     ------

@@ -95,7 +95,7 @@ def legal_ids(env: gymnasium.Env[Any, Any]) -> NDArray[np.bool_]:
 
 
 def _outside(features: Any, found: Encoding) -> tuple[FeatureMap, Encoding]:
-    """Features that only Python can compute are applied to the observations before the agent gets them."""
+    """Apply features that only Python can compute to the observations before the agent receives them."""
     middle = np.nan_to_num((found.low + found.high) / 2.0, nan=0.0, posinf=0.0, neginf=0.0)
     name = type(features).__name__
     with naming(

@@ -108,7 +108,7 @@ class LinearLearner(Agent):
         return self
 
     def _put_back(self, before: list[NDArray[Any]] | None) -> str:
-        """Restore the weights before, if those that were learned are useless; return the reason."""
+        """Restore the previous weights if those that were learned diverge; return the reason."""
         known = self.memory_
         largest = float(np.abs(known.weights).max(initial=0.0))
         finite = all(np.isfinite(array).all() for array in _learned_by(known))
@@ -184,7 +184,7 @@ class LinearLearner(Agent):
         return {**super().kept_arrays(), **fitted, **met}
 
     def restore(self, header: dict[str, Any], arrays: Npz, episodes: NDArray[np.void]) -> None:
-        """Take over what `save` has written; part of `rlsuite.load`.
+        """Restore what `save` has written; part of `rlsuite.load`.
 
         Raises
         ------

@@ -87,7 +87,7 @@ class PerturbationSearch(PolicySearch):
         return self.parameters_ + signs * np.asarray(self.epsilon, dtype=np.float64)
 
     def improve(self, tried: NDArray[np.float64], scores: NDArray[np.float64]) -> None:
-        """Take the best; of several, the first of those that were moved least."""
+        """Take the best; of equal scores, the first that was moved least."""
         best = tried[scores == scores.max()]
         moved = np.linalg.norm(best - self.parameters_, axis=1)
         self.parameters_ = best[moved.argmin()]

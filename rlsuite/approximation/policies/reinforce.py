@@ -258,7 +258,7 @@ class ReinforceWithBaseline(CriticAgent):
 
 
 def new_episode(longest: int, width: int, n_actions: int) -> Episode:
-    """Make room for an episode of up to so many steps; the system gives memory only to what is written."""
+    """Make room for an episode of up to `longest` steps; the system allocates only memory that is written to."""
     return Episode(
         np.zeros((longest, width)),
         np.zeros((longest, n_actions), dtype=np.bool_),

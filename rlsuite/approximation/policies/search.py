@@ -95,7 +95,7 @@ class PolicySearch(SaysWhatToWrite):
         workers: int = 1,
         progress: bool = False,
     ) -> Self:
-        """Search, and return self.
+        """Search for good parameters, and return self.
 
         Called again without a seed on the same environment, it goes on where it stopped: two halves give the bytes of
         the whole. With a seed, or on another environment, it begins at the parameters found so far.
