@@ -111,12 +111,21 @@ class Npz:
         del self.headers[name]
         return array
 
-    def take_json(self, name: str) -> Any:
-        """Unpack JSON text that is stored as a single string."""
+    def take_json(self, name: str) -> dict[str, Any]:
+        """Unpack a JSON object that is stored as text, as a single string.
+
+        Raises
+        ------
+        ValueError
+            If it is something else.
+        """
         header = self.headers[name]
         if header.dtype.kind != "U" or header.shape != ():
             raise ValueError(f"{name} is {header.dtype} {header.shape}, not text")
-        return json.loads(str(self.take(name)))
+        found = json.loads(str(self.take(name)))
+        if not isinstance(found, dict):
+            raise ValueError(f"{name} is not a JSON object")
+        return cast("dict[str, Any]", found)
 
     def finish(self) -> None:
         """Raise unless all arrays have been taken.

@@ -308,7 +308,10 @@ class Agent(Described):
         self.first_observation_ = whole(header, "first_observation")
         self.first_action_ = whole(header, "first_action")
         self.generator_ = np.random.default_rng()
-        self.generator_.bit_generator.state = header["generator"]
+        try:
+            self.generator_.bit_generator.state = header["generator"]
+        except (TypeError, ValueError, KeyError, OverflowError) as error:
+            raise ValueError(f"its generator is not in a state of PCG64: {error}") from error
 
     def check_memory(self, memory: Any) -> None:
         """Raise ValueError unless the arrays of a memory are consistent; part of `rlsuite.load`.

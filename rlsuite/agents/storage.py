@@ -15,6 +15,8 @@ from rlsuite.files import replacing
 from rlsuite.npz import Npz, reading_npz
 
 FORMAT = "rlsuite agent 1"
+HEADER = ("format", "agent", "seed", "first_observation", "first_action", "generator")
+"""Entries of the JSON object ``header``."""
 ROOM = {"scores"}
 """Fields of a memory that are not needed between two steps."""
 
@@ -102,6 +104,22 @@ def whole(header: dict[str, Any], name: str) -> int:
     return value
 
 
+def take_header(arrays: Npz) -> dict[str, Any]:
+    """The header of a file.
+
+    Raises
+    ------
+    ValueError
+        If it does not consist of the entries that `save` writes.
+    """
+    header = arrays.take_json("header")
+    for name in header.keys() ^ set(HEADER):
+        raise ValueError(f"its header {'has an unknown entry' if name in header else 'has no'} {name!r}")
+    if not isinstance(header["agent"], dict):
+        raise ValueError("the entry 'agent' of its header is not a JSON object")
+    return header
+
+
 def load(path: str | PathLike[str]) -> Agent:
     """Read an agent that was written by its ``save``.
 
@@ -123,7 +141,7 @@ def load(path: str | PathLike[str]) -> Agent:
     (16, 4)
     """
     with reading_npz(path, "an agent") as arrays:
-        header: dict[str, Any] = arrays.take_json("header")
+        header = take_header(arrays)
         if header["format"] != FORMAT:
             raise errors.FileError(f"{path} holds {header['format']!r}, not {FORMAT!r}")
         try:

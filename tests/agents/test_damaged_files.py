@@ -138,6 +138,7 @@ def with_header(path, **changes):
         )
     ]
     + [{"seed": value} for value in (None, "x", [], "9" * 5000)]
+    + [{"unknown": value} for value in (None, 1)]
     + [{"format": value} for value in (None, 3, "rlsuite agent 2", [])],
     ids=lambda changes: str(changes)[:60],
 )
@@ -146,6 +147,7 @@ def test_headers(saved, changes):
     with pytest.raises(FileError) as caught:
         rl.load(saved)
     assert "import the module" not in str(caught.value)
+    assert "has no attribute" not in str(caught.value)
 
 
 def test_advice_to_import_a_module_is_given_where_it_helps(saved):
