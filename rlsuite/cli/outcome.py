@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 UNDISCOUNTED = "undiscounted return of the greedy policy"
 
+NOT_EVALUATED = (
+    "the greedy policy is not evaluated: at gamma 1 it may never reach an end, and the environment has no time limit; "
+    "give --max-episode-steps"
+)
+
 SURE = 1.0 - 1e-9
 """Probability from which on something is taken for certain."""
 
@@ -67,6 +72,8 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
         print(f"  {UNDISCOUNTED}: {number(row.undiscounted)}")
     if row.optimum is None and chosen.regret and records[0].optimum_unknown:
         print(f"  optimum unknown: {records[0].optimum_unknown}")
+    if row.measure != VALUE:
+        print(f"  {NOT_EVALUATED}")
     stuck = _stuck(results)
     if stuck:
         print(f"  {stuck}")

@@ -71,9 +71,7 @@ def add(commands: Any) -> None:
     output = parser.add_argument_group("output")
     output.add_argument("--save", metavar="FILE.npz", help="save the agent; rlsuite.load reads it")
     output.add_argument("--plot", metavar="FILE.png", help="draw its learning curve (.png, .svg, .pdf)")
-    output.add_argument(
-        "--figure", default=CUMULATIVE_REWARD, metavar="NAME", help=f"which curve (default {CUMULATIVE_REWARD})"
-    )
+    output.add_argument("--figure", metavar="NAME", help=f"which curve --plot draws (default {CUMULATIVE_REWARD})")
     output.add_argument("--gif", metavar="FILE.gif", help="draw one episode of the learned greedy policy")
     add_json_flag(output)
     parser.set_defaults(run=run)
@@ -109,7 +107,15 @@ def _check_outputs(chosen: argparse.Namespace) -> None:
         if path:
             check_writable(Path(path), f"--{flag}", suffixes)
     if chosen.plot:
-        check_figures([chosen.figure])
+        check_figures([_figure(chosen)])
+    elif chosen.figure:
+        raise ParameterError("--figure is about the figure of --plot: give its file name too")
+
+
+def _figure(chosen: argparse.Namespace) -> str:
+    """The curve that --plot draws, as Python spells it."""
+    typed: str = chosen.figure or CUMULATIVE_REWARD
+    return typed.replace("-", "_")
 
 
 def _drawn_env(chosen: argparse.Namespace, env_keywords: dict[str, Any]) -> "gymnasium.Env[Any, Any]":
@@ -185,7 +191,7 @@ def _length(chosen: argparse.Namespace, agent: "Agent", env: "gymnasium.Env[Any,
     amount: int = chosen.episodes if steps is None else steps
     every = chosen.evaluate_every
     if every is None and (agent.gamma < 1.0 or time_limit(env) != NO_LIMIT):
-        every = max(1, amount // 50) if chosen.plot and chosen.figure == EVALUATION else max(1, amount)
+        every = max(1, amount // 50) if chosen.plot and _figure(chosen) == EVALUATION else max(1, amount)
     return {
         "steps": steps,
         "episodes": chosen.episodes,
@@ -209,7 +215,7 @@ def _write(
     if chosen.plot:
         from rlsuite.plotting import figures, save
 
-        save(figures()[chosen.figure](results), chosen.plot)
+        save(figures()[_figure(chosen)](results), chosen.plot)
         written["plot"] = chosen.plot
     if shown is not None:
         from rlsuite.rendering import write_gif

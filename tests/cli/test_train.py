@@ -169,6 +169,20 @@ def test_undiscounted_without_a_time_limit(rlsuite_json):
     assert printed["measure"] == "return per episode"
 
 
+def test_why_there_is_no_greedy_policy_s_return(rlsuite):
+    done = rlsuite("train", "q-learning", "CliffWalking-v1", "--steps", "4000", "--gamma", "1", "--seed", "1")
+    assert done.out.splitlines()[3] == (
+        "  the greedy policy is not evaluated: at gamma 1 it may never reach an end, and the environment has no time "
+        "limit; give --max-episode-steps"
+    )
+
+
+def test_figures_are_spelled_as_flags_are(rlsuite, tmp_path):
+    run = ("train", "q-learning", "rlsuite/GridGoal-v0", "--steps", "50", "--plot", "a.png")
+    done = rlsuite(*run, "--figure", "episode-return")
+    assert (done.code, (tmp_path / "a.png").exists()) == (0, True), done.err
+
+
 def test_a_time_limit_makes_the_undiscounted_policy_comparable_with_the_optimum(rlsuite, corridor):
     cliff = ("train", "q-learning", "CliffWalking-v1", "--gamma", "1", "--seed", "1", "--steps", "40_000")
     done = rlsuite(*cliff, "--max-episode-steps", "100", "--learning-rate", "0.5")
@@ -229,6 +243,7 @@ def test_errors_of_an_environment_of_ones_own(rlsuite, corridor, tmp_path):
         (["--plot", "a.jpeg"], "--plot a.jpeg: unknown suffix '.jpeg' (choices: "),
         (["--plot", "no/a.png"], "cannot write no/a.png: there is no folder no"),
         (["--plot", "a.png", "--figure", "regre"], "unknown figure 'regre'; did you mean 'regret'? (choices: "),
+        (["--figure", "regret"], "--figure is about the figure of --plot: give its file name too"),
         (["--seeds", "3", "--save", "a.npz"], "--save keeps one agent, and --seeds makes many: give --seed instead"),
         (["--seeds", "3", "--gif", "a.gif"], "--gif keeps one agent, and --seeds makes many: give --seed instead"),
     ],
