@@ -113,6 +113,8 @@ def take_header(arrays: Npz) -> dict[str, Any]:
         If it does not consist of the entries that `save` writes.
     """
     header = arrays.take_json("header")
+    if header.get("format") != FORMAT:
+        raise ValueError(f"it holds {header.get('format')!r}, not {FORMAT!r}")
     for name in header.keys() ^ set(HEADER):
         raise ValueError(f"its header {'has an unknown entry' if name in header else 'has no'} {name!r}")
     if not isinstance(header["agent"], dict):
@@ -142,8 +144,6 @@ def load(path: str | PathLike[str]) -> Agent:
     """
     with reading_npz(path, "an agent") as arrays:
         header = take_header(arrays)
-        if header["format"] != FORMAT:
-            raise errors.FileError(f"{path} holds {header['format']!r}, not {FORMAT!r}")
         try:
             agent = build_agent(header["agent"])
         except UnknownClass as error:
