@@ -31,7 +31,7 @@ TRANSPARENT: tuple[type, ...] = (PassiveEnvChecker, OrderEnforcing, TimeLimit)
 _KINDS: tuple[Any, ...] = (FrozenLakeEnv, CliffWalkingEnv, TaxiEnv, TabularEnv)
 KNOWN = {(kind.step, kind.reset) for kind in _KINDS}
 
-# classes, with their keywords, tables and attributes, that have stood the long replay in this process: thirty seeds
+# classes, with their keywords, tables and attributes, that have passed the long replay in this process: thirty seeds
 # need it once
 _proven: set[tuple[type, str, bytes]] = set()
 

@@ -19,7 +19,7 @@ MOST = 1e300
 def _upper_confidence(memory: Any, state: int, action: int, width: float) -> float:
     """Q(s, a) + c sqrt(ln N(s) / N(s, a)); `width` is c sqrt(ln N(s)). Infinite for what was never tried."""
     tried = memory.visits[state, action]
-    score = memory.q[state, action] + width / math.sqrt(tried)  # before asking whether tried > 0: then without a jump
+    score = memory.q[state, action] + width / math.sqrt(tried)  # also if tried is 0: no branch is needed
     return score if tried > 0 else np.inf
 
 

@@ -175,7 +175,7 @@ def _count_batches(
         if fine.any() and not kernels.posteriors(
             workspace, batch[fine], rows, base, keep=part.keeps, counts=part.counts(True)
         ):
-            # it broke off in the middle of a sequence, of which some is counted already: all anew, and exactly
+            # it failed in the middle of a sequence, part of which is counted: count all again, by the exact passes
             part = _PartialCounts(workspace)
             for number in np.concatenate(numbers):
                 part.add_exactly(int(number), kept)
@@ -229,7 +229,7 @@ def _count_halves(workspace: Workspace, number: int, kept: FloatArray | None) ->
     if fine:
         both[0].add(both[1])
         return both[0]
-    # a pass from the beginning knows which states can be reached at all, and may come through
+    # a pass from the beginning knows which states can be reached at all, and may succeed
     return _count_batches(workspace, [workspace.data.pieces[[number]]], [np.array([number])], kept)
 
 

@@ -89,7 +89,7 @@ def log_likelihoods_of(workspace: Workspace) -> FloatArray:
         f, w = rings[k][0][(middle - 1) & 1], rings[k][1][middle & 1]
         found[number] = log_likelihood_of_halves(workspace, one, other, f, w)
         if found[number] == -np.inf:
-            # a pass from the beginning knows which states can be reached at all, and may come through
+            # a pass from the beginning knows which states can be reached at all, and may succeed
             found[number] = kernels.sweep(workspace, workspace.data.pieces[[number]]).log_likelihood[0]
     for number in np.flatnonzero(found == -np.inf):
         found[number] = exact(workspace, int(number)).log_likelihood

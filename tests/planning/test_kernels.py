@@ -88,23 +88,23 @@ def test_the_first_backup_of_nothing_looks_at_rewards_only(problem):
 
 
 @given(models(), st.floats(0.0, 2.0))
-def test_hopeless_actions_are_marked_and_not_looked_at_again(problem, margin):
+def test_suboptimal_actions_are_marked_and_not_looked_at_again(problem, margin):
     mdp, value = problem
     lookahead = Lookahead(mdp)
     ahead = lookahead.ahead(value)
-    hopeless = np.zeros(mdp.n_states * mdp.n_actions, dtype=bool)
+    suboptimal = np.zeros(mdp.n_states * mdp.n_actions, dtype=bool)
     out, _ = blank(lookahead)
-    arguments = (*lookahead.rows, lookahead.closed, ahead, margin, hopeless)
+    arguments = (*lookahead.rows, lookahead.closed, ahead, margin, suboptimal)
     backup_of_some(0, mdp.n_states, *arguments, out)
     q = q_by_hand(mdp, value)
     expected = (q < (ahead - margin)[:, None]) & ~lookahead.closed[:, None]
     near = np.abs(q - (ahead - margin)[:, None]) < 1e-12
     legal = mdp.legal & ~near
-    assert np.array_equal(hopeless.reshape(q.shape)[legal], expected[legal])
+    assert np.array_equal(suboptimal.reshape(q.shape)[legal], expected[legal])
     assert out == pytest.approx(np.where(lookahead.closed, 0.0, q.max(axis=1)), abs=1e-12)
     again, _ = blank(lookahead)
     backup_of_some(0, mdp.n_states, *arguments, again)
-    left = np.where(hopeless.reshape(q.shape), -np.inf, q).max(axis=1)
+    left = np.where(suboptimal.reshape(q.shape), -np.inf, q).max(axis=1)
     assert again == pytest.approx(np.where(lookahead.closed | np.isneginf(left), 0.0, left), abs=1e-12)
 
 

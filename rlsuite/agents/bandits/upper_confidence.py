@@ -24,7 +24,7 @@ from rlsuite.training.kernels import Step, Transition
 def _ucb1(memory: ActionValues, state: int, arm: int, width: float) -> float:
     """Q(a) + c sqrt(2 ln t / N(a)); `width` is c sqrt(2 ln t)."""
     n = memory.visits[state, arm]
-    index = memory.q[state, arm] + width / math.sqrt(n)  # before asking whether n > 0: then without a jump
+    index = memory.q[state, arm] + width / math.sqrt(n)  # computed also for n = 0, so that no branch is needed
     return index if n > 0 else np.inf
 
 

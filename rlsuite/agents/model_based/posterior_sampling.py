@@ -43,12 +43,12 @@ class Belief(NamedTuple):
     n_successors: Count  # (n_pairs,)
     mean_reward: NDArray[np.float64]  # (n_states, n_actions)
     deviation: NDArray[np.float64]  # (n_states, n_actions), sum of squared deviations from the mean reward
-    planned_at: Count  # (n_states, n_actions), how often each pair had been taken when the world was drawn
+    planned_at: Count  # (n_states, n_actions), how often each pair had been taken when the model was drawn
     iterations: Count  # (1,), sweeps of the last plan
     error_bound: NDArray[np.float64]  # (1,), of its values
 
 
-class World(NamedTuple):
+class SampledModel(NamedTuple):
     """The model that was drawn, its prior, and the parameters of planning in it."""
 
     chance: NDArray[np.float64]  # (n_pairs, n_states + 1), probabilities of the outcomes
@@ -77,11 +77,11 @@ REDRAWS: dict[str, Redraw] = {"episode": _never, "doubling": has_doubled}
 @compiled(in_place=True)
 def draw_chances(memory: ActionValues, pair: int, rng: np.random.Generator) -> None:
     """p(x' | x, a) ~ Dirichlet(weight + N(x, a, x')): independent gamma variables, divided by their sum."""
-    counts, world = memory.learned.outcomes[pair], memory.scratch
-    chance = world.chance[pair]
+    counts, sampled = memory.learned.outcomes[pair], memory.scratch
+    chance = sampled.chance[pair]
     total = 0.0
     for outcome in range(chance.size):
-        chance[outcome] = rng.gamma(world.weight + counts[outcome], 1.0)
+        chance[outcome] = rng.gamma(sampled.weight + counts[outcome], 1.0)
         total += chance[outcome]
     if total == 0.0:  # tiny weights: all have underflowed, and in the limit one outcome takes it all
         chance[int(rng.random() * chance.size)] = total = 1.0
@@ -110,25 +110,27 @@ def draw_reward(memory: ActionValues, state: int, action: int, rng: Any) -> floa
 @compiled(in_place=True)
 def _backup(memory: ActionValues, state: int, action: int) -> float:
     """R + gamma sum_x' p(x') V(x') in the model that was drawn."""
-    world = memory.scratch
+    sampled = memory.scratch
     pair = state * memory.q.shape[1] + action
     future = 0.0
-    for outcome in range(world.value.size):
-        future += world.chance[pair, outcome] * world.value[outcome]
-    return world.reward[state, action] + memory.gamma * future
+    for outcome in range(sampled.value.size):
+        future += sampled.chance[pair, outcome] * sampled.value[outcome]
+    return sampled.reward[state, action] + memory.gamma * future
 
 
 @compiled(in_place=True)
 def _imagine(memory: ActionValues, rng: np.random.Generator) -> None:
     """Draw a model and plan in it."""
-    model, world = memory.learned, memory.scratch
+    model, sampled = memory.learned, memory.scratch
     for state in range(memory.q.shape[0]):
         for action in range(memory.q.shape[1]):
             model.planned_at[state, action] = memory.visits[state, action]
             if is_legal(memory, state, action):
                 draw_chances(memory, state * memory.q.shape[1] + action, rng)
-                world.reward[state, action] = draw_reward(memory, state, action, rng)
-    iterate_values(_backup, memory, world.value, world.tol, world.max_iterations, model.iterations, model.error_bound)
+                sampled.reward[state, action] = draw_reward(memory, state, action, rng)
+    iterate_values(
+        _backup, memory, sampled.value, sampled.tol, sampled.max_iterations, model.iterations, model.error_bound
+    )
 
 
 @compiled(in_place=True)
@@ -244,9 +246,9 @@ class PosteriorSampling(TabularAgent):
             error_bound=np.zeros(1),
         )
 
-    def scratch(self, n_states: int, n_actions: int) -> World:
+    def scratch(self, n_states: int, n_actions: int) -> SampledModel:
         """Make room for a model."""
-        return World(
+        return SampledModel(
             np.zeros((n_states * n_actions, n_states + 1)),
             np.zeros((n_states, n_actions)),
             np.zeros(n_states + 1),

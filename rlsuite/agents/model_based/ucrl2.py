@@ -45,7 +45,7 @@ class Regions(NamedTuple):
     max_iterations: int
 
 
-# ------------------------------------------------------------------------------------------- the best world of a pair
+# ------------------------------------------------------------------------------ the most optimistic model of a pair
 
 
 @compiled(in_place=True)

@@ -302,7 +302,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
             raise ValueError(f"most_active_ is {self.most_active_}, and all {self.n_features_out_} features are listed")
         self.check_parameters()
         self.check_restored()
-        _ = self.rule  # what goes together in it, goes together
+        _ = self.rule  # refuses arrays that do not fit together
         return self
 
     def check_restored(self) -> None:

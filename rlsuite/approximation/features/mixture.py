@@ -26,7 +26,7 @@ class Components(NamedTuple):
 
     means: NDArray[np.float64]  # (n, d)
     whitening: NDArray[np.float64]  # (n, d, d), of which (x - mean) @ whitening is standard normal
-    log_scale: NDArray[np.float64]  # (n,), the log of weight times density at the mean, but for what all share
+    log_scale: NDArray[np.float64]  # (n,), log of weight times density at the mean, up to a common constant
 
 
 @compiled(in_place=True)
@@ -118,7 +118,7 @@ class MixtureResponsibilities(FeatureMap):
         at_least("MixtureResponsibilities", "n_components", self.n_components, observations)
         n, d = self.n_components, observations.shape[1]
         middle, scale = observations.mean(axis=0), deviations(observations)
-        if self.covariance == "spherical":  # what is round stays round
+        if self.covariance == "spherical":  # one scale for all dimensions: spheres stay spheres
             scale = np.full(d, deviations((observations - middle).reshape(-1, 1)))
         found = _mixture.GaussianMixture(n, covariance_type=self.covariance, random_state=self.seed).fit(
             (observations - middle) / scale
@@ -131,7 +131,9 @@ class MixtureResponsibilities(FeatureMap):
         self.n_features_in_ = d
         self.n_features_out_ = self.most_active_ = n
         if self._singular():
-            raise ParameterError("a component of the mixture is flat to the last bit; take fewer components")
+            raise ParameterError(
+                "a component of the mixture has no extent in some direction, to the last bit; take fewer components"
+            )
         return self.name_columns(X)
 
     def check_restored(self) -> None:

@@ -88,7 +88,7 @@ class PrincipalComponents(FeatureMap):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = False  # but where the axes are few of very many
+        tags.non_deterministic = False  # except for a few components of very many dimensions
         return tags
 
     def check_parameters(self) -> None:

@@ -24,9 +24,9 @@ from rlsuite.training.observation_view import Encoding
 
 _base: Any = sklearn.base  # scikit-learn carries no types
 
-INFINITE = "what it has learned is not a finite number any more"
+INFINITE = "what it has learned is no longer finite"
 PUT_BACK = (
-    "Its weights are those of before this call. A smaller learning_rate often helps (with n features active at a "
+    "Its weights are as before this call. A smaller learning_rate often helps (with n features active at a "
     "time, 1 / n is the largest that makes sense); off-policy with bootstrapping, only gradient-TD methods are "
     "sure to converge"
 )

@@ -286,11 +286,11 @@ class EpisodeEM:
         t = int(failed[episode]) - 1
         step = int(self.steps.first[episode]) + t
         z = int(self.steps.observation[step])
-        seen = "its observation is missing" if z == model.observation.shape[2] else f"observations[{t}]={z}"
+        seen = "a missing observation" if z == model.observation.shape[2] else f"observations[{t}]={z}"
         end = ", which ended it" if self.steps.ended[step] else ""
         return (
             f"episode {episode} is impossible under the model: after actions[{t}]={self.steps.action[step]}{end}, "
-            f"{seen} cannot be"
+            f"{seen} has probability 0"
         )
 
     def exact_episode(self, model: Parameters, e: int) -> ExactEpisode:

@@ -223,7 +223,7 @@ class Gaussian(Emission):
                 own = np.diagonal(prior.covariance, axis1=1, axis2=2)
                 second += prior.number * (own + (prior.mean - mean) ** 2)
             variance = np.where(visited, second / np.where(visited, total, 1.0), self.variance)
-            # What is narrower already stays so: no step may make the observations less likely.
+            # A variance that is smaller already may stay so: no step may make the observations less likely.
             least = np.minimum(self.least_variance * whole.scale, self.variance)
             collapsed = ((variance < least) & ~whole.constant).any(axis=1)
             variance = np.maximum(variance, least)

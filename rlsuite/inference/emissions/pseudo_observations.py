@@ -87,7 +87,7 @@ def resolved(prior: object, z: FloatArray, n_states: int, needs_variance: bool) 
             variance = _spread("prior.variance", 0.0 if prior.variance is None else prior.variance, (n_states, width))
             covariance = variance[:, :, np.newaxis] * np.eye(width)
         if np.linalg.eigvalsh(covariance).min() < 0.0:
-            raise ModelError("prior.variance is negative, or prior.covariance is none")
+            raise ModelError("prior.variance is negative, or prior.covariance is not positive semi-definite")
     except ModelError as cause:
         raise ParameterError(str(cause)) from cause
     return Pseudo(number, mean, covariance)

@@ -115,13 +115,13 @@ class Entries:
             chosen = entries[values[entries] != 0.0]
             if not chosen.size:
                 continue
-            # Cells of a form: one number for what is told, plus one for what is not.
-            told = np.where(wild[:, None], 0, slots[:, chosen])
+            # The cells that an entry fills: an offset for the names that it gives, plus one for those left out.
+            given = np.where(wild[:, None], 0, slots[:, chosen])
             free = np.zeros(1, dtype=np.int64)
             for slot in np.flatnonzero(wild).tolist():
                 step = math.prod(self.dims[slot + 1 :])
                 free = (free[:, None] + step * np.arange(self.dims[slot])).reshape(-1)
-            found.append((self._flat(told, range(len(self.dims)))[:, None] + free).reshape(-1))
+            found.append((self._flat(given, range(len(self.dims)))[:, None] + free).reshape(-1))
         if not found:
             return np.zeros(0, dtype=np.int64)
         cells = found[0] if len(found) == 1 else np.concatenate(found)

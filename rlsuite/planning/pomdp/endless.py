@@ -182,26 +182,26 @@ def _closed(stage: Stage, vectors: FloatArray, epsilon: float, tie: float, watch
     """
     plans = stage.plans
     best = that_matter(plans.alpha_vectors, stage.points, epsilon, watch).left
-    heir = _heirs(vectors, plans.alpha_vectors[best], tie, watch)
+    replacement = _replacements(vectors, plans.alpha_vectors[best], tie, watch)
     links = plans.successors[best]
-    return VectorSet(plans.alpha_vectors[best], plans.actions[best], np.where(links >= 0, heir[links], -1))
+    return VectorSet(plans.alpha_vectors[best], plans.actions[best], np.where(links >= 0, replacement[links], -1))
 
 
-def _heirs(vectors: FloatArray, others: FloatArray, tie: float, watch: Watch) -> IndexArray:
+def _replacements(vectors: FloatArray, others: FloatArray, tie: float, watch: Watch) -> IndexArray:
     """Return for each vector (n, S) the one of the others (k, S) whose largest shortfall below it is smallest: (n,).
 
     That is the first that is not below it by `tie` more than another. One that is nowhere below it at all may take its
     place without any loss.
     """
     now: FloatArray = np.ascontiguousarray(others.T)
-    heir: IndexArray = np.empty(len(vectors), dtype=np.int64)
+    replacement: IndexArray = np.empty(len(vectors), dtype=np.int64)
     some = max(1, BLOCK // now.shape[1])
-    for begin in range(0, heir.size, some):
+    for begin in range(0, replacement.size, some):
         olds = vectors[begin : begin + some]
         least = np.full((olds.shape[0], now.shape[1]), np.inf)
         for old, new in zip(olds.T, now, strict=True):
             finite = old > -np.inf
             least[finite] = np.minimum(least[finite], new - old[finite, np.newaxis])
-        heir[begin : begin + some] = first_of_best(least, tie)
+        replacement[begin : begin + some] = first_of_best(least, tie)
         watch.check()
-    return heir
+    return replacement

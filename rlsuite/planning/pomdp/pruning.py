@@ -23,7 +23,7 @@ from rlsuite.planning.watch import Watch
 WORK = 2e7
 """Operations after which compiled code returns for a check of the clock: some ten milliseconds."""
 
-NEWS = 0.1
+LEAST_SHARE_OF_NEW = 0.1
 """Share of the beliefs looked at first that must have shown a new vector, or the others are not looked at."""
 
 NEAR = 9
@@ -251,7 +251,7 @@ def _best_somewhere(
         known = found.size
         found, first = np.unique(np.concatenate([found, numbers]), return_index=True)
         where = np.concatenate([where, n_states + np.arange(begin, begin + numbers.size)])[first]
-        if found.size - known < NEWS * numbers.size:
+        if found.size - known < LEAST_SHARE_OF_NEW * numbers.size:
             break
         begin += some
     beliefs = np.zeros((found.size, n_states))

@@ -386,7 +386,7 @@ def test_limits(tiger, heard):
             [([0], [0], None, True)],
             {},
             ModelError,
-            r"after actions\[0\]=0, which ended it, observations\[0\]=0 cannot be",
+            r"after actions\[0\]=0, which ended it, observations\[0\]=0 has probability 0",
         ),
         (
             [([0], [0], None, False, [0, 1])],
