@@ -54,16 +54,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser, commands = _parser()
     with warnings.catch_warnings():
         warnings.showwarning = show_warning
-        warnings.simplefilter("default", errors.RlsuiteWarning)  # told, not raised, whatever Python was asked for
+        warnings.simplefilter("default", errors.RlsuiteWarning)  # printed, not raised, even with python -W error
         try:
             chosen = _parse(parser, commands, given)
             return chosen.run(chosen)
-        except SystemExit as done:  # --help and --version are over, and so is a line that argparse cannot read
+        except SystemExit as done:  # argparse exits after --help, --version and what it cannot read
             return int(done.code or 0)
         except errors.RlsuiteError as error:
             complain(str(error))
             return _leave(MISUSED)
-        except BrokenPipeError:  # the reader of our output has ended, as in `rlsuite envs | head`
+        except BrokenPipeError:  # the program that reads our output has ended, as in `rlsuite envs | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FAILED
         except OSError as error:
@@ -106,7 +106,7 @@ def _parse(
         raise errors.ParameterError(errors.unknown("command", given[0], commands))
     chosen, extra = parser.parse_known_args(given)
     if "words" in chosen and not any(one.startswith("-") and not one[1:2].isdigit() for one in extra):
-        # argparse takes no more of them after the first flag, and -1,2 for a flag
+        # argparse stops collecting them at the first flag, and takes -1,2 for a flag
         chosen.words, extra = [*chosen.words, *extra], []
     if extra:
         known = [option for action in commands[chosen.command]._actions for option in action.option_strings]

@@ -6,10 +6,10 @@ from rlsuite.cli.output import number
 from rlsuite.models.aliases import FloatArray
 
 MOST_COLUMNS = 8
-"""States (or observations) up to which each has a column of its own."""
+"""Up to this many states (or observations), each has a column of its own."""
 
 MOST_PROBABLE = 3
-"""States that are named where there are more."""
+"""Where there are more, this many states are named."""
 
 
 def names(labels: Sequence[str] | None, how_many: int) -> list[str]:

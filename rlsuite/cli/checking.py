@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
         "check",
         help="check an environment, for instance your own",
         description="Check an environment against Gymnasium's rules, and print what rlsuite can do with it. "
-        "The exit code is 1 if something is wrong.",
+        "The exit code is 1 if a check fails.",
         allow_abbrev=False,
     )
     add_env_flags(parser)
@@ -47,7 +47,7 @@ def run(chosen: argparse.Namespace) -> int:
     def make(**more: Any) -> "gymnasium.Env[Any, Any]":
         return find_env(chosen.environment, **keywords("--env", chosen.env), **more)
 
-    make().close()  # what cannot be made at all is an error, not a finding
+    make().close()  # an environment that cannot be made is an error, not a finding
     findings = [finding for check in (_contract, _spaces, _answers, _table, _renders) for finding in check(make)]
     failed = any(finding.verdict == "FAIL" for finding in findings)
     if chosen.json:
@@ -55,7 +55,7 @@ def run(chosen: argparse.Namespace) -> int:
     else:
         print(chosen.environment)
         print(columns(findings))
-        print("something is wrong" if failed else f"next: {_next(make, chosen)}")
+        print("some checks failed: see FAIL above" if failed else f"next: {_next(make, chosen)}")
     return int(failed)
 
 
@@ -81,7 +81,7 @@ def _contract(make: Callable[..., Any]) -> Iterator[Finding]:
             yield Finding("FAIL", "Gymnasium's rules", f"{type(error).__name__}: {one_line(str(error))}")
         else:
             if not caught:
-                yield Finding("ok", "Gymnasium's rules", "kept, without a warning")
+                yield Finding("ok", "Gymnasium's rules", "followed, without a warning")
     for warning in {one_line(str(one.message)): one for one in caught}:
         yield Finding("warn", "Gymnasium's rules", warning.removeprefix("WARN: "))
 
@@ -156,7 +156,9 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
 
     env = make()
     if not has_table(env):
-        yield Finding("no", "table", "neither env.unwrapped.model nor .P: it can be learned, but not solved")
+        yield Finding(
+            "no", "table", "no env.unwrapped.model and no env.unwrapped.P: agents can learn, planners cannot solve it"
+        )
         yield from _dynamics(env)
         return
     kind = POMDP if isinstance(getattr(env.unwrapped, "model", None), POMDP) else MDP
@@ -171,7 +173,7 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
     try:
         trusted_model(env, gamma=0.9)
     except RlsuiteError as error:
-        yield Finding("no", "compiled loop", f"{error}; it is learned stepwise")
+        yield Finding("no", "compiled loop", f"{error}; agents learn stepwise")
     else:
         yield Finding("ok", "compiled loop", "table and step agree in a replay")
 
@@ -181,13 +183,13 @@ def _dynamics(env: "gymnasium.Env[Any, Any]") -> Iterator[Finding]:
 
     dynamics = dynamics_of(env)
     if dynamics is None:
-        yield Finding("no", "compiled loop", "no compiled dynamics (env.unwrapped.dynamics): it is learned stepwise")
+        yield Finding("no", "compiled loop", "no compiled dynamics (env.unwrapped.dynamics): agents learn stepwise")
         return
     env.reset(seed=7)
     try:
         trusted_dynamics(env, dynamics)
     except RlsuiteError as error:
-        yield Finding("no", "compiled loop", f"{error}; it is learned stepwise")
+        yield Finding("no", "compiled loop", f"{error}; agents learn stepwise")
     else:
         yield Finding("ok", "compiled loop", "compiled dynamics and step agree in a replay, for agents with features")
 
@@ -197,7 +199,7 @@ def _renders(make: Callable[..., Any]) -> Iterator[Finding]:
 
     modes = [mode for mode in make().metadata.get("render_modes", []) if mode != "human"]
     if not modes:
-        yield Finding("no", "pictures", "no render mode but 'human', if any; --gif needs 'rgb_array'")
+        yield Finding("no", "pictures", "no render mode other than 'human'; --gif needs 'rgb_array'")
     for mode in modes:
         try:
             env = make(render_mode=mode)
@@ -211,7 +213,9 @@ def _renders(make: Callable[..., Any]) -> Iterator[Finding]:
             shape: Any = getattr(picture, "shape", ())
             if picture is None or (mode == "rgb_array" and len(shape) != 3):
                 sentence = f"{mode}: render() returned {type(picture).__name__} {shape or ''}".rstrip()
-                yield Finding("FAIL", "pictures", f"{sentence}; needed are pixels of shape (height, width, 3), or text")
+                yield Finding(
+                    "FAIL", "pictures", f"{sentence}; it must return pixels of shape (height, width, 3), or text"
+                )
             else:
                 size = f" of {shape[1]} x {shape[0]} pixels" if mode == "rgb_array" else ""
                 yield Finding("ok", "pictures", f"{mode}{size}")

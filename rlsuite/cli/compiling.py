@@ -8,18 +8,18 @@ from typing import Any
 import numba.core.event
 from tqdm import tqdm
 
-_events: Any = numba.core.event  # carries no types
+_events: Any = numba.core.event  # has no type annotations
 
 
-class _Told(numba.core.event.Listener):
+class _Announcement(numba.core.event.Listener):
     """Prints the message once."""
 
     def __init__(self) -> None:
-        self.told = False
+        self.printed = False
 
     def on_start(self, event: Any) -> None:
-        if not self.told:
-            self.told = True
+        if not self.printed:
+            self.printed = True
             tqdm.write("compiling, once; later runs find it in numba's cache", file=sys.stderr)
 
     def on_end(self, event: Any) -> None:
@@ -27,12 +27,12 @@ class _Told(numba.core.event.Listener):
 
 
 @contextmanager
-def saying_so() -> Generator[None]:
+def compiling_message() -> Generator[None]:
     """Print a message on stderr, if it is a terminal, when something is compiled in the body."""
     if not sys.stderr.isatty():
         yield
         return
-    listener = _Told()
+    listener = _Announcement()
     _events.register("numba:compile", listener)
     try:
         yield

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlsuite.experiments import Experiment
 
 DEMO_GROUP = "rlsuite.demos"
-"""Entry-point group in which a package of experiments announces ``name = "package"``."""
+"""Entry-point group in which a package registers its experiments: ``name = "package"``."""
 
 
 def add(commands: Any) -> None:
@@ -27,14 +27,16 @@ def add(commands: Any) -> None:
         description="Run the experiments of the installed packages of environments, and draw their results.",
         allow_abbrev=False,
     )
-    parser.add_argument("--output", default="runs/demo", metavar="FOLDER", help="folder for all (default runs/demo)")
+    parser.add_argument(
+        "--output", default="runs/demo", metavar="FOLDER", help="folder for all results (default runs/demo)"
+    )
     parser.add_argument("--workers", type=whole_number, metavar="N", help="threads (default: all cores)")
     add_json_flag(parser)
     parser.set_defaults(run=run)
 
 
 def demo_files() -> list[Path]:
-    """TOML files of all packages that announce themselves, in alphabetical order within each."""
+    """TOML files of all packages in `DEMO_GROUP`, in alphabetical order within each."""
     from importlib.resources import files
 
     found: list[Path] = []
@@ -62,7 +64,7 @@ def run(chosen: argparse.Namespace) -> int:
         known = (folder / "run.json").exists()
         results = experiment.run(folder, workers=chosen.workers or os.cpu_count() or 1, progress=True)
         if known:
-            note(f"{folder} was there: its finished cells were not learned again, only drawn")
+            note(f"{folder} exists already: its finished cells were not learned again, only drawn")
         rows += compare(results)
         figures += draw(results, experiment.figures, folder)[0]
         figures += value_maps(experiment, folder)

@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
     )
     run.add_argument("file", metavar="FILE.toml", help="the experiment")
     run.add_argument("--output", metavar="FOLDER", help="results folder (default: beside the file, without .toml)")
-    run.add_argument("--seeds", type=whole_number, metavar="N", help="another number of seeds than in the file")
+    run.add_argument("--seeds", type=whole_number, metavar="N", help="number of seeds, instead of that in the file")
     run.add_argument("--loop", metavar="LOOP", help="auto, compiled or stepwise; does not change the results")
     run.add_argument("--workers", type=whole_number, metavar="N", help="threads (default: all cores)")
     run.add_argument("--dry-run", action="store_true", help="print what would be done")
@@ -35,7 +35,7 @@ def add(commands: Any) -> None:
     plot = commands.add_parser(
         "plot",
         help="draw the figures of an experiment",
-        description="Draw figures of the results in a folder; of a run that is not finished, of the finished part.",
+        description="Draw figures of the results in a folder; if the run is not finished, of its finished part.",
         allow_abbrev=False,
     )
     plot.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written")
@@ -81,7 +81,7 @@ def plot_results(chosen: argparse.Namespace) -> int:
     names: list[str] = asked or read_run(folder)["config"].get("figures", [])
     target = Path(chosen.output) if chosen.output else folder
     if not target.is_dir():
-        raise FileError(f"there is no folder {target}")
+        raise FileError(f"there is no folder {target}; create it first")
     written, skipped = draw(results, names, target, chosen.format)
     if asked and skipped:
         raise ParameterError("; ".join(skipped))
@@ -129,7 +129,7 @@ def draw(
     Returns
     -------
     list of Path, list of str
-        What was written; and why others were not: the results do not hold what it takes.
+        The files that were written; and why other figures were not: what the results lack.
     """
     from rlsuite.experiments.folder import slug
     from rlsuite.plotting import Palette, figures, save

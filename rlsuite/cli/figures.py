@@ -38,7 +38,7 @@ def drawer(
     Raises
     ------
     ParameterError
-        If there is no such figure, or a flag is not about it.
+        If there is no such figure, or a flag does not apply to it.
     UnsuitableEnvironment
         If it needs what the environment or the method does not have.
     FileError
@@ -49,7 +49,7 @@ def drawer(
     if not chosen.plot:
         for flag in ("figure", "against"):
             if getattr(chosen, flag):
-                raise ParameterError(f"--{flag} is about the figure of --plot: give its file name too")
+                raise ParameterError(f"--{flag} applies only to the figure of --plot: add --plot FILE.png")
         return None
     check_writable(Path(chosen.plot), "--plot", FIGURE_SUFFIXES)
     if isinstance(model, POMDP):
@@ -69,7 +69,8 @@ def _of_values(
     figure = solution_figures()[name]
     if figure.on_grid and layout is None:
         raise UnsuitableEnvironment(
-            f"{chosen.environment} does not say where its states are on a grid, and {name} draws them there"
+            f"{name} draws states on a grid, and {chosen.environment} does not say where its states are: use --figure "
+            f"{ELSEWHERE}"
         )
     given = _given(chosen, name, figure.draw)
     first = (env,) if figure.on_grid else ()
@@ -81,7 +82,7 @@ def _of_plan(chosen: argparse.Namespace, pomdp: "POMDP", method: str) -> "Draw":
     from rlsuite.plotting.discovery import plan_figures
 
     known, function = plan_figures(), methods(pomdp).get(method)
-    vectors = function is None or _finds_vectors(function)  # that there is no such method, solving will say
+    vectors = function is None or _finds_vectors(function)  # `solve` reports an unknown method
     fitting = [name for name, figure in known.items() if vectors and figure.n_states == pomdp.n_states]
     name = chosen.figure.replace("-", "_") if chosen.figure else next(iter(fitting), ANY_PLAN)
     if name not in known:
@@ -89,12 +90,13 @@ def _of_plan(chosen: argparse.Namespace, pomdp: "POMDP", method: str) -> "Draw":
     figure = known[name]
     if figure.n_states not in (None, pomdp.n_states):
         raise UnsuitableEnvironment(
-            f"{chosen.environment} has {pomdp.n_states} hidden states, and {name} draws beliefs over {figure.n_states}"
+            f"{chosen.environment} has {pomdp.n_states} hidden states, and {name} draws beliefs over "
+            f"{figure.n_states}: use --figure {ANY_PLAN}"
         )
     if name != ANY_PLAN and not vectors:
         able = [one for one, other in methods(pomdp).items() if _finds_vectors(other)]
         raise UnsuitableEnvironment(
-            f"{name} draws alpha vectors, and {method} finds none; these methods do: {', '.join(able)}"
+            f"{name} draws alpha vectors, and {method} finds none; methods that find them: {', '.join(able)}"
         )
     given = _given(chosen, name, figure.draw)
     return lambda plan: figure.draw(plan, **given)
@@ -113,7 +115,7 @@ def _given(chosen: argparse.Namespace, name: str, draw: Callable[..., Any]) -> d
     """Keywords of a figure."""
     given = {"against": chosen.against} if chosen.against else {}
     for flag in given.keys() - parameters(draw):
-        raise ParameterError(f"--{flag} is not about {name}")
+        raise ParameterError(f"--{flag} does not apply to {name}")
     if "tol" in parameters(draw):
         given["tol"] = chosen.tol
     return given

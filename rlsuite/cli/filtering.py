@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 PLANNING = 10
-"""Seconds for the plan that ``--best-action`` asks."""
+"""Seconds for the plan of ``--best-action``."""
 
 
 def add(commands: Any) -> None:
@@ -27,10 +27,10 @@ def add(commands: Any) -> None:
         help="compute the probabilities of hidden states given observations",
         description="Compute the probabilities of the hidden states after each observation, and the likelihood of all "
         "of them. In a hidden Markov model the first observation is made in the first state; in a POMDP an action "
-        "goes before each observation, and they alternate.",
-        epilog="Actions and observations are names of the model, or numbers from 0; ? is an observation that is "
-        "missing. Where observations are vectors, commas stand between the numbers of one, and in lists semicolons "
-        "between two of them.",
+        "comes before each observation, and they alternate.",
+        epilog="Actions and observations are names of the model, or numbers from 0; ? stands for a missing "
+        "observation. Where observations are vectors, commas separate the numbers of a vector, and semicolons the "
+        "vectors of a list.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -38,8 +38,8 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("words", nargs="*", metavar="Z", help="observations, or actions and observations alternately")
     parser.add_argument("--observations", metavar="Z,...", help="the observations, as a list")
-    parser.add_argument("--actions", metavar="A,...", help="the actions, as a list; then Z... are observations only")
-    parser.add_argument("--file", metavar="FILE", help="a text file with a step in each line, or a table in CSV")
+    parser.add_argument("--actions", metavar="A,...", help="the actions, as a list; then Z... holds observations only")
+    parser.add_argument("--file", metavar="FILE", help="a text file with one step per line, or a table in CSV")
     parser.add_argument(
         "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
     )
@@ -61,7 +61,7 @@ def add(commands: Any) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Filter."""
-    from rlsuite.cli.compiling import saying_so
+    from rlsuite.cli.compiling import compiling_message
     from rlsuite.cli.opening import open_model
     from rlsuite.cli.trails import trail
     from rlsuite.inference import HMM
@@ -75,9 +75,9 @@ def run(chosen: argparse.Namespace) -> int:
         if not isinstance(model, HMM):
             raise ParameterError(f"--plot draws hidden Markov models, and {chosen.model} is a POMDP")
     if chosen.best_action and isinstance(model, HMM):
-        raise ParameterError(f"--best-action is about POMDPs, and {chosen.model} is a hidden Markov model")
+        raise ParameterError(f"--best-action applies only to POMDPs, and {chosen.model} is a hidden Markov model")
     steps = _steps_of_hmm(chosen, model) if isinstance(model, HMM) else _steps_of_pomdp(chosen, model)
-    with saying_so():
+    with compiling_message():
         found = trail(model, steps, smooth=chosen.smooth, decode=chosen.decode)
         best = _best_action(model, found) if chosen.best_action and not isinstance(model, HMM) else None
     if chosen.plot and isinstance(model, HMM):
@@ -107,7 +107,7 @@ def _steps_of_hmm(chosen: argparse.Namespace, model: "HMM") -> "Steps":
 
     width = model.emission.width
     if chosen.actions is not None:
-        raise ParameterError(f"--actions is about POMDPs, and {chosen.model} is a hidden Markov model")
+        raise ParameterError(f"--actions applies only to POMDPs, and {chosen.model} is a hidden Markov model")
     if chosen.file is not None:
         _alone(chosen)
         return read(chosen.file, width, with_actions=False)
@@ -125,12 +125,12 @@ def _steps_of_pomdp(chosen: argparse.Namespace, model: "POMDP") -> "Steps":
     listed = split(chosen.observations or "")
     if chosen.actions is None:
         if listed:
-            raise ParameterError("--observations needs --actions: in a POMDP an action goes before each observation")
+            raise ParameterError("--observations needs --actions: in a POMDP an action comes before each observation")
         return pairs(_either(chosen.words, []), "")
     actions, observations = split(chosen.actions), _either(chosen.words, listed)
     if len(actions) != len(observations):
         raise ParameterError(
-            f"there are {len(actions)} actions and {len(observations)} observations; an action goes before each one"
+            f"there are {len(actions)} actions and {len(observations)} observations; each observation needs one action"
         )
     return Steps(actions, [[word] for word in observations])
 
@@ -139,13 +139,13 @@ def _alone(chosen: argparse.Namespace) -> None:
     """Raise if there is another source besides the file."""
     for name, given in (("Z...", chosen.words), ("--observations", chosen.observations), ("--actions", chosen.actions)):
         if given:
-            raise ParameterError(f"{name} and --file both say what was seen: leave one of them out")
+            raise ParameterError(f"{name} and --file both give the sequence: leave one of them out")
 
 
 def _either(words: list[str], listed: list[str]) -> list[str]:
-    """The observations, from the one place where they are."""
+    """The observations, from the one argument that has them."""
     if words and listed:
-        raise ParameterError("Z... and --observations both say what was seen: leave one of them out")
+        raise ParameterError("Z... and --observations both give the observations: leave one of them out")
     if not words and not listed:
         raise ParameterError("there are no observations: give them after the model, with --observations or with --file")
     return words or listed
@@ -169,7 +169,7 @@ def _report(chosen: argparse.Namespace, found: "Trail", best: dict[str, Any] | N
         print(f"  written: {chosen.plot}")
     if not (chosen.smooth or chosen.decode or best):
         options = "--smooth, --decode or --best-action" if "action" in found.seen else "--smooth, or --decode"
-        note(f"next: the same with {options}")
+        note(f"next: the same command with {options}")
 
 
 def _rows(found: "Trail") -> Iterator[list[str]]:

@@ -14,7 +14,7 @@ def add(commands: Any) -> None:
         "envs",
         help="list the environments, or show one",
         description="List the environments with a table: those of packages made for rlsuite, and Gymnasium's toy_text. "
-        "Any other environment with Discrete spaces can be learned too.",
+        "Agents learn in any other environment with Discrete spaces, too.",
         allow_abbrev=False,
     )
     envs.add_argument("environment", nargs="?", metavar="ENV", help="show this one: keywords, sizes, time limit")

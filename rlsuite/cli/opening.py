@@ -68,7 +68,9 @@ def _read(path: Path, given: dict[str, Any], gamma: float | None) -> Model:
         raise ParameterError(f"{path}: {unknown(f'keyword of {kind.__name__}.read', keyword, known)}")
     if kind is HMM:
         if gamma is not None:
-            raise ParameterError(f"gamma={gamma:g} is about rewards, and the hidden Markov model in {path} has none")
+            raise ParameterError(
+                f"gamma={gamma:g} discounts rewards, and the hidden Markov model in {path} has none: leave gamma out"
+            )
         return HMM.read(path)
     read: Any = kind.read
     return read(path, gamma=gamma, **given)

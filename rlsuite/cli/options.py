@@ -97,7 +97,7 @@ def whole_number(text: str) -> int:
 
 
 def literal(text: str) -> Any:
-    """A value as Python would read it; words that mean nothing to Python are strings.
+    """A value as Python would read it; what Python cannot read is a string.
 
     >>> literal("0.2"), literal("true"), literal("[1, 2]"), literal("stay")
     (0.2, True, [1, 2], 'stay')
@@ -172,7 +172,7 @@ def features(text: str) -> dict[str, Any]:
     from rlsuite.experiments.lookup import match
 
     name, *pairs = text.split(":")
-    # a base of several maps has no compiled form of its own
+    # the base class of several maps has no compiled form of its own
     known = {key: kind for key, kind in kinds(FeatureMap).items() if kind.rule is not FeatureMap.rule}
     kind = match(name, known)
     if kind is None:
@@ -216,7 +216,7 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
 
 
 def import_packages() -> None:
-    """Import the packages of environments that announce themselves, so that their ids are known."""
+    """Import the installed packages of environments, so that their ids are known."""
     import warnings
 
     from rlsuite.finding import packages
@@ -233,11 +233,13 @@ def _exploration(given: dict[str, str]) -> dict[str, Any]:
     from rlsuite.described import kinds
     from rlsuite.exploration import Exploration
 
-    # one of a user's own may have no parameters that could be given here
+    # a user's own exploration may have no parameters that could be given here
     known: dict[str, Any] = {name: kind for name, kind in kinds(Exploration).items() if dataclasses.is_dataclass(kind)}
     parameters = {name: [field.name for field in dataclasses.fields(kind)] for name, kind in known.items()}
     able = [name for name, names in parameters.items() if given.keys() <= set(names)]
     if not able:
-        raise ParameterError(f"{', '.join(f'--{flag}' for flag in given)}: no exploration has all of these")
+        raise ParameterError(
+            f"{', '.join(f'--{flag}' for flag in given)}: no exploration has all of these; leave some out"
+        )
     name = min(able, key=lambda one: len(parameters[one]))
     return {"name": name, **{flag: schedule(f"--{flag}", text) for flag, text in given.items()}}

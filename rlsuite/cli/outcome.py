@@ -1,4 +1,4 @@
-"""What ``rlsuite train`` says at its end: how long it took, what was learned, and what to do next."""
+"""What ``rlsuite train`` prints at its end: how long it took, what was learned, and what to do next."""
 
 import argparse
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ NOT_EVALUATED = (
 )
 
 SURE = 1.0 - 1e-9
-"""Probability from which on something is taken for certain."""
+"""An event with at least this probability is taken as certain."""
 
-ONE_AGENTS = ("--seed", "--save", "--gif")
-"""Flags about one agent, which do not go with many."""
+SINGLE_AGENT_FLAGS = ("--seed", "--save", "--gif")
+"""Flags for a single agent, which cannot be used with several seeds."""
 
 
 def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", written: dict[str, str]) -> None:
@@ -33,9 +33,9 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     chosen : argparse.Namespace
         What was typed.
     agent : Agent
-        Who learned; for many seeds, whose copies did.
+        The agent that learned; for many seeds, its copies did.
     results : Results
-        What came of it.
+        The results of learning.
     written : dict of str to str
         The files that were written, by flag.
     """
@@ -74,30 +74,30 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
         print(f"  optimum unknown: {records[0].optimum_unknown}")
     if row.measure != VALUE:
         print(f"  {NOT_EVALUATED}")
-    stuck = _stuck(results)
-    if stuck:
-        print(f"  {stuck}")
+    warning = _no_end_reached(results)
+    if warning:
+        print(f"  {warning}")
     for path in written.values():
         print(f"  written: {path}")
     note(f"next: {_next(chosen, written, solvable=row.optimum is not None)}")
 
 
-def _stuck(results: "Results") -> str:
+def _no_end_reached(results: "Results") -> str:
     """Sentence about greedy policies that need not reach an end, and do not do as well as possible; empty if none."""
-    lost = [
+    endless = [
         record
         for record in results.records
         if record.end_probability is not None
         and record.end_probability < SURE
         and (record.optimal_value is None or record.evaluation[-1] < record.optimal_value - _slack(record))
     ]
-    if not lost:
+    if not endless:
         return ""
-    least = min(record.end_probability or 0.0 for record in lost)
+    least = min(record.end_probability or 0.0 for record in endless)
     how = "does not reach an end from the start"
     if least > 0.0:
         how = f"reaches an end from the start with probability {least:.2g} only"
-    who = "the greedy policy" if len(results.records) == 1 else f"the greedy policy of {len(lost)} seeds"
+    who = "the greedy policy" if len(results.records) == 1 else f"the greedy policy of {len(endless)} seeds"
     return f"{who} {how}; try more --steps, a larger --learning-rate, or more exploration (--epsilon, --temperature)"
 
 
@@ -114,9 +114,9 @@ def _next(chosen: argparse.Namespace, written: dict[str, str], *, solvable: bool
     """The command that a user will want next, with the keywords that were typed."""
     if chosen.seeds is None:
         picture = [] if chosen.plot else ["--plot", "curve.png"]
-        return command(*_without(chosen.typed, ONE_AGENTS), flags=["--seeds", "30", *picture])
+        return command(*_without(chosen.typed, SINGLE_AGENT_FLAGS), flags=["--seeds", "30", *picture])
     if "plot" not in written:
-        return "the same with --plot curve.png"
+        return "the same command with --plot curve.png"
     if not solvable:
         return command("check", chosen.environment, env=chosen.env)
     gamma = [] if chosen.gamma is None else ["--gamma", chosen.gamma]
@@ -124,7 +124,7 @@ def _next(chosen: argparse.Namespace, written: dict[str, str], *, solvable: bool
 
 
 def _without(typed: list[str], flags: Sequence[str]) -> list[str]:
-    """What was typed, less these flags and their values.
+    """What was typed, without these flags and their values.
 
     >>> _without(["train", "sarsa", "--seed", "3", "--steps=5", "--save=a.npz"], ["--seed", "--save"])
     ['train', 'sarsa', '--steps=5']

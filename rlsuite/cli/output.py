@@ -118,7 +118,7 @@ def _json(content: Any, indent: str) -> str:
         return "[\n" + ",\n".join(lines) + f"\n{indent}]"
     try:
         return json.dumps(content, allow_nan=False, default=_listed)
-    except ValueError:  # NaN or infinity: the long way, which a million numbers should not go for nothing
+    except ValueError:  # NaN or infinity: replaced by null in a slower pass
         return json.dumps(_plain(content))
 
 

@@ -80,10 +80,10 @@ class _Vectors:
 
     def said(self) -> list[tuple[str, str]]:
         action = _actions(self.pomdp)[int(self.plan.actions[self.first])]
-        promise = ", upper bounds" if isinstance(self.plan, UpperBoundSolution) else ""
+        kind = ", upper bounds" if isinstance(self.plan, UpperBoundSolution) else ""
         return [
             ("first action", f"{action} (vector {self.first})"),
-            ("alpha vectors", f"{self.plan.n_vectors:,}{promise}"),
+            ("alpha vectors", f"{self.plan.n_vectors:,}{kind}"),
         ]
 
     def facts(self) -> dict[str, Any]:
@@ -165,14 +165,17 @@ class _Points:
 
 
 class _Search:
-    """An online planner, which has looked at the start belief."""
+    """An online planner, which has searched from the start belief."""
 
     def __init__(self, pomdp: POMDP, plan: OnlinePlan) -> None:
         self.pomdp, self.decision = pomdp, plan.decision
 
     def said(self) -> list[tuple[str, str]]:
         decision = self.decision
-        return [("first action", _actions(self.pomdp)[decision.action]), ("by the search", number(decision.value))]
+        return [
+            ("first action", _actions(self.pomdp)[decision.action]),
+            ("value by search", number(decision.value)),
+        ]
 
     def facts(self) -> dict[str, Any]:
         decision = self.decision
@@ -181,13 +184,13 @@ class _Search:
     def shown(self) -> str:
         def rows() -> Iterator[list[str]]:
             for action, q in zip(_actions(self.pomdp), self.decision.q.tolist(), strict=False):
-                yield [action, "illegal" if q == -np.inf else "not looked into" if np.isnan(q) else number(q)]
+                yield [action, "illegal" if q == -np.inf else "not searched" if np.isnan(q) else number(q)]
 
-        return table(["action", "worth at the start"], rows(), self.pomdp.n_actions)
+        return table(["action", "value at the start"], rows(), self.pomdp.n_actions)
 
 
 def _where_first_reached(solution: BeliefSolution) -> tuple[list[float], list[int]]:
-    """Value and best action of every belief, -1 at the edge of the plan."""
+    """Value and best action of every belief, -1 where the plan has no action."""
     beliefs = range(solution.n_beliefs)
     # a plan for H steps has a row for each number of steps taken; a belief is looked up at its depth
     rows: list[int] = [0] * solution.n_beliefs if solution.horizon is None else solution.depth.tolist()

@@ -32,7 +32,7 @@ class FoundForMDP:
     solution : Solution
         What was found.
     layout : GridLayout, optional
-        Where the states lie, if they do.
+        Where the states lie on a grid, if there is one.
     """
 
     def __init__(self, mdp: MDP, solution: Solution, layout: "GridLayout | None" = None) -> None:
@@ -45,7 +45,7 @@ class FoundForMDP:
 
     @property
     def gamma(self) -> float | None:
-        """The discount, None where it plays no part."""
+        """The discount; None for average reward."""
         return self.mdp.gamma if _gain(self.solution) is None else None
 
     @property
@@ -154,7 +154,7 @@ def _plural(count: int) -> str:
 
 
 def _gain(solution: Any) -> Any:
-    """Reward per step in the long run, None where rewards are discounted or there is an end to them."""
+    """Reward per step in the long run, of a solution for average reward; None for all others."""
     return getattr(solution, "gain", None)
 
 
@@ -169,7 +169,7 @@ def _map(layout: "GridLayout", mdp: MDP, solution: Solution) -> str:
     """Values and best actions, each on its square."""
     policy = None if layout.arrows is None else solution.optimal_actions.astype(np.float64)
     drawing = GridDrawing(layout, solution.value, policy)
-    rows = drawing.ansi(int(mdp.start.argmax())).splitlines()[:-1]  # the last one is about the agent
+    rows = drawing.ansi(int(mdp.start.argmax())).splitlines()[:-1]  # the last line describes the agent
     return "\n".join(f"  {row}" for row in rows)
 
 

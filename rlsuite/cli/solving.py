@@ -39,7 +39,7 @@ def add(commands: Any) -> None:
         help="compute the optimum of an environment that has a table, or of a model file",
         description="Compute the optimal values and an optimal policy, with a bound on their error; where states are "
         "hidden, a plan, and two bounds on the value at the start. Ctrl-C prints the best answer so far.",
-        epilog="Exit code 0: the error bound, or the distance of the two bounds, is within the tolerance, or the "
+        epilog="Exit code 0: the error bound, or the distance between the two bounds, is within the tolerance, or the "
         "method searches online and has none. 1: it is not; the best answer found is printed with a warning. 2: "
         "there is no answer.",
         allow_abbrev=False,
@@ -66,14 +66,18 @@ def add(commands: Any) -> None:
         help="the same relative to the value (default: a thousandth of --tol, at most 1e-9)",
     )
     parser.add_argument("--horizon", type=whole_number, metavar="N", help="number of steps, for methods that take one")
-    parser.add_argument("--gap", type=float, metavar="NUMBER", help="largest distance of two bounds; overrides --tol")
-    parser.add_argument("--max-iterations", type=whole_number, metavar="N", help="limit of iterative methods")
-    parser.add_argument("--deadline", type=float, metavar="SECONDS", help="stop then, with the best answer so far")
+    parser.add_argument(
+        "--gap", type=float, metavar="NUMBER", help="largest distance between the two bounds; overrides --tol"
+    )
+    parser.add_argument("--max-iterations", type=whole_number, metavar="N", help="largest number of iterations")
+    parser.add_argument(
+        "--deadline", type=float, metavar="SECONDS", help="stop after this time, with the best answer so far"
+    )
     parser.add_argument(
         "--unreachable",
         default="allow",
         metavar="WHAT",
-        help="allow or error: what to do about states that can occur in no episode (default allow)",
+        help="allow or error: what to do about states that no episode can reach (default allow)",
     )
     parser.add_argument(
         "--option", action="append", default=[], metavar="KEY=VALUE", help="any other keyword of the method"
@@ -176,4 +180,4 @@ def _report(chosen: argparse.Namespace, found: "FoundForMDP | FoundForPOMDP", me
     if chosen.plot:
         print(f"  written: {chosen.plot}")
     if not chosen.show:
-        note(f"next: the same with --show{'' if chosen.plot else ' or --plot value.png'}")
+        note(f"next: the same command with --show{'' if chosen.plot else ' or --plot value.png'}")

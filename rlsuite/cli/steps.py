@@ -1,7 +1,7 @@
 """Observations, and the actions before them, from the command line or from a file, as numbers.
 
 A hidden Markov model has one observation at a time; in a POMDP an action comes before each of them. Names are those of
-the model, and numbers count from 0. ``?`` is an observation that is missing.
+the model, and numbers count from 0. ``?`` stands for a missing observation.
 """
 
 import re
@@ -15,7 +15,7 @@ from rlsuite.errors import FileError, ParameterError
 MISSING = "?"
 
 MOST_NAMED = 40
-"""Names that an error message still lists."""
+"""Error messages list the names if there are at most this many."""
 
 ACTION, OBSERVATION = "action", "observation"
 """Titles of the columns of a file, if it has a line of titles."""
@@ -55,7 +55,7 @@ def pairs(words: Sequence[str], where: str) -> Steps:
     if len(words) % 2:
         raise ParameterError(
             f"{where}actions and observations alternate, and after the last action {words[-1]!r} there is no "
-            f"observation; {MISSING} stands for one that is missing"
+            f"observation; {MISSING} stands for a missing one"
         )
     return Steps(list(words[::2]), [[word] for word in words[1::2]])
 
@@ -63,7 +63,7 @@ def pairs(words: Sequence[str], where: str) -> Steps:
 def read(path: str, width: int, *, with_actions: bool) -> Steps:
     """Return the steps in a text file.
 
-    Entries stand between commas, semicolons or tabs, else between blanks; what follows # is a comment. For a POMDP each
+    Entries are separated by commas, semicolons or tabs, else by blanks; what follows # is a comment. For a POMDP each
     line holds an action and an observation; for a hidden Markov model any number of observations, or one if it is a
     vector. A first line of titles tells the columns ``action`` and ``observation`` from others.
 
@@ -79,7 +79,7 @@ def read(path: str, width: int, *, with_actions: bool) -> Steps:
     Raises
     ------
     FileError
-        If the file is missing, no text, or a line has not as many entries as it needs; the message names the line.
+        If the file is missing or is not text, or a line has too few or too many entries; the message names the line.
     """
     lines = _lines(Path(path))
     if not lines:
@@ -94,7 +94,7 @@ def read(path: str, width: int, *, with_actions: bool) -> Steps:
         return Steps([], [[word] for _, line in lines for word in line])
     for number, line in lines:
         if len(line) != width:
-            raise FileError(f"{path}:{number}: an observation has {width} numbers, and this line {len(line)}")
+            raise FileError(f"{path}:{number}: an observation has {width} numbers, and this line has {len(line)}")
     return Steps([], [line for _, line in lines])
 
 
@@ -172,15 +172,17 @@ def _entries(content: str) -> list[str]:
 def _even(path: str, number: int, line: list[str]) -> list[str]:
     if len(line) % 2:
         raise FileError(
-            f"{path}:{number}: a line holds an action and an observation, and this one {len(line)} entries; names with "
-            "blanks need commas between them"
+            f"{path}:{number}: a line holds an action and an observation, and this one has {len(line)} entries; "
+            "separate names that contain blanks by commas"
         )
     return line
 
 
 def _columns(path: str, lines: list[tuple[int, list[str]]], titles: list[str], *, with_actions: bool) -> Steps:
     if with_actions and ACTION not in titles:
-        raise FileError(f"{path}: there is no column {ACTION!r}, and in a POMDP an action goes before each observation")
+        raise FileError(
+            f"{path}: there is no column {ACTION!r}, and in a POMDP an action comes before each observation"
+        )
     if not lines:
         raise FileError(f"{path} holds no observations")
     for number, line in lines:

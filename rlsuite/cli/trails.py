@@ -74,16 +74,16 @@ def trail(model: HMM | POMDP, steps: Steps, *, smooth: bool, decode: bool) -> Tr
     model : HMM or POMDP
         The model.
     steps : Steps
-        What was seen, and in a POMDP done before it.
+        The observations, and in a POMDP the actions before them.
     smooth, decode : bool
         What to compute besides the beliefs.
 
     Raises
     ------
     ParameterError
-        If a word names nothing, or an observation of a POMDP is impossible; the message says at which step.
+        If a name is unknown, or an observation of a POMDP is impossible; the message says at which step.
     ModelError
-        If an observation is not one of the hidden Markov model, or is impossible; the message says at which time.
+        If the hidden Markov model has no such observation, or it is impossible; the message says at which time.
     """
     if isinstance(model, HMM):
         return _of_hmm(model, steps, smooth, decode)
@@ -96,8 +96,8 @@ def _of_hmm(model: HMM, steps: Steps, smooth: bool, decode: bool) -> Trail:
     path = model.decode(z) if decode else None
     missing = model.emission.missing(z)
     texts = [
-        MISSING if gone else ", ".join(map(number, np.atleast_1d(one).tolist()))
-        for one, gone in zip(z, missing, strict=True)
+        MISSING if is_missing else ", ".join(map(number, np.atleast_1d(one).tolist()))
+        for one, is_missing in zip(z, missing, strict=True)
     ]
     return Trail(
         state_labels=model.state_labels,
@@ -129,7 +129,7 @@ def _number(t: int, word: str) -> float:
         return np.nan if word == MISSING else float(word)
     except ValueError:
         raise ParameterError(
-            f"the observation {word!r} at t={t} is not a number; {MISSING} stands for one that is missing"
+            f"the observation {word!r} at t={t} is not a number; {MISSING} stands for a missing one"
         ) from None
 
 
@@ -165,7 +165,7 @@ def _followed(pomdp: POMDP, actions: list[int], observations: list[int]) -> tupl
     log_likelihood = 0.0
     for t, (action, z) in enumerate(zip(actions, observations, strict=True)):
         try:
-            pomdp.predict(beliefs[t], action)  # whether the action is legal
+            pomdp.predict(beliefs[t], action)  # raises if the action is illegal
             if z >= 0:
                 joint = pomdp.joint(beliefs[t], action, z)
             else:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DEFAULT_STEPS = 10_000
 CUMULATIVE_REWARD, EVALUATION = "cumulative_reward", "evaluation"
 LONGEST_GIF = 200
-"""Steps after which an episode that is drawn is truncated: a greedy policy may go round in circles."""
+"""Steps after which an episode that is drawn is truncated: a greedy policy may never reach an end."""
 
 
 def add(commands: Any) -> None:
@@ -101,7 +101,7 @@ def _check_outputs(chosen: argparse.Namespace) -> None:
     if chosen.seeds is not None:
         for flag in ("save", "gif"):
             if getattr(chosen, flag):
-                raise ParameterError(f"--{flag} keeps one agent, and --seeds makes many: give --seed instead")
+                raise ParameterError(f"--{flag} needs a single agent, and --seeds trains several: give --seed instead")
     for flag, suffixes in (("save", (".npz",)), ("gif", (".gif",)), ("plot", FIGURE_SUFFIXES)):
         path = getattr(chosen, flag)
         if path:
@@ -109,7 +109,7 @@ def _check_outputs(chosen: argparse.Namespace) -> None:
     if chosen.plot:
         check_figures([_figure(chosen)])
     elif chosen.figure:
-        raise ParameterError("--figure is about the figure of --plot: give its file name too")
+        raise ParameterError("--figure applies only to the figure of --plot: add --plot FILE.png")
 
 
 def _figure(chosen: argparse.Namespace) -> str:
@@ -131,7 +131,7 @@ def _drawn_env(chosen: argparse.Namespace, env_keywords: dict[str, Any]) -> "gym
             f"{chosen.environment} cannot be drawn: 'rgb_array' is not among its render modes ({listed})"
         )
     env = find_env(chosen.environment, **env_keywords, render_mode="rgb_array")
-    with _drawing(chosen.environment):  # a first picture: a missing package shows only now
+    with _drawing(chosen.environment):  # draw once before learning, so that a missing package is found early
         env.reset(seed=0)
         env.render()
     return env

@@ -74,20 +74,20 @@ def cells_of(experiment: Experiment) -> list[Cell]:
 
 
 def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """Descriptions of the differences of two tables.
+    """Sentences about the differences of two tables.
 
     >>> differences({"agent": {"gamma": 0.9}, "steps": 5}, {"agent": {"gamma": 0.8}})
-    ['agent.gamma is 0.9 there and 0.8 here', 'steps = 5 only there']
+    ['agent.gamma was 0.9 and is now 0.8', 'steps was 5 and is not given now']
     """
-    there, here = _flat(stored), _flat(wanted)
+    before, now = _flat(stored), _flat(wanted)
     found: list[str] = []
-    for key in dict.fromkeys([*there, *here]):
-        if key not in here:
-            found.append(f"{key} = {json.dumps(there[key])} only there")
-        elif key not in there:
-            found.append(f"{key} = {json.dumps(here[key])} only here")
-        elif there[key] != here[key]:
-            found.append(f"{key} is {json.dumps(there[key])} there and {json.dumps(here[key])} here")
+    for key in dict.fromkeys([*before, *now]):
+        if key not in now:
+            found.append(f"{key} was {json.dumps(before[key])} and is not given now")
+        elif key not in before:
+            found.append(f"{key} was not given and is now {json.dumps(now[key])}")
+        elif before[key] != now[key]:
+            found.append(f"{key} was {json.dumps(before[key])} and is now {json.dumps(now[key])}")
     return found
 
 
@@ -119,15 +119,15 @@ def _describe(
         "regret": experiment.regret,
         **({"files": files} if files else {}),
     }
-    # as it will be read again: tuples become lists
+    # as JSON reads it back: tuples become lists
     return json.loads(json.dumps(spec)), keywords, env_id
 
 
 def _resolve(value: Any, folder: Path, files: dict[str, str]) -> Any:
     """Make the name of a file beside the experiment absolute, and note the file's checksum: it is part of the spec.
 
-    A file is meant by ``file.py`` and ``file.py:Class``, which must exist, and by any string with a suffix that happens
-    to be the name of one.
+    ``file.py`` and ``file.py:Class`` name files, which must exist; so does any string with a suffix if there is such a
+    file.
     """
     if not isinstance(value, str):
         return value

@@ -40,7 +40,7 @@ class Row(NamedTuple):
 def compare(results: Mapping[str, Iterable[Results]]) -> list[Row]:
     """One row per environment and agent: its final performance, with an interval over the seeds.
 
-    Measured is, of the following, the first that the runs know:
+    The measure is the first of the following that all runs have:
 
     =============================  ==========================================================================
     ``value of the greedy policy`` the last evaluation, discounted; comparable with the optimum

@@ -53,7 +53,7 @@ class EnvironmentEntry(SaysWhatToWrite):
     parameters : mapping
         Keywords of its constructor: numbers, strings, booleans, and lists and tables of them.
     max_episode_steps : int, optional
-        Steps after which an episode is cut; by default, what the id is registered with.
+        Steps after which an episode is truncated; by default, the limit that the id is registered with.
     """
 
     id: str
@@ -83,7 +83,7 @@ class AgentEntry(SaysWhatToWrite):
     label : str
         Its name in tables, figures and folders; the name of its class by default.
     environment : mapping
-        Keywords of the environment's constructor for this agent alone: how much of it the agent sees, for instance.
+        Keywords of the environment's constructor for this agent alone: how much the agent observes, for instance.
     source : str
         ``file.py:Class`` or ``module:Class`` of an agent that is not part of rlsuite.
     """
@@ -114,15 +114,15 @@ class Experiment(SaysWhatToWrite):
     evaluate_every, checkpoint_every : int, optional
         As for `rlsuite.train`.
     loop : {"auto", "compiled", "stepwise"}
-        As for `rlsuite.train`; it never changes a number.
+        As for `rlsuite.train`; the results do not depend on it.
     regret : bool
         As for `rlsuite.train`.
     figures : sequence of str
-        What ``rlsuite plot`` draws of it; all that it can by default.
+        The figures that ``rlsuite plot`` draws; by default all that it can.
     name : str
         Name of the experiment.
     file : Path, optional
-        The TOML file that it was read from; relative file names begin at its folder.
+        The TOML file that it was read from; file names are relative to its folder.
 
     Raises
     ------
@@ -185,14 +185,14 @@ class Experiment(SaysWhatToWrite):
         path : str or path
             The file.
         **changes
-            Fields to have other values than in the file.
+            Fields that replace those of the file.
 
         Raises
         ------
         FileError
             If the file is missing or is not valid TOML.
         ParameterError
-            If a key is unknown, has a value of the wrong type or an impossible one; the message names file and key.
+            If a key is unknown, has a value of the wrong type or out of range; the message names file and key.
         """
         from rlsuite.experiments.reading import read
 
@@ -205,7 +205,7 @@ class Experiment(SaysWhatToWrite):
         Raises
         ------
         ParameterError
-            If a key is unknown, has a value of the wrong type or an impossible one; the message begins with the key.
+            If a key is unknown, has a value of the wrong type or out of range; the message begins with the key.
         """
         from rlsuite.experiments.reading import from_plain
 
@@ -228,13 +228,13 @@ class Experiment(SaysWhatToWrite):
 
     @property
     def timing(self) -> dict[str, Any]:
-        """The schedule of a run: those of ``steps``, ``episodes``, ``evaluate_every``, ``checkpoint_every`` given."""
+        """``steps``, ``episodes``, ``evaluate_every`` and ``checkpoint_every``, without those that were not given."""
         names = ("steps", "episodes", "evaluate_every", "checkpoint_every")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     @property
     def folder(self) -> Path:
-        """The folder that relative file names start from."""
+        """The folder that file names are relative to."""
         return Path() if self.file is None else self.file.parent
 
     def cells(self) -> "list[Cell]":
@@ -289,7 +289,8 @@ def _check_labels(what: str, labels: list[str]) -> None:
         folder = as_folder(f"{what}[{index}].label", label).casefold()
         if folder in taken:
             raise ParameterError(
-                f"{what}[{index}].label={label!r} is too close to {taken[folder]!r}: give each entry its own label"
+                f"{what}[{index}].label={label!r} names the same folder as the label "
+                f"{taken[folder]!r}: give each entry its own label"
             )
         taken[folder] = label
 

@@ -45,7 +45,7 @@ def as_folder(where: str, label: str) -> str:
     Raises
     ------
     ParameterError
-        If nothing of it can be part of a name, it is too long, or there is a file of this name already.
+        If it has no letter or digit, is too long, or is the name of a file of the experiment.
     """
     name = slug(label)
     short = label if len(label) < 60 else f"{label[:57]}..."
@@ -53,10 +53,13 @@ def as_folder(where: str, label: str) -> str:
         raise ParameterError(f"{where}={short!r} needs a letter or a digit: it names a folder")
     if len(os.fsencode(name)) > LONGEST_NAME:
         raise ParameterError(
-            f"{where}={short!r} names a folder of {len(os.fsencode(name))} bytes; the longest may have {LONGEST_NAME}"
+            f"{where}={short!r} makes a folder name of {len(os.fsencode(name))} bytes; the longest allowed has "
+            f"{LONGEST_NAME}"
         )
     if name.casefold() == RUN:
-        raise ParameterError(f"{where}={short!r} names a folder, and {RUN} is a file of the experiment; choose another")
+        raise ParameterError(
+            f"{where}={short!r} names a folder, and {RUN} is a file of the experiment; choose another label"
+        )
     return name
 
 
@@ -81,7 +84,7 @@ def read_run(folder: Path) -> dict[str, Any]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         if content["format"] != FORMAT:
-            raise FileError(f"{file} holds {content['format']!r}, not {FORMAT!r}")
+            raise FileError(f"{file} has the format {content['format']!r}; this version of rlsuite reads {FORMAT!r}")
         config = content["config"]
         if not isinstance(config["name"], str):
             raise ValueError("name")
@@ -106,7 +109,7 @@ def labels(config: dict[str, Any], what: str) -> list[str]:
 
 
 def load_results(folder: str | os.PathLike[str]) -> dict[str, list[Results]]:
-    """Read the results of an experiment, as far as they are finished.
+    """Read the finished results of an experiment.
 
     Parameters
     ----------
@@ -134,5 +137,5 @@ def load_results(folder: str | os.PathLike[str]) -> dict[str, list[Results]]:
             if records:
                 found.setdefault(environment, []).append(Results(agent, environment, records))
     if not found:
-        raise FileError(f"{folder} holds no finished cell yet")
+        raise FileError(f"{folder} holds no finished cell yet; run the experiment again to continue it")
     return found

@@ -32,7 +32,7 @@ def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
     spec : str
         ``QLearning`` or ``q-learning``; ``module:Class``, which is imported; or ``file.py:Class``, which is run.
     folder : Path
-        Where relative file names begin.
+        The folder that file names are relative to.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
         raise ParameterError(f"{spec!r}: {unknown('agent', name, listed)}")
     kind = own[name]
     if agent_classes().get(kind.__name__) is not kind:
-        raise ParameterError(f"{spec!r}: there is another agent of the name {kind.__name__}; give yours one of its own")
+        raise ParameterError(f"{spec!r}: another agent has the name {kind.__name__} already; rename the class")
     return kind
 
 
@@ -81,16 +81,16 @@ def agent_from_table(table: Mapping[str, Any], where: str, folder: Path = Path()
     Parameters
     ----------
     table : mapping
-        Class under ``name`` and parameters beside it, as `rlsuite.agents.description` has it.
+        Class under ``name`` and parameters beside it, as `rlsuite.agents.description` describes it.
     where : str
         Path of the table in its file, such as ``agents[1]``.
     folder : Path
-        Where relative file names begin.
+        The folder that file names are relative to.
 
     Raises
     ------
     ParameterError
-        If a key is unknown or a value impossible; the message begins with its path.
+        If a key is unknown or a value is out of range; the message begins with its path.
     """
     spec = table.get("name")
     if not isinstance(spec, str):

@@ -53,7 +53,11 @@ class Originals:
         """An environment for a run of this cell; copying is cheaper than building a model again."""
         try:
             return copy.deepcopy(self._made[_key(cell)])
-        except (TypeError, ValueError, RuntimeError):  # it holds a window, a file, a thread ...
+        except (
+            TypeError,
+            ValueError,
+            RuntimeError,
+        ):  # a window, a file or a thread cannot be copied
             return find_env(cell.env_id, **cell.keywords)
 
 

@@ -14,7 +14,7 @@ from rlsuite.errors import NotLearned
 from rlsuite.schedules import EPISODES, STEPS
 from rlsuite.training.results import Record
 
-_events: Any = numba.core.event  # carries no types
+_events: Any = numba.core.event  # has no type annotations
 
 
 class Progress:
@@ -44,7 +44,7 @@ class Progress:
         self.episodes = 0
         self.latest = math.nan
         self.compiling = _Compiling()
-        self.told = False
+        self.announced = False
         self.bar: Any = tqdm(
             total=amount * total,
             initial=amount * done,
@@ -72,9 +72,9 @@ class Progress:
             self.latest = float(record.episode_return[-math.ceil(record.episode_return.size / 10) :].mean())
 
     def look(self, running: Iterable[Agent]) -> None:
-        """Show the progress, the cells that are being learned included."""
-        if self.compiling.depth and self.visible and not self.told:
-            self.told = True
+        """Show the progress, including that of the cells that are being learned."""
+        if self.compiling.depth and self.visible and not self.announced:
+            self.announced = True
             tqdm.write("compiling the learning loops, once; later runs find them in numba's cache", file=sys.stderr)
         self.bar.set_description("compiling" if self.compiling.depth else self.name, refresh=False)
         clocks = [clock for clock in map(_clock, running) if clock is not None]

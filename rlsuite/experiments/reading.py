@@ -1,4 +1,4 @@
-"""Experiments as TOML files: every key is known, of the right type, and named by its path when it is not."""
+"""Experiments as TOML files: every key and its type are checked, and errors name it by its path."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def _tables(table: Mapping[str, Any], key: str) -> list[tuple[Mapping[str, Any],
     value = table.get(key, [])
     entries = cast("list[Any]", value) if isinstance(value, list) else [value]
     if not all(isinstance(entry, Mapping) for entry in entries) or isinstance(value, Mapping):
-        raise ParameterError(f"{key}={value!r} must be an array of tables: write [[{key}]] above each")
+        raise ParameterError(f"{key}={value!r} must be an array of tables: write [[{key}]] above each table")
     return [(entry, f"{key}[{index}]") for index, entry in enumerate(entries)]
 
 

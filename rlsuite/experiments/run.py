@@ -31,7 +31,7 @@ class Stopped(KeyboardInterrupt):
     """Ctrl-C during an experiment; what was finished is on disk."""
 
     def __init__(self, done: int, total: int) -> None:
-        super().__init__(f"stopped; {done} of {total} cells are done; the same command resumes")
+        super().__init__(f"stopped; {done} of {total} cells are done; run it again to continue")
 
 
 def run(experiment: Experiment, folder: Path, *, workers: int, progress: bool) -> dict[str, list[Results]]:
@@ -44,7 +44,7 @@ def run(experiment: Experiment, folder: Path, *, workers: int, progress: bool) -
         originals = Originals(missing)
         write_description(experiment, folder, aside)
         if missing:
-            _Shift(experiment, originals, folder, aside, records).work(missing, workers, progress)
+            _Workers(experiment, originals, folder, aside, records).work(missing, workers, progress)
     found: dict[str, list[Results]] = {}
     for environment in experiment.environments:
         for agent in experiment.agents:
@@ -54,7 +54,7 @@ def run(experiment: Experiment, folder: Path, *, workers: int, progress: bool) -
     return found
 
 
-class _Shift:
+class _Workers:
     """Threads that take cells from a queue, learn them and write their results, while the caller waits."""
 
     def __init__(
@@ -71,7 +71,7 @@ class _Shift:
         self.outcomes: queue.SimpleQueue[tuple[Cell, Record | BaseException]] = queue.SimpleQueue()
         self.running: dict[int, Agent] = {}
         self.stopped = False
-        self.pen = threading.Lock()  # its holder may write a cell; no thread writes once the run has stopped
+        self.write_lock = threading.Lock()  # held to write a cell; no thread writes once the run has stopped
 
     def work(self, cells: Sequence[Cell], workers: int, progress: bool) -> None:
         """Learn all cells, or stop at the first that fails and at Ctrl-C."""
@@ -81,7 +81,7 @@ class _Shift:
         done = len(self.records)
         total = done + len(cells)
         with Progress(self.experiment.name, budget.amount, budget.unit, done, total, progress) as bar:
-            # daemons: Ctrl-C must not wait for the cells that are being learned
+            # daemon threads: Ctrl-C must not wait for the cells that are being learned
             for number in range(min(workers, len(cells))):
                 name = f"{WORKER} {number}"
                 threading.Thread(target=self._worker, args=(number,), name=name, daemon=True).start()
@@ -96,7 +96,7 @@ class _Shift:
                 self._stop()
 
     def _stop(self) -> None:
-        with self.pen:
+        with self.write_lock:
             self.stopped = True
 
     def _collect(self, bar: Progress) -> None:
@@ -121,11 +121,11 @@ class _Shift:
                 return
             try:
                 outcome = self._learn(cell, number)
-                with self.pen:
+                with self.write_lock:
                     if self.stopped:
                         return
                     write_cell(self.folder / cell.place, cell.spec, self.versions, outcome, self.aside)
-            except BaseException as error:  # the thread that watches raises it again
+            except BaseException as error:  # `_collect` raises it again in the caller's thread
                 self.outcomes.put((cell, error))
                 return
             self.running.pop(number, None)

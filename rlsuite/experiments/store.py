@@ -35,7 +35,7 @@ from rlsuite.training.results import Record
 
 FORMAT = "rlsuite cell 1"
 CELL, MONITOR, CURVE, EVALUATION = "cell.json", "monitor.csv", "curve.csv", "evaluation.csv"
-UNDISCOUNTED = "return"  # a column of evaluations
+UNDISCOUNTED = "return"  # a column of evaluation.csv
 LARGEST_COUNT = 2**53
 """Up to this number, floats represent all whole numbers exactly."""
 
@@ -96,7 +96,7 @@ def read_description(folder: Path) -> dict[str, Any]:
         cell = json.loads(_bytes(file))
         stated = cell["sha256"].pop(CELL)
         if cell["format"] != FORMAT:
-            raise FileError(f"{file} holds {cell['format']!r}, not {FORMAT!r}")
+            raise FileError(f"{file} has the format {cell['format']!r}; this version of rlsuite reads {FORMAT!r}")
         tables = set(cell["sha256"])
         known = isinstance(cell["spec"], dict) and isinstance(cell["versions"], dict)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -207,7 +207,7 @@ def _columns(text: str, skip: int) -> dict[str, NDArray[np.float64]]:
     if values.shape[1] != len(names):
         raise ValueError(f"{len(names)} names for {values.shape[1]} columns")
     for name, column in zip(names, values.T, strict=True):
-        unknown = np.isnan(column) if name == UNDISCOUNTED else False  # what a policy earns that goes on for ever
+        unknown = np.isnan(column) if name == UNDISCOUNTED else False  # NaN if the policy may never reach an end
         if not (np.isfinite(column) | unknown).all():
             raise ValueError(f"column {name} has a number that is not finite")
     return {name: np.ascontiguousarray(values[:, index]) for index, name in enumerate(names)}

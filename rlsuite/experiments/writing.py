@@ -68,7 +68,7 @@ def writing(folder: Path) -> Generator[Path]:
         raise FileError(f"cannot make the folder {folder}: {error.strerror}") from error
     with _locked(folder):
         aside = folder / UNFINISHED
-        shutil.rmtree(aside, ignore_errors=True)  # of a run that was killed
+        shutil.rmtree(aside, ignore_errors=True)  # left by a run that was killed
         try:
             yield aside
         finally:
@@ -78,7 +78,7 @@ def writing(folder: Path) -> Generator[Path]:
 @contextmanager
 def _locked(folder: Path) -> Generator[None]:
     """Hold a lock that the operating system releases when the process ends, however it ends."""
-    if sys.platform == "win32":  # folders cannot be locked there
+    if sys.platform == "win32":  # Windows cannot lock a folder
         yield
         return
     import fcntl
@@ -115,7 +115,7 @@ def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
     ParameterError
         If a cell was made with other parameters; the message names the difference.
     FileError
-        If a file is damaged, or stands where a folder of a cell belongs.
+        If a file is damaged, or has the name of a cell's folder.
     """
     places = dict.fromkeys(part for cell in cells for part in (*reversed(cell.place.parents[:-1]), cell.place))
     for place in places:
@@ -130,13 +130,13 @@ def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
             raise ParameterError(
                 f"{folder / cell.place} was made with other parameters: {'; '.join(different[:3])}. "
                 "Nothing was changed; give the agent or environment another label, choose another folder, or delete "
-                "that one"
+                "the folder of this cell"
             )
         changed = differences(description["versions"], now)
         if changed:
             warnings.warn(
                 f"{folder} holds cells that were made with other versions ({'; '.join(changed)}); they are kept, "
-                "but the same seed need not give the same bytes any more",
+                "but the same seed may now give other results",
                 RlsuiteWarning,
                 stacklevel=level_of_the_caller(),
             )

@@ -22,8 +22,11 @@ from rlsuite.training.observation_view import NONE, Encoding, ObservationView, R
 from rlsuite.training.step_buffer import StepBuffer, first_answer, first_mask_of, where
 from rlsuite.trust import NO_LIMIT, only_transparent, time_limit, time_limits
 
-CHUNK = 200_000  # steps between two looks at the clock and at Ctrl-C; bounds the memory for finished episodes
-LOOKS = 10  # steps, the first ones, during which Gymnasium's wrappers check what the environment answers
+CHUNK = 200_000
+"""Most steps of one call of `advance`: Ctrl-C takes effect between calls; it bounds the memory of finished episodes."""
+
+CHECKED_STEPS = 10
+"""The first steps, which go through Gymnasium's wrappers, because these check the environment's answers."""
 
 
 class Learner(NamedTuple):
@@ -31,10 +34,10 @@ class Learner(NamedTuple):
 
     rule: Rule
     memory: Any
-    view: ObservationView | tuple[()]  # of an agent that is shown vectors; nothing for one that is shown ids
-    legal: NDArray[np.bool_]  # (n_observations, n_actions), or that of the view; the memory holds it too
-    legality: Legality  # how it is looked up
-    gap: NDArray[np.float64]  # (n_states, n_actions) or (0, 0)
+    view: ObservationView | tuple[()]  # for an agent that observes vectors; () for one that observes ids
+    legal: NDArray[np.bool_]  # (n_observations, n_actions), or ``view.legal``; the memory has the same array
+    legality: Legality  # looks up whether an action is legal
+    gap: NDArray[np.float64]  # (n_states, n_actions), or (0, 0) if unknown
     rng: np.random.Generator
     run_state: RunState
 
@@ -57,7 +60,7 @@ class CompiledEngine:
         base: Any = env.unwrapped
         self.env_rng = base.np_random
         self.state = adapter.read()
-        self.run: Callable[..., tuple[int, Any]] | None = None  # compiled when first needed: the progress bar says so
+        self.run: Callable[..., tuple[int, Any]] | None = None  # compiled when first needed, under the progress bar
 
     def prepare(self) -> None:
         """Compile the loop, or load it from numba's cache, so that the time of `advance` is that of learning only."""
@@ -96,8 +99,9 @@ class CompiledEngine:
             raise bad_action(self.env, self.learner)
         if self.adapter.functions.step is dynamics_step and not np.isfinite(run_state.totals[kernels.ALL_REWARD]):
             raise errors.LearningError(
-                f"{where(self.env, run_state)} the environment returned a reward that is not finite, now or earlier, "
-                "or rewards so large that their sum overflows; rewards must be finite numbers"
+                f"{where(self.env, run_state)} the sum of all rewards is {run_state.totals[kernels.ALL_REWARD]}: the "
+                "environment returned a reward that is not finite, in this step or an earlier one, or rewards so large "
+                "that their sum overflows; rewards must be finite numbers"
             )
         if not math.isfinite(run_state.totals[kernels.ALL_REWARD]):
             raise overflow(where(self.env, run_state))
@@ -145,13 +149,13 @@ class EnvironmentEngine:
         told = mask_info is not None
         self.buffer = StepBuffer(env, learner.run_state, learner.view, learner.legal, told, encoding)
         self.finished = np.empty((1, 3))
-        self.looked_at = False
+        self.checked = False
         receive: Receive = receive_id if encoding is None else receive_vector
-        # to look up what is legal costs nothing beside a step of the environment: one compiled form will do
+        # looking up legal actions costs little beside a step of the environment: one compiled version is enough
         memory = learner.memory
         if "legality" in memory._fields:
             memory = memory._replace(legality=listed_actions)
-        # the generator borrows these arrays; `self` keeps them alive
+        # numba's generator does not keep these arrays alive; `self` does
         self.session = kernels.session(
             receive,
             self.buffer.view,
@@ -166,7 +170,7 @@ class EnvironmentEngine:
             self.finished,
         )
         self.action = NONE
-        self.info = info  # the latest
+        self.info = info  # of the latest answer
 
     def prepare(self) -> None:
         """Do nothing: the session was compiled when it was opened."""
@@ -174,12 +178,12 @@ class EnvironmentEngine:
     def advance(self, steps: int, episodes: int) -> NDArray[np.float64]:
         """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
         place = self.learner.run_state.position
-        env_step, limit, most = self.env.step, NO_LIMIT, LOOKS
-        if self.looked_at:
+        env_step, limit, most = self.env.step, NO_LIMIT, CHECKED_STEPS
+        if self.checked:
             most = CHUNK
-            if only_transparent(self.env):  # they cost a tenth of a step, and all they do is to count it
+            if only_transparent(self.env):  # these wrappers cost a tenth of a step, and only count it
                 env_step, limit = self.env.unwrapped.step, time_limit(self.env)
-        self.looked_at = True
+        self.checked = True
         remaining = min(steps, most)
         next_action, receive_step = self.session.__next__, self.buffer.receive_step
         if self.expected is not None:
@@ -208,13 +212,13 @@ class EnvironmentEngine:
                 self._refused(action, info, error)
                 raise
             raise errors.LearningError(
-                f"{where(self.env, self.learner.run_state)} step returned what is not (observation, reward, "
-                f"terminated, truncated, info) with numbers in the first four places: {error}"
+                f"{where(self.env, self.learner.run_state)} the answer of step is not (observation, reward, "
+                f"terminated, truncated, info) with a number for the reward and for both flags: {error}"
             ) from error
         except KeyboardInterrupt:
             self._abandon_episode()
             raise
-        except Exception as error:  # whatever the environment raises; it is passed on
+        except Exception as error:  # any error of the environment; it is raised again
             self._refused(action, info, error)
             raise
         finally:
@@ -296,15 +300,15 @@ def id_space_of(env: gymnasium.Env[Any, Any]) -> gymnasium.spaces.Discrete:
     return _discrete(
         "tabular agents need a Discrete observation",
         env.observation_space,
-        "gymnasium.wrappers.TransformObservation, with a function to an integer; or take an agent that observes "
-        "vectors, such as SemiGradientSarsa",
+        "gymnasium.wrappers.TransformObservation, with a function that returns an integer; or take an agent that "
+        "observes vectors, such as SemiGradientSarsa",
     )
 
 
 def action_space_of(env: gymnasium.Env[Any, Any]) -> gymnasium.spaces.Discrete:
     """Return the Discrete action space, or raise an error that says what to do."""
     space: Any = env.action_space
-    wrapper = "gymnasium.wrappers.TransformAction, with a function of an integer"
+    wrapper = "gymnasium.wrappers.TransformAction, with a function that takes an integer"
     if isinstance(env.action_space, gymnasium.spaces.Box):
         many = "3" if np.size(space.low) == 1 else "[...]"
         wrapper = f"rlsuite.DiscreteActions(env, {many}) offers a few of its actions"
@@ -331,7 +335,7 @@ def bad_action(env: gymnasium.Env[Any, Any], learner: Learner) -> errors.Learnin
     if action == kernels.NO_ROOM:
         return errors.LearningError(
             f"{where(env, learner.run_state)} the episode is longer than the agent can store; give the agent a larger "
-            "longest_episode=, or the environment a limit (max_episode_steps=)"
+            "longest_episode=, or the environment a time limit (max_episode_steps=)"
         )
     legal = np.flatnonzero(learner.legal[observation]).tolist()
     if isinstance(learner.view, ObservationView):
@@ -339,6 +343,6 @@ def bad_action(env: gymnasium.Env[Any, Any], learner: Learner) -> errors.Learnin
     else:
         state = str(observation)
     return errors.LearningError(
-        f"{where(env, learner.run_state)} the agent chose action {action} in state {state}, where {legal} are legal; "
-        "a rule should choose through rlsuite.choose or rlsuite.greedy, which respect memory.legal"
+        f"{where(env, learner.run_state)} the agent chose action {action} in state {state}, where the legal actions "
+        f"are {legal}; a rule should choose with rlsuite.choose or rlsuite.greedy, which respect memory.legal"
     )

@@ -5,10 +5,11 @@
 ``step(data, state, action, observation, view, rng) -> (state, reward, terminated, next observation)``
     takes an action.
 
-They write the vector that an agent observes into its view (see `rlsuite.training.observation_view`); an id needs none.
-They draw from the environment's own generator, exactly as the environment does. A *table* draws as Gymnasium's table
-environments and `rlsuite.TabularEnv`: one uniform number for the successor, then one for a random reward, then one for
-an observation; one uniform number for the start. *Compiled dynamics* draw whatever the environment's own step draws.
+They write the vector that an agent observes into its view (see `rlsuite.training.observation_view`), which is empty for
+ids. They draw from the environment's own generator, exactly as the environment does. A *table* draws as Gymnasium's
+table environments and `rlsuite.TabularEnv` do: one uniform number for the successor, then one for a random reward, then
+one for an observation; one uniform number for the start. *Compiled dynamics* draw whatever the environment's own step
+draws.
 """
 
 from collections.abc import Callable
@@ -46,7 +47,7 @@ class Adapter(NamedTuple):
 
 @compiled(in_place=True)
 def table_begin(table: Table, view: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw a start state; its observation is the last of the space, where nothing has been observed yet."""
+    """Draw a start state; in a POMDP its observation is the last of the space, which means "nothing observed yet"."""
     state = np.searchsorted(table.start, rng.random(), side="right")
     if state == table.start.size:
         state = 0

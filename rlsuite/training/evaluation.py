@@ -2,7 +2,7 @@
 
 The figures are the discounted value of the policy at the start and its undiscounted return. They are exact where the
 model is known, and means over episodes on a copy of the environment where it is not. Where the environment tells the
-legal actions in each info, a table's policy is restricted to them; where it takes none of them, all are equally likely.
+legal actions in each info, a tabular policy is restricted to them; if it takes none of them, they are equally likely.
 """
 
 import copy
@@ -51,7 +51,7 @@ class Evaluate(Protocol):
 
 
 EPISODES = 20
-MAX_STEPS = 10_000  # of an episode of evaluation: a greedy policy may walk in circles for ever
+MAX_STEPS = 10_000  # per episode of evaluation: a greedy policy may never reach an end
 
 
 def evaluator(
@@ -68,7 +68,7 @@ def evaluator(
     gamma : float
         Discount. With gamma = 1 the value of an episode cut at the environment's time limit is computed.
     seed : int
-        Seed of the episodes, where there have to be some.
+        Seed of the episodes, if the value is estimated from episodes.
     encode : Encoding or None
         How observations become vectors, for a policy that is a function; it is always evaluated by episodes.
 
@@ -92,7 +92,8 @@ def evaluator(
         own = copy.deepcopy(env)
     except (TypeError, ValueError, RuntimeError) as error:
         raise errors.UnsuitableEnvironment(
-            f"evaluate_every needs an environment with a table, or one that can be copied ({error})"
+            f"evaluate_every runs episodes in a copy of the environment, and {name_of(env)} cannot be copied "
+            f"({error}); leave evaluate_every out, or define __deepcopy__ in the class of the environment"
         ) from error
     return _Episodes(own, gamma, seed, encode)
 
@@ -163,6 +164,6 @@ class _Episodes:
         row = cast("NDArray[np.float64]", policy)[observation - self.first_observation]
         if not self.told:
             return row
-        # what was legal when the agent learned may be illegal now, or it has never been in this state
+        # the actions that were legal during learning may be illegal now, or the agent was never in this state
         legal = legal_actions("info['action_mask']", info.get("action_mask"), row.size)
         return legal * row if row[legal].any() else legal.astype(np.float64)

@@ -12,7 +12,7 @@ import numpy as np
 
 from rlsuite import errors
 from rlsuite.models import MDP, POMDP
-from rlsuite.training.step_buffer import Deliver, StepBuffer
+from rlsuite.training.step_buffer import ReceiveStep, StepBuffer
 
 
 class ExpectedRewards:
@@ -35,7 +35,7 @@ class ExpectedRewards:
 
     @classmethod
     def of(cls, agent: object, ends: tuple[float | str, float | str] | None) -> Self | None:
-        """The range of an agent, which gives each end as a number or by the name of a parameter; None for none."""
+        """The range of an agent: each end is a number or the name of a parameter; None if the agent has no range."""
         if ends is None:
             return None
         low, high = (float(getattr(agent, end) if isinstance(end, str) else end) for end in ends)
@@ -48,8 +48,8 @@ class ExpectedRewards:
         self._outside = [low] * (low < self.low) + [high] * (high > self.high)
         self.report(env)
 
-    def watch(self, buffer: StepBuffer) -> Deliver:
-        """The `receive_step` of an buffer, which checks each reward until one is outside the range."""
+    def watch(self, buffer: StepBuffer) -> ReceiveStep:
+        """The `receive_step` of a buffer, which checks each reward until one is outside the range."""
         if self._warned:
             return buffer.receive_step
 
@@ -73,9 +73,10 @@ class ExpectedRewards:
         named = [name for name in self.names if name is not None]
         remedy = f"choose {' and '.join(named)} such that hardly any reward lies outside"
         if all(map(math.isfinite, self._outside)):
-            found = f"the reward {' and '.join(f'{reward:g}' for reward in self._outside)}"
+            plural = "s" if len(self._outside) > 1 else ""
+            found = f"the reward{plural} {' and '.join(f'{reward:g}' for reward in self._outside)}"
             ends = [(self.names[reward > self.high], reward) for reward in self._outside]
-            remedy = f"give {' and '.join(f'{name}={reward:g}' for name, reward in ends)}, or what the bounds are"
+            remedy = f"give {' and '.join(f'{name}={reward:g}' for name, reward in ends)}, or the true bounds"
         if not named:
             remedy = "scale them (gymnasium.wrappers.TransformReward), or take an agent that has no such range"
         return f"{self.agent} expects rewards {expected}, and {env} has {found}; {remedy}"
@@ -93,7 +94,7 @@ def reward_limits(model: MDP | POMDP) -> tuple[float, float]:
     mdp = model.mdp if isinstance(model, POMDP) else model
     pair = np.repeat(np.arange(mdp.n_states * mdp.n_actions), np.diff(mdp.indptr))
     possible = mdp.probability > 0.0
-    acted_in = mdp.start > 0.0  # states in which actions are taken: others are ends, or never entered
+    acted_in = mdp.start > 0.0  # states in which actions are taken; the others are terminal or never entered
     acted_in[mdp.next_state[possible & ~mdp.terminated]] = True
     possible &= acted_in[pair // mdp.n_actions]
     pairs, rewards = pair[possible], mdp.rows.reward[possible]

@@ -9,8 +9,8 @@ the last bit.
     learns from one `Transition` and chooses the next action (ignored when the episode is over).
 
 What a rule observes, an id or a vector, is its *view*; the loops store an id, or the number of the row that holds the
-vector, and pass on what it stands for (`rlsuite.training.observation_view`). Two generators are drawn from: the
-agent's, and the environment's, from which its compiled functions draw exactly as the environment does
+vector, and give the rule the id or the vector itself (`rlsuite.training.observation_view`). Two generators are drawn
+from: the agent's, and the environment's, from which its compiled functions draw exactly as the environment does
 (`rlsuite.training.environment_functions`).
 """
 
@@ -41,9 +41,9 @@ class Transition(NamedTuple):
     reward: float
     next_state: Any
     terminated: bool
-    """Whether the environment has ended: there is nothing to come, whatever the next state is."""
+    """Whether the episode has ended in a terminal state: no reward follows, whatever the next state is."""
     truncated: bool
-    """Whether the episode was cut off: what would have come is worth what the next state is worth."""
+    """Whether the episode was cut off, as by a time limit: the target still bootstraps from the next state."""
 
 
 class Rule(NamedTuple):
@@ -175,13 +175,13 @@ def session(
 
     Yields an action, OVER at the end of an episode (its row is then in ``finished`` (1, 3), and the next answer is that
     of `reset`), or one of the BAD codes. A generator keeps its arguments unpacked between two steps; calling a compiled
-    function with them anew would cost more than a step of the environment. It has one place to stop at: each costs a
-    fifth of a second to compile.
+    function with them again would cost more than a step of the environment. It has a single ``yield``, because each
+    takes a fifth of a second to compile.
     """
     served = NONE
     while True:
         position, totals = run_state
-        asked = served >= 0 and position[ACTION] != NONE  # no longer, if the episode has been abandoned meanwhile
+        asked = served >= 0 and position[ACTION] != NONE  # False after Ctrl-C, which abandons the episode
         served = FINE
         if asked or position[ACTION] == NONE:
             observation = position[OBSERVATION] if asked else NONE

@@ -20,7 +20,7 @@ class CompiledForm(NamedTuple):
     adapter: Adapter | None
     """How the compiled loop runs it; None if it cannot."""
     model: MDP | POMDP | None
-    """The model behind it."""
+    """The model of its table."""
 
 
 UNKNOWN = CompiledForm(None, None)
@@ -40,15 +40,15 @@ def compiled_form(
     gamma : float
         Discount of the model.
     loop : {"auto", "compiled", "stepwise"}
-        With "compiled", what stands in the way is an error; with "auto", it is a warning if there is a compiled form
-        that cannot be used.
+        With "compiled" it is an error if there is no compiled form that can be used; with "auto" there is a warning
+        if there is one that cannot be used.
     told : bool
         Whether the environment tells in each info which actions exist.
 
     Raises
     ------
     UnsuitableEnvironment
-        With ``loop="compiled"``, if there is no compiled form.
+        With ``loop="compiled"``, if there is no compiled form that can be used.
     """
     try:
         if has_table(env):
@@ -62,13 +62,13 @@ def compiled_form(
         if dynamics is not None and encode is not None:
             if told:
                 raise errors.UnsuitableEnvironment(
-                    f"{name_of(env)}: its info has an action_mask, which compiled dynamics do not have"
+                    f"{name_of(env)} has an action_mask in its info, which compiled dynamics do not support"
                 )
             trusted_dynamics(env, dynamics)
             if encode.transform is not None:
                 raise errors.UnsuitableEnvironment(
                     f"{name_of(env)} has compiled dynamics, but these features can only be computed in Python; the "
-                    "feature maps of rlsuite.approximation are compiled, too"
+                    "feature maps of rlsuite.approximation are compiled"
                 )
             return CompiledForm(dynamics_adapter(env, dynamics), None)
     except errors.UnsuitableEnvironment as error:

@@ -20,20 +20,20 @@ from rlsuite import errors
 from rlsuite.checks import row_of_id
 from rlsuite.compilation import Compiled, compiled
 
-_extending: Any = numba.extending  # numba's extension points carry no types
+_extending: Any = numba.extending  # numba's extension functions have no type annotations
 
 Receive = Compiled[[Any, float, int, int], int]
 
-NONE = -1  # no action chosen yet: an episode is about to begin; no observation: it has to be reset first
-BAD = -2  # no observation that could be shown
+NONE = -1  # as an action: none is chosen yet, the episode begins; as an observation: none yet, reset comes first
+BAD = -2  # the observation is not valid
 
 
 class ObservationView(NamedTuple):
     """The vectors that an agent observes, and the actions that are legal there."""
 
     vectors: NDArray[np.float64]  # (2, d)
-    arrived: NDArray[np.float64]  # (d,), what the environment has answered, before it is looked at
-    legal: NDArray[np.bool_]  # (2, n_actions), the actions that exist there
+    arrived: NDArray[np.float64]  # (d,), the environment's latest answer, not checked yet
+    legal: NDArray[np.bool_]  # (2, n_actions), which actions are legal there
 
 
 @_extending.intrinsic
@@ -71,7 +71,7 @@ def receive_id(view: Any, answer: float, n_ids: int, observation: int) -> int:
 
 @compiled(in_place=True)
 def receive_vector(view: ObservationView, answer: float, n_ids: int, observation: int) -> int:
-    """Take the vector that has arrived from the environment to the next row; BAD if it is not finite."""
+    """Copy the vector that has arrived from the environment to the next row; BAD if it is not finite."""
     row = next_row(observation)
     for i in range(view.arrived.size):
         if not np.isfinite(view.arrived[i]):
@@ -107,7 +107,7 @@ class Encoding(NamedTuple):
         Raises
         ------
         ParameterError
-            If it is not an observation of the space: no numbers, or not as many, or not an id in range.
+            If it is not an observation of the space: not numbers, too many or too few, or an id out of range.
         """
         if self.n_ids:
             return np.array([float(row_of_id(observation, self.first, self.n_ids))])
@@ -146,7 +146,7 @@ def numbers_of(observation: object) -> NDArray[np.float64]:
     Raises
     ------
     ParameterError
-        If it consists of something else.
+        If it contains anything else.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def encoding(space: gymnasium.Space[Any]) -> Encoding:
 
 def _bounds(space: gymnasium.Space[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Lowest and highest numbers of the vectors of a space."""
-    some: Any = space  # Gymnasium leaves the types of its spaces open
+    some: Any = space  # Gymnasium does not annotate the types of these attributes
     if isinstance(space, spaces.Box):
         return as_vector(some.low), as_vector(some.high)
     if isinstance(space, spaces.Discrete):

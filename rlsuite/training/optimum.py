@@ -47,7 +47,7 @@ class Optima:
 
     With a discount of 1 the optimum is that of the total reward until the end, whatever time limit the environment has;
     it stays unknown where no such optimum exists (`stochastic_shortest_path` says why). It also stays unknown for a
-    POMDP of which more beliefs can be reached than the exact method goes through.
+    POMDP with more reachable beliefs than the exact method can handle.
     """
 
     def __init__(self) -> None:
@@ -71,16 +71,16 @@ def _of_mdp(mdp: MDP) -> Optimum:
     else:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", errors.ConvergenceWarning)  # the record says so instead
+                warnings.simplefilter("ignore", errors.ConvergenceWarning)  # `Record.optimum_unknown` says so instead
                 solution = solve(mdp)
         except errors.ModelError as error:
             return no_optimum(str(error))
         if not solution.converged:
             return no_optimum(
-                f"{solution.method} found {solution.value_at_start:g}, which may be {solution.error_bound:.2g} off"
+                f"{solution.method} found {solution.value_at_start:g}, which may be wrong by {solution.error_bound:.2g}"
             )
-    # An action that may be optimal, as far as the error bound can tell, costs nothing: what an error of 1e-7 per step
-    # adds up to would be taken for regret. All others are below the value of their state.
+    # An action that may be optimal, within the error bound, has gap 0: otherwise errors of 1e-7 per step would add up
+    # to regret. All other actions have a smaller value than their state.
     costly = mdp.legal & ~solution.optimal_actions
     gap = np.where(costly, solution.value[:, None] - solution.q, 0.0)
     return Optimum(gap, float(mdp.start @ solution.value))
@@ -94,7 +94,7 @@ def _of_pomdp(pomdp: POMDP) -> Optimum:
     except (errors.ModelError, errors.ParameterError) as error:
         return no_optimum(str(error))
     value = (solution.lower_bound + solution.upper_bound) / 2
-    return Optimum(np.zeros((0, 0)), value, "its states are hidden: what an action costs depends on the belief")
+    return Optimum(np.zeros((0, 0)), value, "its states are hidden: the regret of an action depends on the belief")
 
 
 def _same(one: MDP | POMDP, other: MDP | POMDP) -> bool:

@@ -43,9 +43,9 @@ class Budget:
     unit : {"steps", "episodes"}
         The unit of all three numbers.
     checkpoint_every : int
-        Distance of the notes on cumulative reward and regret.
+        Time between two records of cumulative reward and regret.
     evaluate_every : int or None
-        Distance of the evaluations of the frozen greedy policy; None for none.
+        Time between two evaluations of the greedy policy; None for no evaluation.
     """
 
     amount: int
@@ -59,7 +59,7 @@ class Budget:
     ) -> Self:
         """Check the arguments of `learn` and `train`; by default about 200 checkpoints are noted."""
         if (steps is None) == (episodes is None):
-            raise errors.ParameterError("give steps= or episodes=, one of the two")
+            raise errors.ParameterError(f"give either steps= or episodes=, got {steps=} and {episodes=}")
         unit: TimeUnit = "steps" if episodes is None else "episodes"
         amount = whole_number(unit, steps if episodes is None else episodes, at_least=1)
         if evaluate_every is not None:
@@ -146,7 +146,7 @@ class Run:
         self.expected = expected
         observation, info = first_answer(env, int(env_seed.generate_state(1)[0]))
 
-        # a table says which actions exist, by id; otherwise the environment's word is taken at every step
+        # a table says which actions are legal for each id; otherwise the environment says it at every step
         told = actions_are_told(env, info) and (encode is not None or not has_table(env))
         self.form = compiled_form(env, encode, gamma, loop, told)
         model = self.form.model
@@ -191,12 +191,12 @@ class Run:
             self.engine = EnvironmentEngine(self.env, self.learner, self.mask_info, self.encode, info, expected)
 
     def learn(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
-        """Learn; `record` returns the results, also when an error or Ctrl-C ended it early.
+        """Learn; `record` returns the results, even if an error or Ctrl-C ended it early.
 
         Parameters
         ----------
         budget : Budget
-            How long, and how often to look.
+            How long, and how often to record and evaluate.
         policy : callable
             Gives the agent's present greedy policy for the evaluations: probabilities (n_observations, n_actions), or
             a function from a vector to probabilities (n_actions,).
@@ -207,7 +207,8 @@ class Run:
         self._look_again()
         if budget.unit == "episodes" and self._endless():
             raise errors.ParameterError(
-                f"no episode of {self.name} can end: it has no end and no time limit; use steps= instead of episodes="
+                f"no episode of {self.name} can end: no transition terminates it and it has no time limit; use steps= "
+                "instead of episodes="
             )
         try:
             self._advance(budget, policy, progress)
@@ -225,7 +226,7 @@ class Run:
         if budget.evaluate_every:
             evaluate = evaluator(self.env, self.form.model, self.gamma, self.seed, self.encode)
         start = int(place[clock])
-        bar: Any = nullcontext()  # tqdm's stubs leave parts of it untyped; and even a disabled one starts a thread
+        bar: Any = nullcontext()  # tqdm's types are incomplete; and even a disabled bar starts a thread
         if progress:
             bar = tqdm(total=budget.amount, unit=budget.unit[:-1], desc="compiling")
         with bar:

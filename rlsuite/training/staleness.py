@@ -57,7 +57,7 @@ class Watch:
         self.env = env
         self.table = model if isinstance(model, MDP) else None
         self._noted: Noted | None = None
-        self._copy: dict[Any, Any] | None = None  # of a table that has been compared with the model
+        self._copy: dict[Any, Any] | None = None  # of a table that agreed with the model
 
     @property
     def begun(self) -> bool:
@@ -88,7 +88,7 @@ class Watch:
         try:
             if self._copy is not None and _equal(base.P, self._copy):
                 return np.array_equal(base.initial_state_distrib, table.start)
-        except ValueError:  # an array has been put where a number was
+        except ValueError:  # the user put an array where a number was
             pass
         same = same_table(self.env, table.rows, table.start)
         self._copy = copied_table(self.env) if same else None

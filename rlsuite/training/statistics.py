@@ -29,7 +29,8 @@ def mean_interval(samples: ArrayLike, confidence: float = 0.95) -> Interval:
 
     With n seeds, mean m and sample standard deviation s, the interval is :math:`m \pm t_{n-1} s / \sqrt{n}`, where
     :math:`t_{n-1}` is the quantile of Student's distribution with n - 1 degrees of freedom at ``(1 + confidence) / 2``
-    (lecture notes, section 12.7). Apart at each time: the band does not cover a whole curve with that confidence.
+    (lecture notes, section 12.7). It holds at each time separately: the band does not cover a whole curve with that
+    confidence.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def mean_interval(samples: ArrayLike, confidence: float = 0.95) -> Interval:
     Returns
     -------
     Interval
-        Three arrays of shape (T,), float64 (scalars' arrays of shape () for a single time).
+        Three arrays of shape (T,), float64; of shape () for a single time.
 
     Raises
     ------
@@ -71,7 +72,7 @@ def mean_interval(samples: ArrayLike, confidence: float = 0.95) -> Interval:
         place = tuple(np.argwhere(~finite)[0].tolist())
         raise ParameterError(f"samples{list(place)} = {values[place]} is not finite: no interval can be computed")
     mean = values.mean(axis=0)
-    # Equal samples must give an interval of width zero, also where their mean is rounded.
+    # Equal samples must give an interval of width zero, even if their mean is rounded.
     spread = np.where(np.ptp(values, axis=0) > 0.0, values.std(axis=0, ddof=1), 0.0)
     reach = stdtrit(n_seeds - 1, 0.5 * (1.0 + confidence)) * spread / np.sqrt(n_seeds)
     return Interval(mean, mean - reach, mean + reach)

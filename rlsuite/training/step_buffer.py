@@ -16,34 +16,33 @@ from rlsuite.training.kernels import ALL_STEPS, OBSERVATION, RunState
 from rlsuite.training.observation_view import Encoding, ObservationView, next_row
 from rlsuite.trust import finite_reward, name_of
 
-Deliver: TypeAlias = Callable[[Any, Any, Any, Any, dict[str, Any]], None]
+ReceiveStep: TypeAlias = Callable[[Any, Any, Any, Any, dict[str, Any]], None]
 """Takes what `step` returns: observation, reward, terminated, truncated, info."""
 
 SHORT = 16
-"""Numbers of a vector that are packed one by one; more are faster to copy as an array."""
-
+"""Vectors of up to this many numbers are packed one by one; longer ones are faster to copy as arrays."""
 
 MASKS = 4096
-"""Different masks of legal actions that are remembered as checked."""
+"""Largest number of different masks of legal actions that are kept, so that they are checked only once."""
 
 
 class StepBuffer:
-    """The numbers [id, reward, terminated, truncated, *vector] of an answer, and a function for each kind of it.
+    """The numbers [id, reward, terminated, truncated, *vector] of an answer, and the function that writes them.
 
     Parameters
     ----------
     env : gymnasium.Env
-        Whose answers they are.
+        The environment that answers.
     run_state : RunState
-        Of the run; they tell which row of a vector is free.
+        The state of the run; it says which row is free for the next vector.
     view : ObservationView or ()
-        What the agent is shown; `view` is the same with ``arrived`` in here.
+        What the agent observes; the attribute `view` is the same with ``arrived`` in this buffer.
     legal : ndarray of bool
         Where legal actions are written, if the environment tells them.
     told : bool
         Whether it does, in each ``info["action_mask"]``.
     encoding : Encoding or None
-        How observations become vectors; none for ids.
+        How observations become vectors; None for ids.
 
     Raises
     ------
@@ -61,10 +60,10 @@ class StepBuffer:
         encoding: Encoding | None,
     ):
         self.env, self.run_state, self.legal, self.told = env, run_state, legal, told
-        self.masks: dict[bytes, NDArray[np.bool_]] = {}  # those that have been checked
+        self.masks: dict[bytes, NDArray[np.bool_]] = {}  # checked masks by their bytes
         self.numbers = np.zeros(4 + (view.arrived.size if isinstance(view, ObservationView) else 0))
         self.view: ObservationView | tuple[()] = ()
-        self.receive_step: Deliver
+        self.receive_step: ReceiveStep
         if isinstance(view, ObservationView) and encoding is not None:
             self.numbers[4:] = view.arrived  # the first observation, at the start of a run
             self.view = view._replace(arrived=self.numbers[4:])
@@ -75,8 +74,8 @@ class StepBuffer:
             self.numbers[0] = run_state.position[OBSERVATION]
             self.receive_step = self._ids()
 
-    def _ids(self) -> Deliver:
-        post, buffer = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
+    def _ids(self) -> ReceiveStep:
+        pack, buffer = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
         space: Any = self.env.observation_space
         first, told = int(space.start), self.told
 
@@ -91,33 +90,33 @@ class StepBuffer:
             if told:
                 self._note_actions(row, info, terminated or truncated)
             try:
-                post(buffer, 0, row, reward, terminated, truncated)
+                pack(buffer, 0, row, reward, terminated, truncated)
             except struct.error:
                 finite_reward(reward, name_of(self.env), int(self.run_state.position[ALL_STEPS]) + 1)
-                raise  # it was another of the four
+                raise  # the fault is not in the reward
 
         return receive_step
 
-    def _short_vectors(self, careful: Deliver) -> Deliver:
-        post, buffer = struct.Struct(f"{self.numbers.size}d").pack_into, self.numbers.data.cast("B")
+    def _short_vectors(self, careful: ReceiveStep) -> ReceiveStep:
+        pack, buffer = struct.Struct(f"{self.numbers.size}d").pack_into, self.numbers.data.cast("B")
 
         def receive_step(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
             try:
-                post(buffer, 0, 0.0, reward, terminated, truncated, *observation.tolist())
-            except (struct.error, TypeError, AttributeError):  # no array of this shape, or something worse
+                pack(buffer, 0, 0.0, reward, terminated, truncated, *observation.tolist())
+            except (struct.error, TypeError, AttributeError):  # not an array of this shape, or not a valid answer
                 careful(observation, reward, terminated, truncated, info)
 
         return receive_step
 
-    def _vectors(self, view: ObservationView, encoding: Encoding) -> Deliver:
-        post, buffer = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
+    def _vectors(self, view: ObservationView, encoding: Encoding) -> ReceiveStep:
+        pack, buffer = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
         encode, arrived, place = encoding.encode, view.arrived, self.run_state.position
 
         def receive_step(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
             try:
                 vector = encode(observation)
                 if vector.shape != arrived.shape:
-                    raise ValueError(f"its shape is {vector.shape}")  # one number would spread over all
+                    raise ValueError(f"its shape is {vector.shape}")  # numpy would broadcast one number
                 arrived[:] = vector
             except (TypeError, ValueError, KeyError, AttributeError) as error:
                 raise errors.LearningError(
@@ -127,10 +126,10 @@ class StepBuffer:
             if self.told:
                 self._note_actions(next_row(int(place[OBSERVATION])), info, terminated or truncated)
             try:
-                post(buffer, 0, 0.0, reward, terminated, truncated)
+                pack(buffer, 0, 0.0, reward, terminated, truncated)
             except struct.error:
                 finite_reward(reward, name_of(self.env), int(self.run_state.position[ALL_STEPS]) + 1)
-                raise  # it was another of the four
+                raise  # the fault is not in the reward
 
         return receive_step
 
@@ -160,12 +159,12 @@ class StepBuffer:
 
 
 def mask_of(mask: object, n_actions: int, place: str) -> NDArray[np.bool_]:
-    """Return ``info["action_mask"]`` as bool (n_actions,); `place` says where it was met, for the error.
+    """Return ``info["action_mask"]`` as bool (n_actions,); `place` says for the error where it was found.
 
     Raises
     ------
     LearningError
-        If it is not one 0 or 1 for each action.
+        If it does not have a 0 or 1 for each action.
     """
     try:
         return legal_actions("info['action_mask']", mask, n_actions)
@@ -179,12 +178,13 @@ def first_mask_of(mask: object, n_actions: int, env: gymnasium.Env[Any, Any]) ->
     Raises
     ------
     LearningError
-        If it is not one 0 or 1 for each action, or leaves none.
+        If it does not have a 0 or 1 for each action, or no action is legal.
     """
     legal = mask_of(mask, n_actions, f"{name_of(env)}, reset:")
     if not legal.any():
         raise errors.LearningError(
-            f"{name_of(env)}, reset: info['action_mask']={mask!r} leaves no action, and the episode goes on"
+            f"{name_of(env)}, reset: info['action_mask']={mask!r} leaves no action; at least one action must be legal "
+            "at the start of an episode"
         )
     return legal
 
@@ -195,7 +195,7 @@ def first_answer(env: gymnasium.Env[Any, Any], seed: int | None = None) -> tuple
     Raises
     ------
     LearningError
-        If it returns anything else, or takes no seed.
+        If `reset` returns anything else, or takes no seed.
     """
     try:
         answer: Any = env.reset() if seed is None else env.reset(seed=seed)

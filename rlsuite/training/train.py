@@ -88,9 +88,9 @@ def train(
     own_options = _own_options(agent, loop, Optima() if regret else None)
 
     def run(seed: int) -> Record:
-        pupil = dataclasses.replace(agent)
+        learner = dataclasses.replace(agent)
         own = env if isinstance(env, str) else copy.deepcopy(env)
-        pupil.learn(
+        learner.learn(
             own,
             steps=steps,
             episodes=episodes,
@@ -99,7 +99,7 @@ def train(
             checkpoint_every=checkpoint_every,
             **own_options,
         )
-        return pupil.record_
+        return learner.record_
 
     where = env if isinstance(env, str) else env.spec.id if env.spec else type(env.unwrapped).__name__
     with ThreadPoolExecutor(workers) as pool:

@@ -65,7 +65,7 @@ def actions(given: ArrayLike, num_envs: int, n_actions: int) -> NDArray[np.int64
     return array.astype(np.int64)
 
 
-def nobody_waits(ended: NDArray[np.bool_]) -> None:
+def check_none_ended(ended: NDArray[np.bool_]) -> None:
     """Raise `ParameterError` if some copies have ended and nothing will reset them."""
     if ended.any():
         copies = ", ".join(map(str, np.flatnonzero(ended)[:10]))

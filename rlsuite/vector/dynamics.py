@@ -35,7 +35,7 @@ class Dynamics:
     mask : ndarray (S, A) int8 or None
         1 for legal actions; None if all of them are.
     nothing : int or None
-        The observation before there was one, of a `POMDP`; None for an `MDP`, whose states are seen.
+        The observation of a `POMDP` that means "nothing observed yet"; None for an `MDP`, whose states are observed.
     """
 
     def __init__(self, model: MDP | POMDP) -> None:
@@ -44,10 +44,10 @@ class Dynamics:
         self.mask = None if mdp.legal.all() else mdp.legal.astype(np.int8)
         self.nothing = model.n_observations if isinstance(model, POMDP) else None
         self._successors = RowSampler(mdp.indptr, mdp.probability)
-        # State 0 is kept even if it cannot be started in, because rounding may lead to entry 0.
+        # State 0 is kept even if no episode starts in it, because rounding may lead to entry 0.
         self._start_states = np.union1d([0], np.flatnonzero(mdp.start))
         self._starts = RowSampler(np.array([0, self._start_states.size]), mdp.start[self._start_states])
-        # Where illegal actions look things up; what they find is thrown away.
+        # Illegal actions look up this row; the result is discarded.
         self._some_pair = int(np.argmax(mdp.legal))
         self._reward = mdp.rows.reward
         if isinstance(model, POMDP):
@@ -93,7 +93,7 @@ def _emission_rows(observation: NDArray[np.float64]) -> tuple[RowSampler, NDArra
     n_observations = observation.shape[2]
     flat = observation.reshape(-1, n_observations)
     possible = flat > 0.0
-    possible[:, 0] = True  # where rounding leads
+    possible[:, 0] = True  # rounding may lead there
     rows, seen = np.nonzero(possible)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(possible, axis=1))])
     return RowSampler(indptr, flat[rows, seen]), seen

@@ -47,7 +47,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         start with reward 0. ``SAME_STEP``: they return the next start at once, and the end in ``info["final_obs"]``
         and ``info["final_info"]``. ``DISABLED``: they must be reset with ``options={"reset_mask": ...}``.
     drawing : Drawing, optional
-        Who draws the copies.
+        What draws the copies.
     render_mode : {"ansi", "rgb_array"}, optional
         What `render` returns, once per copy.
 
@@ -93,7 +93,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         drawing: "Drawing | None" = None,
         render_mode: str | None = None,
     ) -> None:
-        # One copy checks the model and the render mode, knows the spaces, and draws.
+        # One copy checks the model and the render mode, has the spaces, and draws.
         self._single = TabularEnv(model, drawing=drawing, render_mode=render_mode)
         self.num_envs = doors.at_least_one("num_envs", num_envs)
         endless = max_episode_steps is None or max_episode_steps == -1
@@ -112,7 +112,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         self._observations = np.zeros(self.num_envs, dtype=np.int64)
         self._elapsed = np.zeros(self.num_envs, dtype=np.int64)
         self.waiting = np.zeros(self.num_envs, dtype=np.bool_)
-        # What `render` shows beside the state; -1 and 0.0 after a reset.
+        # `render` shows these beside the state; -1 and 0.0 after a reset.
         self._actions = np.full(self.num_envs, -1, dtype=np.int64)
         self._rewards = np.zeros(self.num_envs)
 
@@ -173,7 +173,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         """The model."""
         return self._model
 
-    # ------------------------------------------------------------------------------------------ Gymnasium's
+    # ---------------------------------------------------------------------------------- Gymnasium's methods
 
     def reset(  # pyright: ignore[reportIncompatibleMethodOverride] - Gymnasium names its type variables
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -183,8 +183,8 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         Parameters
         ----------
         seed : int or sequence of N ints, optional
-            Seeds the one generator, with all the numbers together if there are several. Without it, or with N times
-            None, the generator goes on.
+            Seed of the one generator; several seeds are used together. Without it, or with N times None, the generator
+            continues.
         options : dict, optional
             ``{"reset_mask": ndarray (N,) bool}`` resets only the copies marked True.
 
@@ -197,13 +197,13 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         Raises
         ------
         ParameterError
-            If the seeds or the mask do not fit.
+            If the number of seeds or the mask is wrong.
         """
         copies = doors.reset_mask(options, self.num_envs)
         if isinstance(seed, int | np.integer):
             self._np_random, self._np_random_seed = seeding.np_random(int(seed))
         elif seed is not None and (numbers := doors.seeds(seed, self.num_envs)):
-            # The setter of np_random notes that no single number stands for this generator.
+            # The setter of np_random records that this generator has no single seed.
             self.np_random = np.random.default_rng(numbers)
         infos: dict[str, Any] = {}
         publish(infos, self._restart(copies, self.np_random.random(int(copies.sum()))), copies)
@@ -231,11 +231,11 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         Raises
         ------
         ParameterError
-            If `actions` are not actions of all copies, or ended copies were not reset in mode ``DISABLED``.
+            If `actions` is not one action per copy, or ended copies were not reset in mode ``DISABLED``.
         """
         chosen = doors.actions(actions, self.num_envs, self._dynamics.mdp.n_actions)
         if self.autoreset_mode is AutoresetMode.DISABLED:
-            doors.nobody_waits(self.waiting)
+            doors.check_none_ended(self.waiting)
         waiting = self.waiting.copy()
         uniform = self.np_random.random(self.num_envs)
         rewards, terminated, report = self._advance(chosen, uniform)
@@ -279,7 +279,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
             picture(state) if action < 0 else picture(state, action, reward) for state, action, reward in moments
         )
 
-    # -------------------------------------------------------------------------------------------- to override
+    # ------------------------------------------------------------------------------------ methods to override
 
     def draw_rewards(self, actions: NDArray[np.int64], pairs: NDArray[np.int64], mean: NDArray[np.float64]) -> Any:
         """Draw the rewards of one step; subclasses whose copies differ in their rewards may override it.
@@ -308,7 +308,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         """Return additional arrays (N, ...) for the infos of a step, or of a reset if `actions` is None."""
         return {}
 
-    # -------------------------------------------------------------------------------------------- details
+    # ------------------------------------------------------------------------------------ private methods
 
     def _advance(
         self, actions: NDArray[np.int64], uniform: NDArray[np.float64]
@@ -325,11 +325,11 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         self._observations = seen
         self._actions = actions
         self._rewards = rewards
-        everyone = np.ones(self.num_envs, dtype=np.bool_)
-        report: Report = {key: (values, everyone) for key, values in self.more_info(actions).items()}
-        report["prob"] = (moves.probability, everyone)
+        all_copies = np.ones(self.num_envs, dtype=np.bool_)
+        report: Report = {key: (values, all_copies) for key, values in self.more_info(actions).items()}
+        report["prob"] = (moves.probability, all_copies)
         if self._dynamics.mask is not None:
-            report["action_mask"] = (self._dynamics.mask[self.states], everyone)
+            report["action_mask"] = (self._dynamics.mask[self.states], all_copies)
             report["illegal_action"] = (moves.illegal, moves.illegal)
         return rewards, moves.terminated, report
 

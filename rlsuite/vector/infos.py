@@ -16,11 +16,11 @@ def publish(infos: dict[str, Any], report: Report, copies: NDArray[np.bool_]) ->
     ----------
     infos : dict
         Changed in place: ``infos[key]`` (N, ...) holds the values, zeros where nothing is reported, and
-        ``infos["_" + key]`` (N,) bool says who reported one. A key that no copy reports is left out.
+        ``infos["_" + key]`` (N,) bool says which copies reported one. A key that no copy reports is left out.
     report : Report
         The values; the arrays may be kept.
     copies : ndarray (N,) bool
-        The copies that may speak.
+        The copies whose infos may be added.
 
     Examples
     --------
@@ -30,10 +30,10 @@ def publish(infos: dict[str, Any], report: Report, copies: NDArray[np.bool_]) ->
     {'prob': array([0., 1.]), '_prob': array([False,  True])}
     """
     for key, (values, reported) in report.items():
-        speaking = copies & reported
-        if speaking.all():
+        reporting = copies & reported
+        if reporting.all():
             infos[key] = values
-            infos[f"_{key}"] = speaking
-        elif speaking.any():
-            infos.setdefault(key, np.zeros_like(values))[speaking] = values[speaking]
-            infos.setdefault(f"_{key}", np.zeros_like(speaking))[speaking] = True
+            infos[f"_{key}"] = reporting
+        elif reporting.any():
+            infos.setdefault(key, np.zeros_like(values))[reporting] = values[reporting]
+            infos.setdefault(f"_{key}", np.zeros_like(reporting))[reporting] = True

@@ -8,7 +8,7 @@ that the choice is the same, to the last bit, as one row at a time.
 import numpy as np
 from numpy.typing import NDArray
 
-# Up to here it is faster to look at every entry of every row than to search each row by halving.
+# Up to this length of a row it is faster to compare with every entry than to search by halving.
 SHORT = 12
 
 # The greatest number that numpy's `Generator.random` returns.
@@ -40,7 +40,7 @@ class RowSampler:
         running = _running_sums(self._first, lengths, probability)
         filled = lengths > 0
         total = running[self._end[filled] - 1]
-        # Only a row whose sum rounding left below the greatest u can ever be exhausted.
+        # A draw can run past the end of a row only if rounding left the sum of the row at or below the greatest u.
         self._exhaustible = bool((total <= GREATEST_UNIFORM).any())
         self._halvings = longest.bit_length()
         self._running: NDArray[np.float64] | None = None
@@ -48,7 +48,7 @@ class RowSampler:
         if longest > SHORT:
             self._running = running
             return
-        # Beyond its last entry no u leads, unless rounding did.
+        # The last running sum of a row matters only if rounding left it too small.
         needed = lengths if self._exhaustible else lengths - 1
         for k in range(int(needed.max(initial=0))):
             column = np.full(lengths.size, np.inf)

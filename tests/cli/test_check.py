@@ -48,7 +48,7 @@ def test_an_environment_in_words(rlsuite):
 def test_a_table_that_does_not_tell_all(rlsuite):
     done = rlsuite("check", "Taxi-v4", "--env", "fickle_passenger=True")
     assert done.code == 0  # it can be learned, stepwise
-    assert verdicts(done)["no", "compiled loop"].endswith("; it is learned stepwise")
+    assert verdicts(done)["no", "compiled loop"].endswith("; agents learn stepwise")
 
 
 def test_observations_that_are_not_discrete(rlsuite):
@@ -57,7 +57,9 @@ def test_observations_that_are_not_discrete(rlsuite):
     assert verdicts(done)["ok", "spaces"].endswith(
         "actions Discrete(2); agents with features can learn in it (vectors of 4 numbers), tabular agents cannot"
     )
-    assert verdicts(done)["no", "table"] == ("neither env.unwrapped.model nor .P: it can be learned, but not solved")
+    assert verdicts(done)["no", "table"] == (
+        "no env.unwrapped.model and no env.unwrapped.P: agents can learn, planners cannot solve it"
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_what_is_wrong_with_an_environment_of_ones_own(rlsuite, tmp_path, step, 
     done = rlsuite("check", "odd.py:Odd")
     assert done.code == 1
     assert verdicts(done)["FAIL", what].startswith(sentence)
-    assert done.out.splitlines()[-1] == "something is wrong"
+    assert done.out.splitlines()[-1] == "some checks failed: see FAIL above"
 
 
 def test_a_table_that_is_no_table(rlsuite, tmp_path):

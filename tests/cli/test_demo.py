@@ -75,7 +75,7 @@ def test_results_that_are_there_are_drawn_again_and_that_is_said(rlsuite, tiny_d
     figure.unlink()
     done = rlsuite("demo", "--output", "shown")
     assert done.code == 0
-    assert "shown/tiny was there: its finished cells were not learned again, only drawn\n" in done.err
+    assert "shown/tiny exists already: its finished cells were not learned again, only drawn\n" in done.err
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "shown").rglob("*.csv")} == cells
     assert figure.exists()
 

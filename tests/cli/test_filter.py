@@ -11,7 +11,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.cli import beliefs
-from rlsuite.cli.compiling import saying_so
+from rlsuite.cli.compiling import compiling_message
 from rlsuite.inference import Gaussian, score_episodes
 
 
@@ -34,7 +34,7 @@ def test_the_umbrella_world(rlsuite, umbrella_file, tmp_path, given):
     (tmp_path / "seen.txt").write_text("? 0  # the second day\n\n0\n")
     (tmp_path / "seen.csv").write_text("day,Observation\nmonday,?\ntuesday,0\nwednesday,0\n")
     done = rlsuite("filter", umbrella_file, *given)
-    assert (done.code, done.err) == (0, "next: the same with --smooth, or --decode\n")
+    assert (done.code, done.err) == (0, "next: the same command with --smooth, or --decode\n")
     assert rows(done) == [
         ["umbrella.npz,", "filtered"],
         ["t", "observation", "rain", "dry"],
@@ -88,7 +88,7 @@ def test_vectors(rlsuite, rlsuite_json, tmp_path, given):
     assert done.err == "rlsuite: error: the observation at t=0 has 3 numbers, not 2\n"
     (tmp_path / "seen.txt").write_text("0.5 1\n1\n")
     done = rlsuite("filter", "walk.npz", "--file", "seen.txt")
-    assert done.err == "rlsuite: error: seen.txt:2: an observation has 2 numbers, and this line 1\n"
+    assert done.err == "rlsuite: error: seen.txt:2: an observation has 2 numbers, and this line has 1\n"
 
 
 @pytest.mark.parametrize(
@@ -174,11 +174,11 @@ def test_a_terminal_is_told_once_about_compiling(monkeypatch, capsys):
         with events.trigger_event("numba:compile"):
             pass
 
-    with saying_so():
+    with compiling_message():
         compile_something()
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True)
-    with saying_so():
+    with compiling_message():
         compile_something()
         compile_something()
     compile_something()
@@ -207,11 +207,14 @@ def test_a_belief_over_many_states():
         (["empty.txt", "0"], "empty.txt: unknown suffix '.txt' (choices: .mdp, .npz, .pomdp, .tra)"),
         (["umbrella.npz", "0", "2"], "z[t=1] is 2; the symbols are 0..1, and -1 is a missing one"),
         (["umbrella.npz", "0.5"], "z[t=0] is 0.5; the symbols are 0..1"),
-        (["umbrella.npz", "0", "rain"], "the observation 'rain' at t=1 is not a number; ? stands for one that"),
+        (["umbrella.npz", "0", "rain"], "the observation 'rain' at t=1 is not a number; ? stands for a missing one"),
         (["sure.npz", "0", "1"], "z[t=1] is 1, which is impossible after what was seen before"),
-        (["umbrella.npz", "0", "--actions", "0"], "--actions is about POMDPs, and umbrella.npz is a hidden Markov"),
-        (["umbrella.npz", "0", "--observations", "0"], "Z... and --observations both say what was seen"),
-        (["umbrella.npz", "0", "--file", "steps.txt"], "Z... and --file both say what was seen"),
+        (
+            ["umbrella.npz", "0", "--actions", "0"],
+            "--actions applies only to POMDPs, and umbrella.npz is a hidden Markov",
+        ),
+        (["umbrella.npz", "0", "--observations", "0"], "Z... and --observations both give the observations"),
+        (["umbrella.npz", "0", "--file", "steps.txt"], "Z... and --file both give the sequence"),
         (["umbrella.npz", "0", "--env", "slip=0.2"], "umbrella.npz: HMM.read takes no keyword 'slip'"),
         (["tiger.pomdp", "--observations", "0"], "--observations needs --actions"),
         (["tiger.pomdp", "listen"], "actions and observations alternate, and after the last action 'listen' there "),
@@ -255,7 +258,7 @@ def test_the_best_action_in_the_last_belief(rlsuite, umbrella_file):
     doors = Path(__file__).parents[1] / "problems" / "two-doors.pomdp"
     seen = ["listen", "growl-left", "listen", "growl-left"]
     done = rlsuite("filter", doors, *seen)
-    assert done.err == "next: the same with --smooth, --decode or --best-action\n"
+    assert done.err == "next: the same command with --smooth, --decode or --best-action\n"
     once = rlsuite("filter", doors, *seen[:2], "--best-action")
     assert "best action now  listen (of a plan whose value" in once.out
     twice = rlsuite("filter", doors, *seen, "--best-action", "--json")
@@ -264,4 +267,4 @@ def test_the_best_action_in_the_last_belief(rlsuite, umbrella_file):
     assert 0.0 <= found["gap_at_start"] < 1e-4
     refused = rlsuite("filter", umbrella_file, "0", "--best-action")
     assert refused.code == 2
-    assert "--best-action is about POMDPs" in refused.err
+    assert "--best-action applies only to POMDPs" in refused.err

@@ -126,7 +126,7 @@ def test_an_answer_that_is_not_certified_is_printed_with_a_warning(rlsuite, limi
     warning, *rest = done.err.splitlines()
     assert warning.startswith("rlsuite: warning: value_iteration stopped after ")
     assert warning.endswith(f", more than tol=1e-06: {reason}")
-    assert rest == ["next: the same with --show or --plot value.png"]
+    assert rest == ["next: the same command with --show or --plot value.png"]
 
 
 def test_ctrl_c_gives_the_best_answer_so_far(rlsuite, monkeypatch):
@@ -234,11 +234,12 @@ def test_json_lines():
         (["nothing.txt"], "No environment 'nothing.txt'."),
         (["nothing.npz", "--env", "slip=0.2"], "nothing.npz: unknown keyword of MDP.read 'slip' (choices: "),
         (["FrozenLake-v1", "--plot", "a.png", "--figure", "regret"], "unknown figure 'regret' (choices: convergence, "),
-        (["FrozenLake-v1", "--plot", "a.png", "--against", "seconds"], "--against is not about value_map"),
-        (["FrozenLake-v1", "--figure", "value_map"], "--figure is about the figure of --plot"),
+        (["FrozenLake-v1", "--plot", "a.png", "--against", "seconds"], "--against does not apply to value_map"),
+        (["FrozenLake-v1", "--figure", "value_map"], "--figure applies only to the figure of --plot"),
         (
             ["rlsuite/RiverSwim-v0", "--plot", "a.png", "--figure", "value_map"],
-            "rlsuite/RiverSwim-v0 does not say where its states are",
+            "value_map draws states on a grid, and rlsuite/RiverSwim-v0 does not say where its states are: use "
+            "--figure state_values",
         ),
         (["FrozenLake-v1", "--gap", "1"], "unknown option of auto 'gap'"),
     ],

@@ -109,10 +109,10 @@ def test_online_planners_say_what_they_found_at_the_start(rlsuite, rlsuite_json,
     given = ["solve", tiger_file, "--method", "pomcp", "--option", "seed=3", "--option", "simulations=3_000"]
     done = rlsuite(*given, "--show")
     assert (done.code, done.err) == (0, "")  # nothing was promised
-    assert "  first action   listen" in done.out
-    assert "  converged      no, 3000 iterations" in done.out
+    assert "  first action     listen" in done.out
+    assert "  converged        no, 3000 iterations" in done.out
     header, *rows = table(done)
-    assert header == ["action", "worth", "at", "the", "start"]
+    assert header == ["action", "value", "at", "the", "start"]
     assert [row[0] for row in rows] == ["listen", "open-left", "open-right"]
     printed = rlsuite_json(*given)
     assert printed["first_action"] == 0
@@ -126,7 +126,7 @@ def test_actions_that_are_illegal_or_were_not_looked_into(rlsuite, tmp_path):
     tiger.write(tmp_path / "small.npz")
     given = ["--method", "pomcp", "--option", "simulations=1", "--option", "seed=0", "--option", "leaf=random"]
     done = rlsuite("solve", "small.npz", *given, "--show")
-    assert sorted(" ".join(row[1:]) for row in table(done)[1:])[-2:] == ["illegal", "not looked into"]
+    assert sorted(" ".join(row[1:]) for row in table(done)[1:])[-2:] == ["illegal", "not searched"]
 
 
 def test_files_of_all_kinds(rlsuite, rlsuite_json, umbrella_file, tiger_file, tmp_path):
@@ -207,14 +207,14 @@ def test_figures(rlsuite, rlsuite_json, tiger_file, tmp_path, arguments, drawn, 
         (["broken.pomdp"], "broken.pomdp:1:"),
         (
             ["tiger.pomdp", "--plot", "a.png", "--method", "pomcp", "--figure", "alpha_vectors"],
-            "alpha_vectors draws alpha vectors, and pomcp finds none; these methods do: auto, ",
+            "alpha_vectors draws alpha vectors, and pomcp finds none; methods that find them: auto, ",
         ),
         (["tiger.pomdp", "--plot", "a.png", "--figure", "value_map"], "unknown figure 'value_map' (choices: alpha_v"),
         (
             ["tiger.pomdp", "--plot", "a.png", "--figure", "belief-simplex"],
             "tiger.pomdp has 2 hidden states, and belief_simplex draws beliefs over 3",
         ),
-        (["tiger.pomdp", "--figure", "gap"], "--figure is about the figure of --plot"),
+        (["tiger.pomdp", "--figure", "gap"], "--figure applies only to the figure of --plot"),
     ],
 )
 def test_mistakes(rlsuite, tiger_file, tmp_path, arguments, sentence):

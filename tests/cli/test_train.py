@@ -243,9 +243,15 @@ def test_errors_of_an_environment_of_ones_own(rlsuite, corridor, tmp_path):
         (["--plot", "a.jpeg"], "--plot a.jpeg: unknown suffix '.jpeg' (choices: "),
         (["--plot", "no/a.png"], "cannot write no/a.png: there is no folder no"),
         (["--plot", "a.png", "--figure", "regre"], "unknown figure 'regre'; did you mean 'regret'? (choices: "),
-        (["--figure", "regret"], "--figure is about the figure of --plot: give its file name too"),
-        (["--seeds", "3", "--save", "a.npz"], "--save keeps one agent, and --seeds makes many: give --seed instead"),
-        (["--seeds", "3", "--gif", "a.gif"], "--gif keeps one agent, and --seeds makes many: give --seed instead"),
+        (["--figure", "regret"], "--figure applies only to the figure of --plot: add --plot FILE.png"),
+        (
+            ["--seeds", "3", "--save", "a.npz"],
+            "--save needs a single agent, and --seeds trains several: give --seed instead",
+        ),
+        (
+            ["--seeds", "3", "--gif", "a.gif"],
+            "--gif needs a single agent, and --seeds trains several: give --seed instead",
+        ),
     ],
 )
 def test_files_that_cannot_be_written_are_found_out_before_learning(rlsuite, tmp_path, flags, sentence):

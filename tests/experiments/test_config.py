@@ -107,34 +107,38 @@ BAD = {
     "no agents": (HEAD + LAKE, "agents is empty; give at least one"),
     "a table where an array belongs": (
         HEAD + '[environments]\nid = "FrozenLake-v1"\n' + LEARNER,
-        "environments={'id': 'FrozenLake-v1'} must be an array of tables: write [[environments]] above each",
+        "environments={'id': 'FrozenLake-v1'} must be an array of tables: write [[environments]] above each table",
     ),
     "a list of ids": (
         'environments = ["FrozenLake-v1"]\n' + HEAD + LEARNER,
-        "environments=['FrozenLake-v1'] must be an array of tables: write [[environments]] above each",
+        "environments=['FrozenLake-v1'] must be an array of tables: write [[environments]] above each table",
     ),
     "labels that meet": (
         HEAD + LAKE + LAKE + LEARNER,
-        "environments[1].label='FrozenLake-v1' is too close to 'FrozenLake-v1': give each entry its own label",
+        "environments[1].label='FrozenLake-v1' names the same folder as the label 'FrozenLake-v1': "
+        "give each entry its own label",
     ),
     "labels that meet as folders": (
         HEAD + LAKE + LEARNER + 'label = "a b"\n' + LEARNER + 'label = "A-b"\n',
-        "agents[1].label='A-b' is too close to 'a b': give each entry its own label",
+        "agents[1].label='A-b' names the same folder as the label 'a b': give each entry its own label",
     ),
     "label of a file of ours": (
         HEAD + LAKE + LEARNER + 'label = "Run.json"\n',
-        "agents[0].label='Run.json' names a folder, and run.json is a file of the experiment; choose another",
+        "agents[0].label='Run.json' names a folder, and run.json is a file of the experiment; choose another label",
     ),
     "label that is too long": (
         HEAD + LAKE + LEARNER + 'label = "' + "ü" * 128 + '"\n',
-        "agents[0].label='" + "ü" * 57 + "...' names a folder of 256 bytes; the longest may have 255",
+        "agents[0].label='" + "ü" * 57 + "...' makes a folder name of 256 bytes; the longest allowed has 255",
     ),
     "label without a letter": (
         HEAD + LAKE + LEARNER + 'label = "../.."\n',
         "agents[0].label='../..' needs a letter or a digit: it names a folder",
     ),
-    "no length": ("seeds = 2\n" + LAKE + LEARNER, "give steps= or episodes=, one of the two"),
-    "two lengths": ("episodes = 2\n" + HEAD + LAKE + LEARNER, "give steps= or episodes=, one of the two"),
+    "no length": ("seeds = 2\n" + LAKE + LEARNER, "give either steps= or episodes=, got steps=None and episodes=None"),
+    "two lengths": (
+        "episodes = 2\n" + HEAD + LAKE + LEARNER,
+        "give either steps= or episodes=, got steps=100 and episodes=2",
+    ),
     "no seeds": (
         "steps = 5\nseeds = 0\n" + LAKE + LEARNER,
         "seeds=0 is less than 1",

@@ -54,7 +54,7 @@ def test_class_in_a_module(tmp_path, monkeypatch):
         ),
         ("empty.py:A", ParameterError, "'empty.py:A': empty.py defines no agent (a class derived from rlsuite"),
         ("broken.py:A", FileError, "'broken.py:A': running the file raised ZeroDivisionError: division by zero"),
-        ("thief.py:Sarsa", ParameterError, "'thief.py:Sarsa': there is another agent of the name Sarsa; give yours"),
+        ("thief.py:Sarsa", ParameterError, "'thief.py:Sarsa': another agent has the name Sarsa already; rename"),
     ],
 )
 def test_mistakes_are_named(tmp_path, spec, kind, sentence):

@@ -173,7 +173,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(toml, tmp_path, tree):
     assert process.returncode == 130
     last = complaints.splitlines()[-1]
     done = int(last.split()[1])
-    assert last == f"stopped; {done} of 12 cells are done; the same command resumes"
+    assert last == f"stopped; {done} of 12 cells are done; run it again to continue"
     assert 2 <= done <= len(cells_below(tmp_path / "out")) < 12
 
 
@@ -274,21 +274,21 @@ def test_fewer_of_anything_leaves_the_rest_on_disk(toml, tmp_path, tree):
 @pytest.mark.parametrize(
     ("key", "line", "difference"),
     [
-        ("steps", "steps = 500", "steps is 400 there and 500 here"),
-        ("steps", "episodes = 500", "steps = 400 only there; episodes = 500 only here"),
-        ("evaluate_every", "", "evaluate_every = 200 only there"),
-        ("learning_rate", "learning_rate = 0.25", "agent.learning_rate is 0.5 there and 0.25 here"),
+        ("steps", "steps = 500", "steps was 400 and is now 500"),
+        ("steps", "episodes = 500", "steps was 400 and is not given now; episodes was not given and is now 500"),
+        ("evaluate_every", "", "evaluate_every was 200 and is not given now"),
+        ("learning_rate", "learning_rate = 0.25", "agent.learning_rate was 0.5 and is now 0.25"),
         (
             "learning_rate",
             'learning_rate = { name = "Inverse", start = 1.0 }',
-            "agent.learning_rate = 0.5 only there; agent.learning_rate.name",
+            "agent.learning_rate was 0.5 and is not given now; agent.learning_rate.name",
         ),
         (
             "parameters",
             "parameters = { is_slippery = true }",
-            "environment.parameters.is_slippery is false there and true here",
+            "environment.parameters.is_slippery was false and is now true",
         ),
-        ("seeds", "seeds = 3\nregret = false", "regret is true there and false here"),
+        ("seeds", "seeds = 3\nregret = false", "regret was true and is now false"),
     ],
 )
 def test_cells_made_otherwise_are_not_overwritten(toml, tmp_path, tree, key, line, difference):
@@ -478,7 +478,7 @@ def test_edited_files_are_another_experiment(toml, tmp_path):
     Experiment.read(toml(text)).run(tmp_path / "out")  # maze.txt is found although we are elsewhere
     Experiment.read(toml(text)).run(tmp_path / "out")
     (tmp_path / "maze.txt").write_text("S..\n.#G\n")
-    with pytest.raises(ParameterError, match=r"other parameters: files\.maze\.txt is "):
+    with pytest.raises(ParameterError, match=r"other parameters: files\.maze\.txt was "):
         Experiment.read(toml(text)).run(tmp_path / "out")
 
 
@@ -486,7 +486,7 @@ def test_other_versions_are_mentioned(toml, tmp_path, monkeypatch):
     Experiment.read(toml(), seeds=1).run(tmp_path / "out")
     known = rl.__version__
     monkeypatch.setattr("rlsuite.__version__", "9.9")
-    with pytest.warns(RlsuiteWarning, match=rf"other versions \(rlsuite is \"{known}\" there and \"9.9\" here\)"):
+    with pytest.warns(RlsuiteWarning, match=rf"other versions \(rlsuite was \"{known}\" and is now \"9.9\"\)"):
         Experiment.read(toml(), seeds=2).run(tmp_path / "out")
 
 

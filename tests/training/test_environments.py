@@ -52,7 +52,7 @@ class Answering(gymnasium.Env):
         ((-1, 1.0, False, False), "step 3: the environment returned observation -1, which is not in Discrete(4)"),
         ((1.5, 1.0, False, False), "step 3: the environment returned observation 1.5, which is not in Discrete(4)"),
         ((1, None, False, False), "step 3: the environment returned the reward None; rewards must be finite numbers"),
-        ((1, 1.0, None, False), "step 3: step returned what is not (observation, reward, terminated, truncated"),
+        ((1, 1.0, None, False), "step 3: the answer of step is not (observation, reward, terminated, truncated"),
         ((None, 1.0, False, False), "step 3: the environment returned observation None, which is not in Discrete(4)"),
         (
             (3.0, 1.0, False, False),
@@ -62,8 +62,8 @@ class Answering(gymnasium.Env):
             (np.array([3]), 1.0, False, False),
             "observation array([3]), which is not in Discrete(4): its elements are int",
         ),
-        ((1, 1.0, False), "step 3: step returned what is not (observation, reward, terminated, truncated, info) with"),
-        ((1, 1.0, False, False, 0), "step 3: step returned what is not (observation, reward, terminated, truncated"),
+        ((1, 1.0, False), "step 3: the answer of step is not (observation, reward, terminated, truncated, info) with"),
+        ((1, 1.0, False, False, 0), "step 3: the answer of step is not (observation, reward, terminated, truncated"),
     ],
 )
 def test_bad_answers_stop_the_run_and_keep_what_was_learned(answer, message, q_learning):
@@ -184,16 +184,16 @@ def test_an_illegal_action_of_a_rule_is_named(loop):
     with pytest.raises(LearningError) as caught:
         Reckless().learn(model.to_env(), steps=10, seed=0, loop=loop)
     assert str(caught.value) == (
-        "TabularEnv, step 1: the agent chose action 3 in state 0, where [0, 2] are legal; "
-        "a rule should choose through rlsuite.choose or rlsuite.greedy, which respect memory.legal"
+        "TabularEnv, step 1: the agent chose action 3 in state 0, where the legal actions are [0, 2]; "
+        "a rule should choose with rlsuite.choose or rlsuite.greedy, which respect memory.legal"
     )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "give steps= or episodes=, one of the two"),
-        ({"steps": 1, "episodes": 1}, "give steps= or episodes=, one of the two"),
+        ({}, "give either steps= or episodes=, got steps=None and episodes=None"),
+        ({"steps": 1, "episodes": 1}, "give either steps= or episodes=, got steps=1 and episodes=1"),
         ({"steps": 0}, "steps=0 is less than 1"),
         ({"episodes": 2.5}, "episodes=2.5 is not a whole number"),
         ({"steps": 10, "evaluate_every": 0}, "evaluate_every=0 is less than 1"),
@@ -212,7 +212,8 @@ def test_episodes_that_cannot_end_are_refused(q_learning):
     with pytest.raises(ParameterError) as caught:
         q_learning.learn(circle, episodes=1, seed=0)
     assert str(caught.value) == (
-        "no episode of TabularEnv can end: it has no end and no time limit; use steps= instead of episodes="
+        "no episode of TabularEnv can end: no transition terminates it and it has no time limit; use steps= instead of "
+        "episodes="
     )
 
 

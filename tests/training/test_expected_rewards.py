@@ -76,11 +76,13 @@ def test_the_sentence_names_the_parameters():
     river = "rlsuite/RiverSwim-v0"
     with pytest.warns(RewardWarning, match=r"UCRL2 expects rewards from 0 to 1, .* reward 10000; give r_max=10000,"):
         rl.UCRL2().learn(river, steps=10, seed=0)
-    with pytest.warns(RewardWarning, match=r"RMax expects rewards of at most 1, .* give r_max=10000, or what"):
+    with pytest.warns(
+        RewardWarning, match=r"RMax expects rewards of at most 1, .* give r_max=10000, or the true bounds"
+    ):
         rl.RMax().learn(river, steps=10, seed=0)
     with pytest.warns(RewardWarning, match=r"the reward -100; give r_min=-100,"):
         rl.UCRL2().learn("CliffWalking-v1", steps=10, seed=0)
-    with pytest.warns(RewardWarning, match=r"reward -1 and 5; give low=-1 and high=5, or what the bounds are"):
+    with pytest.warns(RewardWarning, match=r"rewards -1 and 5; give low=-1 and high=5, or the true bounds"):
         rl.KLUCB().learn(bandit([-1.0, 5.0], std=0.0).to_env(), steps=10, seed=0)
     with pytest.warns(RewardWarning, match=r"; scale them \(gymnasium.wrappers.TransformReward\)"):
         rl.EXP3().learn(bandit([-1.0, 5.0], std=0.0).to_env(), steps=10, seed=0)
