@@ -22,7 +22,7 @@ OTHERS: Final = colours.hexadecimal(colours.LINE)
 """Colour of the area that they share."""
 
 STRENGTH: Final = 0.6
-"""Of the colour of an area, so that lines on it can be seen."""
+"""Opacity of an area, so that lines on it can be seen."""
 
 
 def draw_areas(
@@ -45,7 +45,7 @@ def draw_areas(
     labels
         K names of the states.
     lines
-        (T, K) float64, other probabilities of the same, of which only the upper borders are drawn; None: none.
+        (T, K) float64, other probabilities of the same states, whose upper borders are drawn as lines; None: none.
 
     Returns
     -------
@@ -60,12 +60,12 @@ def draw_areas(
     found = [OTHERS] * n_states
     edges = np.append(times, times[-1] + 1) - 0.5
     floor, border = np.zeros(times.size), np.zeros(times.size)
-    for at, state in enumerate(likely.tolist()):
+    for position, state in enumerate(likely.tolist()):
         found[state] = looks[labels[state]].colour
         top = floor + probability[:, state]
         ax.stairs(top, edges, baseline=floor, fill=True, facecolor=(found[state], STRENGTH), label=labels[state])
         floor = top
-        if lines is not None and at < n_states - 1:  # the border of the last one would be 1
+        if lines is not None and position < n_states - 1:  # the upper border of the last state is always 1
             border = border + lines[:, state]
             ax.stairs(border, edges, baseline=None, color=INK, linewidth=0.7, label="_border", zorder=2.5)
     if likely.size < n_states:

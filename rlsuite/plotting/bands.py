@@ -63,7 +63,7 @@ def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "") -> None:
     look
         Colour and line style of the agent.
     marker
-        matplotlib's name of the mark at every measured point, empty for none.
+        matplotlib's name of the marker at every measured point; empty for none.
     """
     mean = curve.samples.mean(axis=0)
     if curve.n_seeds > 1:
@@ -71,7 +71,7 @@ def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "") -> None:
         if len(curve.x) > 1:
             ax.fill_between(curve.x, low, high, color=look.colour, alpha=0.20, linewidth=0)
         else:
-            # A band of one point would have no width.
+            # A band over a single point would have no width.
             ax.vlines(curve.x, low, high, color=look.colour, alpha=0.5, linewidth=3.0)
         if curve.n_seeds < FEW_SEEDS:
             ax.plot(curve.x, curve.samples.T, color=look.colour, alpha=0.35, linewidth=0.7)

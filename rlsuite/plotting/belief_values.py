@@ -27,7 +27,7 @@ VECTOR, ENVELOPE, THRESHOLD = "_vector", "_envelope", "_threshold"
 
 BELOW: Final = 0.45
 ABOVE: Final = 0.12
-"""Room below and above the best values, as a fraction of their range: vectors go far down where they are bad."""
+"""Room below and above the best values, as a fraction of their range: elsewhere vectors are far lower."""
 
 MOST_NUMBERS: Final = 8
 """Largest number of thresholds that are written out."""
@@ -55,9 +55,9 @@ class Region(NamedTuple):
 def alpha_vectors(plan: "AlphaVectorSolution", *, steps_left: int | None = None, ax: "Axes | None" = None) -> "Axes":
     """Alpha vectors of a plan for two hidden states, and the best of them in every belief.
 
-    Each vector is a straight line over the probability of the first state, in the colour of its action. The plan is
-    worth the highest of them, drawn thick; the background has the colour of the action that is taken there, and dotted
-    lines stand where it changes.
+    Each vector is a straight line over the probability of the first state, in the colour of its action. The value of
+    the plan is the highest of them, drawn thick; the background has the colour of the action that is taken there, and
+    dotted lines mark where it changes.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def alpha_vectors(plan: "AlphaVectorSolution", *, steps_left: int | None = None,
     Raises
     ------
     ParameterError
-        If the plan has no alpha vectors, the model has not two states, or `steps_left` is out of range.
+        If the plan has no alpha vectors, the model does not have two states, or `steps_left` is out of range.
 
     Examples
     --------

@@ -64,7 +64,7 @@ class Rows:
         middle = self._take(1.0)
         self._ticks.append((middle, name))
         self.ax.axhline(middle, color=GRID_INK, linewidth=0.8, zorder=0.5, label="_row")
-        # Marks of a long sequence would hide each other.
+        # Small marks for a long sequence, or they would hide each other.
         size = min(5.0, max(1.2, 300.0 / max(1.0, float(np.ptp(self.ax.dataLim.intervalx)))))
         heights = np.full(times.size, middle)
         self.ax.plot(times, heights, "o", color=INK, markersize=size, linestyle="none", label=f"_{name}")
@@ -99,7 +99,7 @@ class Rows:
         axes.set_yticks([y for y, _ in self._ticks], [text for _, text in self._ticks], parse_math=False)
         axes.spines["left"].set_bounds(0.0, 1.0)
         axes.grid(False, axis="y")
-        # Beside the probabilities, and not as far away as the names of the rows are long.
+        # Close to the ticks of the probabilities, however long the names of the rows are.
         figure = axes.get_figure(root=True)
         assert figure is not None
         beside = ScaledTranslation(-LABEL_DISTANCE / 72.0, 0.0, figure.dpi_scale_trans)

@@ -1,8 +1,8 @@
 """The region of beliefs over two or three states in which each alpha vector is the best.
 
 The part of vector i is {b : (alpha_j - alpha_i) . b <= 0 for all j}, a piece of a line or a convex polygon. It is cut
-out of all beliefs, one line at a time, always along the vector that is furthest ahead in one of its corners; so a part
-costs as many cuts as it has sides, however many vectors there are.
+out of all beliefs, one line at a time, always along the vector whose value exceeds that of i most in one of its
+corners; so a part costs as many cuts as it has sides, however many vectors there are.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -34,7 +34,7 @@ def vectors_to_draw(
     Raises
     ------
     ParameterError
-        If the plan has no alpha vectors, not that many steps, or the figure is for another number of states.
+        If the plan has no alpha vectors or fewer steps, or the figure is for another number of states.
     """
     given: Any = plan
     if not hasattr(given, "alpha_vectors"):
@@ -46,7 +46,7 @@ def vectors_to_draw(
     if steps_left is None:
         return plan.alpha_vectors, plan.actions
     if plan.horizon is None:
-        raise ParameterError("this plan has no horizon: leave steps_left out")
+        raise ParameterError(f"steps_left={steps_left}: this plan has no horizon; leave steps_left out")
     if whole_number("steps_left", steps_left) > plan.horizon:
         raise ParameterError(f"steps_left={steps_left} is more than the {plan.horizon} steps of this plan")
     stage = plan.stages[steps_left]
@@ -69,8 +69,8 @@ def best_where(alpha_vectors: FloatArray) -> dict[int, FloatArray]:
     Parameters
     ----------
     alpha_vectors
-        (n, S) float64, S = 2 or 3. A vector that is minus infinity in some state is left out: inside, it is never the
-        best.
+        (n, S) float64, S = 2 or 3. A vector that is minus infinity in some state is left out: it is the best in no
+        belief in which all states are possible.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def _part(ahead: FloatArray, position: int, close: float) -> FloatArray:
 
 
 def _cut(corners: FloatArray, height: FloatArray) -> FloatArray:
-    """Return the corners of what is left of a convex polygon where a linear function, known there, is not above 0."""
+    """Return the corners of the part of a polygon where a linear function, `height` at the corners, is at most 0."""
     kept: list[FloatArray] = []
     for k in range(len(corners)):
         after = (k + 1) % len(corners)

@@ -48,25 +48,25 @@ def emptied(
     assert overlay.value is not None
     layout, value = overlay.layout, overlay.value
     ends = layout.idle | (False if acting is None else ~acting)
-    missed = np.zeros_like(ends)
+    unreachable = np.zeros_like(ends)
     model = None if env is None else _model(env)
     if model is not None and model.n_states == layout.n_states:
         from rlsuite.planning import reachable_states
 
-        missed = ~reachable_states(model)
+        unreachable = ~reachable_states(model)
         ends = ends | ~model.legal.any(axis=1)
-    found = {ENDS: ends & ~missed, UNREACHABLE: missed}
+    found = {ENDS: ends & ~unreachable, UNREACHABLE: unreachable}
     if q is not None:
-        found[NOT_LEARNED] = _not_learned(np.asarray(q, dtype=np.float64), ends) & ~ends & ~missed
+        found[NOT_LEARNED] = _not_learned(np.asarray(q, dtype=np.float64), ends) & ~ends & ~unreachable
     hidden = np.logical_or.reduce(list(found.values()))
     found[NO_VALUE] = np.isnan(value) & ~hidden
     on_grid = layout.cells[:, 0] >= 0
     reasons = [why for why, states in found.items() if (states & on_grid).any()]
-    resting = GridLayout(
+    without_numbers = GridLayout(
         *(layout.n_rows, layout.n_columns, layout.cells),
         *(layout.walls, layout.marks, layout.arrows, layout.idle | hidden),
     )
-    return Overlay(resting, np.where(hidden, np.nan, value), overlay.weights), reasons
+    return Overlay(without_numbers, np.where(hidden, np.nan, value), overlay.weights), reasons
 
 
 def draw_hatch(axes: "Axes", overlay: Overlay) -> None:

@@ -53,7 +53,7 @@ def gap(
     ----------
     plans
         What `solve` returned for a POMDP; several, labelled by their methods; or several by labels of your own. Of a
-        method that says nothing about the time before its end, the bounds are one point.
+        method that records no bounds before its end, they are one point.
     against
         ``"seconds"``: wall-clock time, on a logarithmic axis if much happened early. ``"iterations"``: what each method
         counts, which its documentation says.
@@ -69,7 +69,7 @@ def gap(
     Raises
     ------
     ParameterError
-        If there are no plans, two share a label, `against` is misspelt, or no plan ever had two finite bounds.
+        If there are no plans, two share a label, `against` is unknown, or no plan ever had two finite bounds.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def gap(
     for label, found in curves.items():
         if found.x.size:
             _draw(axes, found if not logarithmic else found._replace(x=np.maximum(found.x, EARLIEST)), label, looks)
-    said = ["Band: between the lower and the upper bound lies the optimal value."]
+    said = ["Band: the optimal value lies between the lower and the upper bound."]
     last = {label: found.upper[-1] - found.lower[-1] for label, found in curves.items() if found.x.size}
     said.append("Gap at the end: " + ", ".join(f"{label} {_short(width)}" for label, width in last.items()) + ".")
     if unbounded:
@@ -141,7 +141,7 @@ def _draw(axes: "Axes", found: Bounds, label: str, looks: Palette) -> None:
     axes.plot(found.x, found.upper, label=f"_{label}", **style)
     axes.fill_between(found.x, found.lower, found.upper, step="post", color=look.colour, alpha=0.15, linewidth=0.0)
     if not np.ptp(found.lower) and not np.ptp(found.upper):
-        # Known at the end only: the band has no width.
+        # Bounds that are known only at the end: the band has no width.
         axes.vlines(found.x[-1:], found.lower[-1:], found.upper[-1:], color=look.colour, alpha=0.5, linewidth=3.0)
 
 

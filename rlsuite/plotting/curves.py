@@ -30,7 +30,7 @@ UNITS: Final = {"steps": "environment steps", "episodes": "episodes"}
 """Labels of the units of time."""
 
 SMOOTHING: Final = 50
-"""By default a return is averaged over this fraction of all episodes: one in so many."""
+"""By default a return is averaged over the number of episodes divided by this."""
 
 
 @figure_of_results
@@ -149,7 +149,7 @@ def evaluation_return(
     Raises
     ------
     ParameterError
-        As for `cumulative_reward`; also if a run was not evaluated, or a policy may go on for ever.
+        As for `cumulative_reward`; also if a run was not evaluated, or a policy may never reach an end.
 
     Warns
     -----
@@ -201,7 +201,7 @@ def episode_return(
     Raises
     ------
     ParameterError
-        As for `cumulative_reward`; also if `smooth` is below 1, `against` is misspelt, or a seed finished no episode.
+        As for `cumulative_reward`; also if `smooth` is below 1, `against` is unknown, or a seed finished no episode.
 
     Warns
     -----
@@ -226,10 +226,12 @@ def episode_return(
 def _checked(results: Results | Sequence[Results]) -> list[Results]:
     runs = [results] if isinstance(results, Results) else list(results)
     if not runs:
-        raise errors.ParameterError("no results to draw: pass what rl.train(...) returned, or a list of such")
+        raise errors.ParameterError("no results to draw: pass what rl.train(...) returned, or a list of these")
     for run in runs:
         if not run.records:
-            raise errors.ParameterError(f"the results of {run.agent} in {run.environment} hold no seeds")
+            raise errors.ParameterError(
+                f"the results of {run.agent} in {run.environment} hold no seeds; train with at least one"
+            )
     for what, names in (("environments", [run.environment for run in runs]), ("units", [run.unit for run in runs])):
         if len(set(names)) > 1:
             listed = ", ".join(sorted(set(names)))
@@ -238,8 +240,8 @@ def _checked(results: Results | Sequence[Results]) -> list[Results]:
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
         raise errors.ParameterError(
-            f"two results are labelled {twice!r}: give each agent its own label, as train(..., label=) does, and label "
-            "in a TOML file"
+            f"two results are labelled {twice!r}: give each agent its own label, with train(..., label=) or with "
+            "label in a TOML file"
         )
     return runs
 
@@ -272,7 +274,7 @@ def _draw(
     axes = fresh_axes(CURVE_SIZE) if ax is None else ax
     alone = [curve.label for curve in curves if curve.n_seeds == 1]
     if alone:
-        message = f"{', '.join(alone)}: one seed: no interval can be drawn (pass seeds=10)."
+        message = f"one seed for {', '.join(alone)}: no interval can be drawn (train with seeds=10)"
         warnings.warn(message, errors.RlsuiteWarning, stacklevel=errors.level_of_the_caller())
     for curve in curves:
         draw_band(axes, curve, looks[curve.label], marker="o" if len(curve.x) <= FEW_POINTS else "")
@@ -301,7 +303,7 @@ def _draw_optima(axes: "Axes", optima: Mapping[str, NDArray[np.float64]], looks:
     if np.allclose(others, first, rtol=1e-9):
         lines = {"optimum": (first, OPTIMUM.colour)}
     else:
-        # Agents that discount differently have different optima.
+        # Agents with different discounts have different optima.
         lines = {f"optimum ({label})": (mean, looks[label].colour) for label, mean in means.items()}
     for label, (height, colour) in lines.items():
         axes.axhline(height, label=label, color=colour, linestyle=OPTIMUM.line, linewidth=1.4, zorder=1.5)

@@ -30,8 +30,8 @@ MOST_ROWS: Final = 8
 def belief_trace(pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0, ax: "Axes | None" = None) -> "Axes":
     """The belief in each state during one episode, with the actions taken and the observations made below it.
 
-    Above t steps stands the belief after t steps, an area for each state. Below it are the state that was hidden, the
-    observation that had led to the belief, and the action that was taken then.
+    At step t the figure shows the belief after t steps, an area for each state. Below it are the hidden state, the
+    observation that led to the belief, and the action that was taken then.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def belief_trace(pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0
     Raises
     ------
     ParameterError
-        If the beliefs were not kept, they are about another number of states, or there is no such episode.
+        If the beliefs were not kept or are over another number of states, or there is no such episode.
 
     Examples
     --------
@@ -63,8 +63,8 @@ def belief_trace(pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0
     ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -1], [0, -1]], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0,
     ...     state_labels=["fine", "broken"], action_labels=["make", "repair"], observation_labels=["good", "bad"],
     ... )
-    >>> lived = simulate_beliefs(machine, lambda b: int(b[1] > 0.5), steps=20, seed=1, keep_beliefs=True)
-    >>> ax = belief_trace(machine, lived)
+    >>> episodes = simulate_beliefs(machine, lambda b: int(b[1] > 0.5), steps=20, seed=1, keep_beliefs=True)
+    >>> ax = belief_trace(machine, episodes)
     >>> ax.patches[0].get_label(), ax.patches[0].get_data().values[:3].round(2).tolist()
     ('fine', [1.0, 0.95, 0.93])
     """
@@ -80,7 +80,7 @@ def belief_trace(pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0
         raise ParameterError(f"episode={number} is not one of 0..{episodes.lengths.size - 1}")
 
     length = int(episodes.lengths[number])
-    # An episode that has ended has no belief after its last step.
+    # An episode that has terminated has no belief after its last step.
     beliefs = episodes.beliefs[number, : length + (not episodes.terminated[number])]
     done = _by_name(episodes.actions[number, :length], names(pomdp.action_labels, pomdp.n_actions, "action"), 0)
     seen_names = names(pomdp.observation_labels, pomdp.n_observations, "observation")
@@ -115,7 +115,7 @@ def _return(episodes: "BeliefEpisodes", number: int) -> str:
 
 
 def _by_name(happened: NDArray[np.int64], named: list[str], delay: int) -> dict[str, NDArray[np.float64]]:
-    """The times of each action or observation that occurred; the rarest of too many together."""
+    """The times of each action or observation that occurred; if there are too many, the rarest together."""
     kinds, counts = np.unique(happened, return_counts=True)
     times = np.arange(happened.size, dtype=np.float64) + delay
     own = kinds if kinds.size <= MOST_ROWS else np.sort(kinds[np.argsort(-counts, kind="stable")[: MOST_ROWS - 1]])

@@ -67,7 +67,7 @@ def convergence(
     ------
     ParameterError
         If there are no solutions, two share a label, none of them ever had a finite error bound, `against` is
-        misspelt, or `tol` is not positive.
+        unknown, or `tol` is not positive.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def convergence(
 def _curve(solution: "Solution", against: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Where the error bound was finite, and how large."""
     bound = solution.trace.error_bound
-    known = np.flatnonzero(np.isfinite(bound) & (bound > 0.0))  # a logarithm has no place for 0
+    known = np.flatnonzero(np.isfinite(bound) & (bound > 0.0))  # 0 has no logarithm
     if known.size > MOST_POINTS:
         known = known[np.linspace(0, known.size - 1, MOST_POINTS).round().astype(np.int64)]
     return np.asarray(getattr(solution.trace, against), dtype=np.float64)[known], bound[known]

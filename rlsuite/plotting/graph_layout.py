@@ -1,8 +1,8 @@
 """The positions of the nodes, edges and edge labels of a small directed graph.
 
 Nodes are in layers from left to right, with the first node in the first layer. In every layer they are ordered so that
-edges cross little: each node as close as can be to the mean of its neighbours (Sugiyama, Tagawa and Toda 1981). Edges
-are bent out of the way of nodes and of the names of other edges; among some curvatures and places the best is taken.
+few edges cross: each node as close as possible to the mean of its neighbours (Sugiyama, Tagawa and Toda 1981). Edges
+are bent around nodes and around the names of other edges; of several curvatures and places the best is taken.
 All lengths are in the same unit, which the caller chooses.
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 SWEEPS: Final = 8
-"""How often the layers are put in order, in turns from the left and from the right."""
+"""How often the layers are put in order, alternately from the left and from the right."""
 
 BENDS: Final = (0.0, *(side * bend for bend in (0.08, 0.15, 0.22, 0.3, 0.37, 0.45, 0.6, 0.8) for side in (1.0, -1.0)))
-"""How far the middle of an edge may lie beside the straight line, in times of its length, doubled."""
+"""Twice the distance of the middle of an edge from the straight line, relative to the length of the line."""
 
 ALONG: Final = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)
 """Where on an edge its label may be placed: 0 is its beginning, 1 its end."""
@@ -25,7 +25,7 @@ ALONG: Final = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)
 SAMPLES: Final = np.linspace(0.0, 1.0, 25)
 SAMPLES.flags.writeable = False
 
-# What is bad, and how bad.
+# Costs of what a good layout avoids.
 ACROSS_NODE: Final = 10.0
 NAME_ON_NODE: Final = 20.0
 NAME_ON_NAME: Final = 8.0
@@ -49,7 +49,7 @@ class Box(NamedTuple):
         apart = np.abs(points - (self.x, self.y))
         return (apart[:, 0] < 0.5 * self.width) & (apart[:, 1] < 0.5 * self.height)
 
-    def meets(self, other: "Box") -> bool:
+    def overlaps(self, other: "Box") -> bool:
         """Whether two rectangles overlap."""
         across = 2.0 * abs(self.x - other.x) < self.width + other.width
         return across and 2.0 * abs(self.y - other.y) < self.height + other.height
@@ -91,7 +91,7 @@ def layers(successors: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def ordered(successors: Sequence[Sequence[int]], given: list[list[int]]) -> list[list[int]]:
-    """The same layers, each in an order in which edges cross little.
+    """The same layers, each in an order in which few edges cross.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def ordered(successors: Sequence[Sequence[int]], given: list[list[int]]) -> list
             neighbours[node].append(after)
             neighbours[after].append(node)
     found = [list(layer) for layer in given]
-    height = {node: _height(at, len(layer)) for layer in found for at, node in enumerate(layer)}
+    height = {node: _height(position, len(layer)) for layer in found for position, node in enumerate(layer)}
     for sweep in range(SWEEPS):
         step = 1 if sweep % 2 == 0 else -1
         for before, layer in pairwise(found[::step]):
@@ -114,7 +114,7 @@ def ordered(successors: Sequence[Sequence[int]], given: list[list[int]]) -> list
                 node: _pull(node, [other for other in neighbours[node] if other in fixed], height) for node in layer
             }
             layer.sort(key=pull.__getitem__)
-            height |= {node: _height(at, len(layer)) for at, node in enumerate(layer)}
+            height |= {node: _height(position, len(layer)) for position, node in enumerate(layer)}
     return found
 
 
@@ -123,17 +123,17 @@ def _pull(node: int, near: list[int], height: dict[int, float]) -> float:
     return sum(height[other] for other in near) / len(near) if near else height[node]
 
 
-def _height(at: int, size: int) -> float:
+def _height(position: int, size: int) -> float:
     """Place of a node among those of its layer, in which the middle is 0."""
-    return at - 0.5 * (size - 1)
+    return position - 0.5 * (size - 1)
 
 
 def placed(given: list[list[int]], across: float, down: float) -> NDArray[np.float64]:
     """Centres of all nodes, (n, 2): layers `across` apart, nodes of a layer `down` apart, the first one above."""
     centres = np.zeros((sum(map(len, given)), 2))
     for number, layer in enumerate(given):
-        for at, node in enumerate(layer):
-            centres[node] = number * across, -_height(at, len(layer)) * down
+        for position, node in enumerate(layer):
+            centres[node] = number * across, -_height(position, len(layer)) * down
     return centres
 
 
@@ -158,7 +158,7 @@ def routed(nodes: Sequence[Box], edges: Sequence[Edge]) -> list[Drawn]:
         edge = edges[number]
         if edge.begin == edge.end:
             node = nodes[edge.begin]
-            # The loop is as high as the node, and its name stands upon it.
+            # The loop is as high as the node, and its name is above it.
             label = Box(node.x, node.y + 1.5 * node.height + 0.6 * edge.height, edge.width, edge.height)
             best = Drawn(0.0, (label.x, label.y))
         else:
@@ -194,8 +194,8 @@ def _best(
         for along in ALONG:
             x, y = points[round(along * (len(points) - 1))].tolist()
             label = Box(x, y, edge.width, edge.height)
-            bad = NAME_ON_NODE * sum(label.meets(node) for node in roomy)
-            bad += NAME_ON_NAME * sum(label.meets(other) for other in labels)
+            bad = NAME_ON_NODE * sum(label.overlaps(node) for node in roomy)
+            bad += NAME_ON_NAME * sum(label.overlaps(other) for other in labels)
             bad += NAME_ON_EDGE * float(label.holds(drawn).sum()) + OFF_MIDDLE * abs(along - 0.5)
             found.append((cost + bad, len(found), Drawn(bend, (x, y)), label, points))
     _, _, best, label, points = min(found, key=lambda each: each[:2])

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 MOST_NODES: Final = 40
 """Largest number of nodes of a readable graph."""
 
-# Letters of a line.
+# Letters per line.
 NODE_LINE: Final = 14
 EDGE_LINE: Final = 18
 
-# Points.
+# Sizes of letters in points.
 NODE_LETTERS: Final = 10.0
 EDGE_LETTERS: Final = 8.5
 
-# Inches.
+# Lengths in inches.
 PAD: Final = 0.16
 """Between the letters of a node and its border."""
 SPACE_ACROSS: Final = 0.7
@@ -75,7 +75,7 @@ def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", *, ax: "Axes | None"
     Raises
     ------
     ParameterError
-        If the plan has no alpha vectors, nothing is done in it, or it has too many nodes to be read.
+        If the plan has no alpha vectors or no step left, or it has too many nodes to be read.
 
     Examples
     --------
@@ -97,8 +97,8 @@ def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", *, ax: "Axes | None"
         raise ParameterError("nothing to draw: no step is left in this plan")
     if len(acting) > MOST_NODES:
         raise ParameterError(
-            f"a policy graph of {len(acting):,} nodes cannot be read, up to {MOST_NODES} can: print its top with "
-            "policy_graph(plan).tree(depth=3) of rlsuite.planning"
+            f"a policy graph of {len(acting):,} nodes is too large to be read (at most {MOST_NODES}): print its first "
+            "levels with rlsuite.planning.policy_graph(plan).tree(depth=3)"
         )
     arrows = _arrows(graph, acting)
     labels = names(graph.pomdp.action_labels, graph.pomdp.n_actions, "action")
@@ -132,8 +132,8 @@ def _graph_of(plan: "AlphaVectorSolution | PolicyGraph") -> "PolicyGraph":
         return cast("PolicyGraph", plan)
     if not hasattr(given, "alpha_vectors"):
         raise ParameterError(
-            f"policy_graph draws a graph, or the plan of alpha vectors that it is made of, not a "
-            f"{type(given).__name__}: solve with incremental_pruning or sarsop"
+            f"policy_graph draws a PolicyGraph or a plan of alpha vectors, not a {type(given).__name__}: "
+            "solve with incremental_pruning or sarsop"
         )
     from rlsuite.planning import policy_graph as graph_of
 
@@ -152,8 +152,8 @@ def _arrows(graph: "PolicyGraph", acting: list[int]) -> list[Arrow]:
             if then not in number:
                 continue
             seen: list[int] = np.flatnonzero(row == then).tolist()
-            whatever = len(seen) == possible.size and len(seen) > 1
-            name = "whatever is seen" if whatever else ", ".join(symbols[z] for z in seen)
+            is_any = len(seen) == possible.size and len(seen) > 1
+            name = "any observation" if is_any else ", ".join(symbols[z] for z in seen)
             found.append(Arrow(at, number[then], _wrapped(name, EDGE_LINE)))
     return found
 
@@ -257,7 +257,7 @@ def _draw_edges(
             loop = Path(corners, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
             axes.add_patch(FancyArrowPatch(path=loop, zorder=1.5, **look))
         else:
-            # The arrow begins and ends where it leaves and meets the nodes.
+            # The arrow begins and ends at the borders of the nodes.
             axes.add_patch(
                 FancyArrowPatch(
                     (begin.x, begin.y),

@@ -61,7 +61,7 @@ def by_label(solutions: Answer | Sequence[Answer] | Mapping[str, Answer]) -> dic
         labels = [str(getattr(solution, "method", type(solution).__name__)) for solution in several]
         twice = next((label for label in labels if labels.count(label) > 1), None)
         if twice is not None:
-            raise ParameterError(f"two solutions are by {twice}: pass a dict from labels to solutions")
+            raise ParameterError(f"two solutions are by {twice}: pass a dict {{label: solution}}")
         named = dict(zip(labels, several, strict=True))
     if not named:
         raise ParameterError("no solutions to draw: pass what rl.solve(...) returned, or several of them")

@@ -132,7 +132,7 @@ def _legend(ax: "Axes") -> int:
         columnspacing=1.8,
     )
     for text in legend.get_texts():
-        text.set_parse_math(False)  # a dollar in a name is a dollar
+        text.set_parse_math(False)  # a dollar sign in a label does not begin a formula
     return -(-len(labels) // columns)
 
 

@@ -66,14 +66,14 @@ class Plane(NamedTuple):
         Raises
         ------
         ParameterError
-            If it does not answer with one number for each observation.
+            If it does not return one number for each observation.
         """
         if not callable(cast("object", function)):
             raise ParameterError(f"{name} is {function!r}, not a function of observations (n, d)")
         observations = self.observations
         found = np.asarray(function(observations), dtype=np.float64)
         if found.shape != (len(observations),):
-            hint = "; of action values, lambda x: q(x).max(axis=1) is the best" if found.ndim == 2 else ""
+            hint = "; for action values, pass lambda x: q(x).max(axis=1)" if found.ndim == 2 else ""
             raise ParameterError(
                 f"{name}(observations) has shape {found.shape} for {len(observations)} observations, needed "
                 f"({len(observations)},): one number for each{hint}"
@@ -106,15 +106,15 @@ def plane_of(
     limits
         Other bounds of some dimensions, by number; needed where the environment has none.
     at
-        (d,) observation that says at which values the other dimensions are held; None: in the middle of their bounds,
-        or at 0 if they have none.
+        (d,) observation at whose values the other dimensions are held; None: in the middle of their bounds, or at 0 if
+        they have none.
     resolution
         Points along each axis, at least 2.
 
     Raises
     ------
     ParameterError
-        If bounds, dimensions, limits, `at` or `resolution` make no sense; the message says which, and why.
+        If bounds, dimensions, limits, `at` or `resolution` are invalid; the message says which, and why.
     UnsuitableEnvironment
         If the observations of the environment are not a list of at least two numbers.
 
@@ -137,10 +137,12 @@ def plane_of(
         if not (np.abs([low[number], high[number]]) < 1e30).all():
             raise ParameterError(
                 f"dimension {number} has no bounds to draw between ({low[number]:g}, {high[number]:g}): pass "
-                f"limits={{{number}: (-3.0, 3.0)}} or the like"
+                f"limits={{{number}: (-3.0, 3.0)}}, for example"
             )
         if not low[number] < high[number]:
-            raise ParameterError(f"dimension {number} runs from {low[number]:g} to {high[number]:g}, not upwards")
+            raise ParameterError(
+                f"dimension {number}: its lower bound {low[number]:g} is not below its upper bound {high[number]:g}"
+            )
     n_points = whole_number("resolution", resolution, at_least=2)
     bounded = np.abs(low) + np.abs(high) < 1e30
     middle = np.where(bounded, np.where(bounded, low, 0.0) / 2.0 + np.where(bounded, high, 0.0) / 2.0, 0.0)
@@ -192,7 +194,7 @@ def _bounds(where: "Where") -> tuple[str, NDArray[np.float64], NDArray[np.float6
             raise ParameterError(f"bounds are a pair (low, high), got {len(where)} items")
         low, high = (np.array(bound, dtype=np.float64) for bound in where)
         if low.ndim != 1 or low.shape != high.shape or low.size < 2:
-            raise ParameterError(f"low has shape {low.shape} and high {high.shape}, needed (d,) twice, d at least 2")
+            raise ParameterError(f"low has shape {low.shape} and high {high.shape}, needed (d,) for both, d at least 2")
         return "", low, high
     import gymnasium
 
@@ -204,8 +206,8 @@ def _bounds(where: "Where") -> tuple[str, NDArray[np.float64], NDArray[np.float6
     return name, space.low.astype(np.float64).ravel(), space.high.astype(np.float64).ravel()
 
 
-def _dimension(asker: str, number: int, n_dimensions: int) -> int:
-    found = whole_number(asker, number, at_least=0)
+def _dimension(argument: str, number: int, n_dimensions: int) -> int:
+    found = whole_number(argument, number, at_least=0)
     if found >= n_dimensions:
-        raise ParameterError(f"{asker} names dimension {found}; an observation has 0..{n_dimensions - 1}")
+        raise ParameterError(f"{argument} names dimension {found}; an observation has dimensions 0..{n_dimensions - 1}")
     return found

@@ -25,7 +25,7 @@ MOST_LOOKS: Final = 6
 """Actions with colours of their own; more of them are taken to be in order (torques, say), from dark to light."""
 
 STRENGTH: Final = 0.75
-"""Of the colour of an area, so that a line on it can be seen."""
+"""Opacity of an area, so that a line on it can be seen."""
 
 
 @says_what_to_write
@@ -95,11 +95,15 @@ def policy_map(
     taken = plane.of_each_point(act, "act")
     if not ((taken >= 0.0) & (taken == np.rint(taken))).all():
         wrong = taken[~((taken >= 0.0) & (taken == np.rint(taken)))][0]
-        raise ParameterError(f"act(observations) holds {wrong:g}, which is not an action: whole numbers from 0 are")
+        raise ParameterError(
+            f"act(observations) holds {wrong:g}, which is not an action: actions are whole numbers from 0"
+        )
     chosen = taken.astype(np.int64)
     n_actions = int(chosen.max()) + 1 if actions is None else len(actions)
     if chosen.max() >= n_actions:
-        raise ParameterError(f"act(observations) holds action {chosen.max()}, and {n_actions} actions have a name")
+        raise ParameterError(
+            f"act(observations) holds action {chosen.max()}, and actions= names only 0..{n_actions - 1}"
+        )
     names = [f"action {action}" for action in range(n_actions)] if actions is None else list(actions)
 
     axes = fresh_axes(PLANE_SIZE) if ax is None else ax

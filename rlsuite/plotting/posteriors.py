@@ -43,8 +43,8 @@ def state_posteriors(
 ) -> "Axes":
     """How probable each hidden state is at each time, given the whole sequence of observations.
 
-    The areas, one on the other, are Pr[x_t = k | z_0..z_T] (smoothing); thin lines show where they would end given
-    only what was seen until then, Pr[x_t = k | z_0..z_t] (filtering).
+    The stacked areas are Pr[x_t = k | z_0..z_T] (smoothing); thin lines show where they would end given only the
+    observations until then, Pr[x_t = k | z_0..z_t] (filtering).
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def state_posteriors(
     states
         (T,) int, the true states, to be drawn below; None: they are unknown.
     between
-        Draw the times from the first to before the second of these numbers only; all observations count. None: all.
+        ``(begin, end)``: draw only the times begin <= t < end; all observations are used. None: all times.
     observation_labels
         Names of the symbols, if the observations are symbols.
     ax
@@ -69,7 +69,7 @@ def state_posteriors(
     Raises
     ------
     ParameterError
-        If `z` is more than one sequence, `states` or `observation_labels` do not fit, `between` is not part of the
+        If `z` is more than one sequence, `states` or `observation_labels` do not fit, `between` is not within the
         times, or there are more times than a figure can show.
     ModelError
         If an observation is not one of this model, or the sequence is impossible.
@@ -85,7 +85,7 @@ def state_posteriors(
     """
     smoothed: Any = hmm.smooth(z)
     if isinstance(smoothed, list):
-        raise ParameterError("state_posteriors draws one sequence, and z is a list of them: pass one of these")
+        raise ParameterError("state_posteriors draws one sequence, and z is a list of them: pass one of them")
     filtered: Any = hmm.filter(z)
     observed: Any = hmm.emission.check(z)
     times = _times(len(smoothed), between)
@@ -123,10 +123,10 @@ def _times(length: int, between: tuple[int, int] | None) -> NDArray[np.int64]:
     begin, end = (0, length) if between is None else between
     begin, end = whole_number("between[0]", begin, at_least=0), whole_number("between[1]", end)
     if not begin < end <= length:
-        raise ParameterError(f"between=({begin}, {end}) is not part of the times 0..{length - 1}: 0 <= begin < end")
+        raise ParameterError(f"between=({begin}, {end}) is not (begin, end) with 0 <= begin < end <= {length}")
     if end - begin > MOST_TIMES:
         raise ParameterError(
-            f"{end - begin:,} times are more than a figure can show, {MOST_TIMES:,}: say which to draw, "
+            f"{end - begin:,} times are more than the {MOST_TIMES:,} that a figure can show: choose some, as with "
             f"between=({begin}, {begin + MOST_TIMES // 10})"
         )
     return np.arange(begin, end)

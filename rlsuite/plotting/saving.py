@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The date of a figure would make every file of it differ. The keys are matplotlib's, one set per format.
+# With a date, two files of the same figure would differ. The keys are matplotlib's, one set per format.
 _WITHOUT_DATE: Final[dict[str, dict[str, None]]] = {
     ".png": {},
     ".svg": {"Date": None},

@@ -53,7 +53,7 @@ def belief_simplex(
 ) -> "Axes":
     """All beliefs over three hidden states as a triangle, in the colours of the actions that a plan takes there.
 
-    The closer to a corner, the more probable is its state. White lines part the beliefs in which different alpha
+    The closer to a corner, the more probable is its state. White lines separate beliefs in which different alpha
     vectors are the best.
 
     Parameters
@@ -79,8 +79,8 @@ def belief_simplex(
     Raises
     ------
     ParameterError
-        If the model has not three states, the plan has no alpha vectors, `steps_left` is out of range, or a row of
-        `beliefs` or `trace` is not a distribution over three states.
+        If the model does not have three states, the plan has no alpha vectors, `steps_left` is out of range, or a row
+        of `beliefs` or `trace` is not a distribution over three states.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def belief_simplex(
         model: POMDP | HMM = given
         fits("belief_simplex", model.n_states)
         if steps_left is not None:
-            raise ParameterError("steps_left is about a plan, and a model alone was given: leave it out")
+            raise ParameterError(f"steps_left={steps_left} applies only to a plan, and a model was given: leave it out")
         title = size_of(given) if hasattr(given, "gamma") else counted(model.n_states, "state")
     else:
         vectors, actions = vectors_to_draw(given, steps_left, figure="belief_simplex")

@@ -25,7 +25,7 @@ MOST_STATES: Final = 5_000
 """Of a larger model this many evenly spread states are drawn."""
 
 MOST_NAMES: Final = 60
-"""Letters that there is room for along the axis."""
+"""Number of letters for which there is room along the axis."""
 
 
 @figure_of_solution(on_grid=False)

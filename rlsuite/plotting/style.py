@@ -10,7 +10,7 @@ from rlsuite.rendering import colours
 
 LineStyle = str | tuple[float, tuple[float, ...]]
 
-# Black is the optimum's and yellow cannot be read on white: six of the eight colours of Okabe and Ito remain.
+# Black is for the optimum, and yellow cannot be read on white: six of the eight colours of Okabe and Ito remain.
 _COLOURS: Final = tuple(
     colours.hexadecimal(colour)
     for colour in (
@@ -23,7 +23,7 @@ _COLOURS: Final = tuple(
     )
 )
 
-# Lengths of strokes and gaps in points; the plain dashed line is the optimum's.
+# Lengths of strokes and gaps in points; the plain dashed line is for the optimum.
 _LINES: Final[tuple[LineStyle, ...]] = (
     (0.0, (8.0, 1.5, 1.5, 1.5)),
     (0.0, (1.5, 1.0)),
@@ -49,9 +49,9 @@ class Palette:
     """The look of every agent of a run, the same in all of its figures.
 
     Every label prefers a slot given by a checksum of its letters, so an agent looks the same in every figure, process
-    and order, as long as no other label of the palette prefers that slot too. Labels that meet are told apart in
-    alphabetical order, which may move one of them: build *one* palette from all agents of a run and pass it to every
-    figure to be certain.
+    and order, as long as no other label of the palette prefers that slot too. Labels that prefer the same slot are
+    given slots in alphabetical order, which may move one of them: to be certain, build *one* palette from all agents of
+    a run and pass it to every figure.
 
     Six colours (Okabe and Ito, for all common kinds of colour blindness) come with six line styles, so that figures
     can also be read in grey; a seventh agent gets the first colour again with another line style, a 37th repeats a

@@ -44,8 +44,8 @@ def value_surface(
 ) -> "Axes":
     """Value of every observation, over two of its numbers: colours, with lines of equal value.
 
-    Seen from above, where nothing hides behind a ridge and values can be read off; the same as the perspective
-    drawings of the literature (S&B2 Figure 10.1).
+    The surface is seen from above, so that no part hides another and values can be read off; it is that of the
+    perspective drawings in the literature (S&B2 Figure 10.1).
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def _number(level: float) -> str:
 def _draw_bar(axes: "Axes", image: "AxesImage") -> None:
     figure = axes.get_figure(root=False)
     assert figure is not None
-    # Placed in the axes' own frame it is as high as they are, whatever the layout does.
+    # As an inset of the axes it is as high as they are in every layout.
     bar = figure.colorbar(image, cax=axes.inset_axes((1.0 + BAR_GAP, 0.0, BAR_WIDTH, 1.0)))
     bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK)
     cast("Any", bar).outline.set_visible(False)

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
     from rlsuite.planning import Solution
 
-# Inches.
+# Lengths in inches.
 LARGEST_SQUARE: Final = 0.85
 WIDEST_GRID: Final = 9.0
 HIGHEST_GRID: Final = 6.5
 BAR_GAP: Final = 0.12
 BAR_WIDTH: Final = 0.16
 
-# Smaller squares than these, in inches, go without ...
-BAR_FROM: Final = 0.9  # height of the whole grid
+# Squares with a smaller side, in inches, are drawn without these.
+BAR_FROM: Final = 0.9  # height of the whole grid, not side of a square
 NUMBERS_FROM: Final = 0.34
 LETTERS_FROM: Final = 0.20
 ARROWS_FROM: Final = 0.09
@@ -73,9 +73,9 @@ def value_map(
     Returns
     -------
     matplotlib.axes.Axes
-        Hatched, without number and arrow, and left out of the scale of the colours are squares that have nothing to
-        say: ends, squares that no episode reaches (both known of an environment with a table), and with `q` those in
-        whose actions nothing was learned.
+        Squares without a value are hatched, have no number and no arrow, and do not count for the scale of the
+        colours: ends, squares that no episode reaches (both known of an environment with a table), and with `q` those
+        in whose actions nothing was learned.
 
     Raises
     ------
@@ -104,9 +104,9 @@ def value_map(
     said = ["Colour: value of the state.", "Arrows: actions of the policy."]
     if _is_solution(value):
         if policy is not None or q is not None:
-            raise ParameterError("give a solution, or policy= or q= with a value, not both")
+            raise ParameterError("give a solution alone, or a value with policy= or q=")
         policy = None if layout.arrows is None else _shared(value.optimal_actions)
-        # The error bound of a solution for average reward is about its gain, not about these values.
+        # The error bound of a solution for average reward is that of its gain, not of these values.
         within = "" if hasattr(value, "gain") else f", within {value.error_bound:.2g}"
         said = [f"Colour: {'' if within else 'relative '}value of the state{within}.", "Arrows: all optimal actions."]
         numbers: ArrayLike | None = value.value
@@ -117,7 +117,7 @@ def value_map(
         numbers = _best(q) if numbers is None else numbers
         said[1] = "Arrows: all best actions."
     if numbers is None:
-        raise ParameterError("nothing to draw: give value=, or q=")
+        raise ParameterError("nothing to draw: give value= or q=")
     acting = value.policy >= 0 if _is_solution(value) else None
     overlay, blank = emptied(Overlay(layout, numbers, policy), env, acting=acting, q=q)
 
@@ -192,11 +192,11 @@ def _draw_bar(axes: "Axes", overlay: Overlay, width: float) -> None:
     known = value[np.isfinite(value)]
     if not known.size or known.min() == known.max():
         return
-    # The same table as the squares, so that bar and grid agree to the last shade.
+    # The same table as the squares, so that bar and grid have the same colours.
     table = ListedColormap(colours.heat(np.linspace(0.0, 1.0, 256)) / 255.0)
     figure = axes.get_figure(root=False)
     assert figure is not None
-    # Placed in the axes' own frame it is as high as the grid, whatever the layout does.
+    # As an inset of the axes it is as high as the grid in every layout.
     place = axes.inset_axes((1.0 + BAR_GAP / width, 0.0, BAR_WIDTH / width, 1.0))
     bar = figure.colorbar(ScalarMappable(Normalize(known.min(), known.max()), table), cax=place)
     bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK)
@@ -224,7 +224,7 @@ def _draw_arrows(axes: "Axes", overlay: Overlay, lift: float) -> None:
     longest = 0.30 if lift else 0.38
     stretch = np.maximum(np.sqrt((moves**2).sum(axis=1)), 1.0)
     reach = longest * (0.4 + 0.6 * lengths[states, actions]) / stretch
-    # A lone arrow is centred; several leave the centre like the hands of a clock.
+    # A single arrow is centred; several start at the centre.
     back, ahead = np.where(alone, 0.6, 0.0) * reach, np.where(alone, 0.75, 1.0) * reach
     tail_x, tail_y = column - back * moves[:, 1], row - lift - back * moves[:, 0]
     go = ~still

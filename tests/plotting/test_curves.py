@@ -131,7 +131,7 @@ def test_few_seeds_are_drawn_one_by_one(results_of, caption_of):
 def test_one_seed_is_drawn_without_a_band_and_with_a_warning(results_of, caption_of):
     results = results_of(seeds=1)
     with pytest.warns(
-        RlsuiteWarning, match=r"QLearning: one seed: no interval can be drawn \(pass seeds=10\)\."
+        RlsuiteWarning, match=r"one seed for QLearning: no interval can be drawn \(train with seeds=10\)"
     ) as seen:
         ax = plotting.cumulative_reward(results)
     assert seen[0].filename == __file__

@@ -63,7 +63,7 @@ def test_a_policy_may_be_asked_one_by_one():
         (lambda x: np.full(len(x), -1), {}, "holds -1"),
         (lambda x: np.full(len(x), np.nan), {}, "holds nan"),
         (lambda x: 1, {}, r"act\(observations\) has shape \(\)"),
-        (rows, {"actions": ["left", "right"]}, "holds action 2, and 2 actions have a name"),
+        (rows, {"actions": ["left", "right"]}, r"holds action 2, and actions= names only 0\.\.1"),
         (rows, {"labels": ["x", "y", "z"]}, "3 labels for observations of 2"),
     ],
 )

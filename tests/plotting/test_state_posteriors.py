@@ -121,8 +121,8 @@ def test_axes_of_ones_own(casino):
         ({"states": [0] * 9}, r"states has shape \(9,\), not \(10,\)"),
         ({"states": [0] * 9 + [2]}, r"states\[9\] is 2; the states are 0..1"),
         ({"states": [0.5] * 10}, "integers are needed"),
-        ({"between": (5, 5)}, "is not part of the times 0..9"),
-        ({"between": (0, 11)}, "is not part of the times 0..9"),
+        ({"between": (5, 5)}, r"is not \(begin, end\) with 0 <= begin < end <= 10"),
+        ({"between": (0, 11)}, r"is not \(begin, end\) with 0 <= begin < end <= 10"),
         ({"between": (-1, 3)}, "less than 0"),
         ({"observation_labels": ["heads", "tails"]}, "has 2 names, and there are 6 symbols"),
     ],
@@ -135,7 +135,7 @@ def test_wrong_arguments_are_refused(casino, arguments, complaint):
 def test_sequences_that_cannot_be_drawn(casino, weather):
     with pytest.raises(ParameterError, match="draws one sequence"):
         state_posteriors(casino, [[0, 1], [2]])
-    with pytest.raises(ParameterError, match=r"say which to draw, between=\(0, 2000\)"):
+    with pytest.raises(ParameterError, match=r"choose some, as with between=\(0, 2000\)"):
         state_posteriors(casino, np.zeros(MOST_TIMES + 1, dtype=np.int64))
     with pytest.raises(ParameterError, match="the observations are not symbols"):
         state_posteriors(weather, [0.5], observation_labels=["x"])

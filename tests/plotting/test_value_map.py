@@ -133,7 +133,7 @@ def test_a_solution_is_drawn_with_all_optimal_actions(caption_of):
     assert numbers_of(ax) == {(1, 0): "81", (1, 1): "90", (1, 2): "100", (0, 0): "90", (0, 1): "100"}  # no end
     said = f"Colour: value of the state, within {solution.error_bound:.2g}. Arrows: all optimal actions. Hatched: ends."
     assert caption_of(ax) == said
-    with pytest.raises(ParameterError, match="not both"):
+    with pytest.raises(ParameterError, match="give a solution alone"):
         value_map(env, solution, q=solution.q)
 
 
