@@ -1,7 +1,7 @@
 """The tiger (KLC98): learners that remember one, two, three observations, and the exact optimum over beliefs.
 
-The optimal policy keeps listening until the belief in one side is 97 %; a memory of one observation cannot. Run as
-``python examples/06_tiger.py [figure.png]``.
+The optimal policy listens until the belief in one side is 97 %; with a memory of one observation this is impossible.
+Run as ``python examples/06_tiger.py [figure.png]``.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Four planners on a slippery grid of 40 x 40 squares: certified error bound against iterations and against time.
 
-An iteration of policy iteration solves a linear system, one of value iteration is a single sweep: only time compares
-them. Run as ``python examples/08_planning_methods.py [figure.png]``.
+An iteration of policy iteration solves a linear system, one of value iteration is a single sweep: only their times
+can be compared. Run as ``python examples/08_planning_methods.py [figure.png]``.
 """
 
 import sys
@@ -20,7 +20,7 @@ env = gymnasium.make("rlsuite/GridWorld-v0", map=rows, slip=0.2)
 mdp = rl.MDP.from_env(env, gamma=0.99)
 solutions = {}
 for method in METHODS:
-    rl.solve(mdp, method)  # once before, to load the compiled code
+    rl.solve(mdp, method)  # the first call loads the compiled code
     solutions[method.replace("_", " ")] = rl.solve(mdp, method)
 
 figure = Figure(figsize=(14, 5), layout="constrained")

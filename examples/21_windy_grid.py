@@ -1,6 +1,6 @@
 """Sarsa in the windy grid (S&B2 Example 6.5): the steeper the curve, the shorter the way to the goal.
 
-Thirty seeds. Greedy, the way found has 15 steps, the fewest there are; with epsilon = 0.1 no policy takes fewer than
+Thirty seeds. The greedy policy found takes 15 steps, the fewest possible; with epsilon = 0.1 no policy takes fewer than
 17.05 on average, which is the slope of the dashed line. Run as ``python examples/21_windy_grid.py [figure.png]``.
 """
 

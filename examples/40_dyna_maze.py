@@ -1,6 +1,6 @@
 """Planning in the Dyna maze (S&B2 Fig. 8.2): steps per episode with 0, 5 and 50 remembered steps after each real one.
 
-Thirty mazes each, as in the book. The first episode is as long for all of them and is left out: some 800 steps, for
+Thirty runs each, as in the book. The first episode is equally long for all and is left out: some 800 steps, because
 nothing is known yet. Run as ``python examples/40_dyna_maze.py [figure.png]``.
 """
 

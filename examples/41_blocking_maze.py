@@ -17,7 +17,7 @@ from rlsuite import plotting
 before, after = (gymnasium.make("rlsuite/ChangingMaze-v0", map="BlockingMaze", changed=late) for late in (False, True))
 
 
-def life(agent, seed):
+def both_mazes(agent, seed):
     """One run through both mazes."""
     first = agent.learn(before, steps=1_000, seed=seed).record_
     second = agent.learn(after, steps=2_000, seed=1_000 + seed).record_
@@ -28,7 +28,7 @@ def life(agent, seed):
 common = {"n": 50, "gamma": 0.95, "learning_rate": 0.5, "exploration": rl.EpsilonGreedy(0.1)}
 agents = {"Dyna-Q": lambda: rl.DynaQ(**common), "Dyna-Q+": lambda: rl.DynaQPlus(kappa=3e-4, **common)}
 results = [
-    rl.training.results.Results(label, "Blocking maze", [life(make(), seed) for seed in range(30)])
+    rl.training.results.Results(label, "Blocking maze", [both_mazes(make(), seed) for seed in range(30)])
     for label, make in agents.items()
 ]
 axes = plotting.cumulative_reward(results)

@@ -1,4 +1,4 @@
-"""Prioritized sweeping against Dyna-Q (S&B2 Example 8.4): updates until the greedy policy walks the shortest way.
+"""Prioritized sweeping against Dyna-Q (S&B2 Example 8.4): updates until the greedy policy takes the shortest way.
 
 The Dyna maze at four resolutions: each square becomes 1, 4, 9 or 16 squares. All walk at random, so that they differ
 only in planning; ten runs each. Run as ``python examples/43_prioritized_sweeping.py [figure.png]``.

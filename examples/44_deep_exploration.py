@@ -1,7 +1,7 @@
 """Deep exploration: a river that is hard to swim up, and pays at its end (RiverSwim; current weaker than usual).
 
 An agent that explores at random drifts back each time. R-max, UCRL2 and posterior sampling plan their exploration.
-Ten rivers each. Run as ``python examples/44_deep_exploration.py [figure.png]``.
+Ten seeds each. Run as ``python examples/44_deep_exploration.py [figure.png]``.
 """
 
 import sys

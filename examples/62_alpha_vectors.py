@@ -1,7 +1,7 @@
 """The tiger solved exactly: alpha vectors with one to three steps to go, and for an infinite horizon (KLC98 section 5).
 
 Each line is the value of a plan if the tiger is behind the left door with that probability. With one step to go a
-door is opened if it is nine times as likely to be the right one; with more steps it pays to be surer. Run as
+door is opened if it is nine times as likely to be the right one; with more steps it pays to be more certain. Run as
 ``python examples/62_alpha_vectors.py [figure.png]``.
 """
 
@@ -14,7 +14,7 @@ import rlsuite as rl
 from rlsuite import plotting
 
 tiger = rl.POMDP.from_arrays(
-    [np.eye(2), np.full((2, 2), 0.5), np.full((2, 2), 0.5)],  # to listen moves nothing, to open a door starts anew
+    [np.eye(2), np.full((2, 2), 0.5), np.full((2, 2), 0.5)],  # listening moves nothing, opening starts again
     [[-1, -1], [-100, 10], [10, -100]],
     [[[0.85, 0.15], [0.15, 0.85]], np.full((2, 2), 0.5), np.full((2, 2), 0.5)],
     order="ass",

@@ -1,6 +1,6 @@
 """The tiger's policy graph: the optimal plan as a controller of five nodes, which needs no belief (KLC98 section 4.4).
 
-Two more sounds from one side than from the other, and the other door is opened. Run as ``python
+After two more sounds from one side than from the other, the other door is opened. Run as ``python
 examples/63_policy_graph.py [figure.png]``.
 """
 

@@ -13,5 +13,5 @@ from rlsuite.planning import simulate_beliefs
 
 tiger = rl.POMDP.from_env("rlsuite/Tiger-v0", gamma=0.95)
 plan = rl.solve(tiger, "incremental_pruning")
-lived = simulate_beliefs(tiger, plan, steps=40, seed=5, keep_beliefs=True)
-plotting.save(plotting.belief_trace(tiger, lived), (sys.argv[1:] or ["64_belief_trace.png"])[0])
+episode = simulate_beliefs(tiger, plan, steps=40, seed=5, keep_beliefs=True)
+plotting.save(plotting.belief_trace(tiger, episode), (sys.argv[1:] or ["64_belief_trace.png"])[0])

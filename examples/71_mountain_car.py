@@ -1,6 +1,6 @@
 """The cost to go: the mountain car, learned by Sarsa with tiles (S&B2 Figures 10.1 and 10.2).
 
-Above, the number of steps that are left to the goal, by the values in the middle of the first episode and after a
+Above, the number of steps to the goal according to the values in the middle of the first episode and after a
 thousand. Below, the first hundred episodes of twenty runs with each step size.
 Run as ``python examples/71_mountain_car.py [figure.png]``.
 """
@@ -34,7 +34,7 @@ for name, budget, title in (
     agent.learn(car, **budget)
     to_go = {"labels": ["position", "velocity"], "ax": panels[name]}
     plotting.value_surface(car, lambda x: -agent.q(x).max(axis=1), **to_go)
-    panels[name].set_title(f"steps to go, by what is known after {title}", loc="left")
+    panels[name].set_title(f"steps to go, learned in {title}", loc="left")
 for alpha, colour in ((0.1, "#0072b2"), (0.2, "#009e73"), (0.5, "#d55e00")):
     runs = [learner(alpha).learn(car, episodes=100, seed=seed).episodes_["length"] for seed in range(20)]
     panels["runs"].plot(np.arange(1, 101), np.mean(runs, axis=0), color=colour, label=f"alpha = {alpha}/8")

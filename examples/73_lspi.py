@@ -1,8 +1,8 @@
 """Least-squares policy iteration on its own problems (Lagoudakis & Parr 2003, section 9).
 
-Left: a chain of fifty states, of which two pay. Ten bumps are enough to learn from 10,000 random steps where to go.
-Right: the inverted pendulum. Nine bumps and a constant learn to balance it from some hundred falls of nine steps each.
-Run as ``python examples/73_lspi.py [figure.png]``.
+Left: a chain of fifty states, of which two pay, learned with ten radial basis functions from 10,000 random steps.
+Right: the inverted pendulum, balanced with nine radial basis functions and a constant after some hundred random
+episodes of nine steps each. Run as ``python examples/73_lspi.py [figure.png]``.
 """
 
 import sys
@@ -18,7 +18,7 @@ import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite import plotting
 from rlsuite.approximation import LSPI, Batch, RadialBasis, episode_of
 
-warnings.simplefilter("ignore", rl.errors.ConvergenceWarning)  # from few falls the policy may go round in circles
+warnings.simplefilter("ignore", rl.errors.ConvergenceWarning)  # from few episodes LSPI may not converge
 left, right = Figure(figsize=(11, 4.2), dpi=120, layout="constrained").subplots(1, 2)
 chain = gymnasium.make("rlsuite/TwoWayChain-v0", n=50, rewarded=[9, 40])
 best = rl.solve(chain.unwrapped.model)
@@ -32,10 +32,10 @@ left.legend(fontsize="small")
 
 pendulum = gymnasium.make("rlsuite/InvertedPendulum-v0")
 centres = np.array([(angle, speed) for angle in (-np.pi / 4, 0, np.pi / 4) for speed in (-1, 0, 1)])
-bumps = FunctionTransformer(lambda x: np.c_[np.ones(len(x)), np.exp(-((x[:, None] - centres) ** 2).sum(axis=2) / 2)])
+features = FunctionTransformer(lambda x: np.c_[np.ones(len(x)), np.exp(-((x[:, None] - centres) ** 2).sum(axis=2) / 2)])
 for i, episodes in enumerate((50, 200, 800)):
     for seed in range(5):
-        agent = LSPI(bumps, gamma=0.95, iterations=20).learn(Batch.collect(pendulum, episodes=episodes, seed=seed))
+        agent = LSPI(features, gamma=0.95, iterations=20).learn(Batch.collect(pendulum, episodes=episodes, seed=seed))
         length = episode_of(pendulum, agent.act, seed=100 + seed, max_steps=1_000).length
         right.plot(i + (seed - 2) / 20, length, "o", color="#0072b2", alpha=0.6)
 right.set(yscale="log", xlabel="random episodes learned from", ylabel="steps balanced (at most 1000)")

@@ -23,7 +23,7 @@ def returns(seed, actor_rate, critic_rate):
     """Return of each of 1,000 episodes."""
     common = {"features": Identity(), "gamma": 1.0, "actor_rate": actor_rate, "longest_episode": 20_000}
     agent = ReinforceWithBaseline(**common, critic_rate=critic_rate) if critic_rate else Reinforce(**common)
-    agent.learn(alike, episodes=1, seed=seed)  # makes the weights
+    agent.learn(alike, episodes=1, seed=seed)  # creates the weights
     agent.weights_[:] = np.log([0.95, 0.05])
     return agent.learn(alike, episodes=1_000).episodes_["return"][1:]
 

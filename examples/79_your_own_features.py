@@ -1,7 +1,7 @@
 """Your own feature map: circles at random places, each a feature that is 1 within it (S&B2 section 9.5.3).
 
-A class counts the features, a compiled function lists them, and linear methods learn at compiled speed: here soon with
-wide circles, and late with narrow ones. Run as ``python examples/79_your_own_features.py [figure.png]``.
+A class counts the features, a compiled function lists them, and linear methods learn at compiled speed: here quickly
+with wide circles, slowly with narrow ones. Run as ``python examples/79_your_own_features.py [figure.png]``.
 """
 
 import sys
@@ -45,7 +45,7 @@ class Circles(BoundedMap):
         return FeatureRule(within, (self.centres_, self.low_, self.units(1.0), self.radius))
 
 
-results, greedy = [], rl.EpsilonGreedy(0.0)  # zero is optimistic where each step costs 1
+results, greedy = [], rl.EpsilonGreedy(0.0)  # initial values of 0 are optimistic where each step costs 1
 for radius in (0.06, 0.12, 0.24):
     rate = 0.2 / (300 * np.pi * radius**2)  # by the number of circles around an observation
     agent = SemiGradientSarsaLambda(features=Circles(radius), exploration=greedy, learning_rate=rate, traces="dutch")

@@ -29,48 +29,48 @@ TIME_LIMITS = {
     "GridGoal-v0": 100,
     "NondeterministicGridGoal-v0": 100,
     "ObstacleGrid-v0": 200,
-    # Rows change by rare slips only, so that a good policy needs some fifty steps.
+    # Rows change only by rare slips, so that a good policy needs some fifty steps.
     "SlipperyObstacleGrid-v0": 500,
     # Enough for every shipped map; larger maps need more (``max_episode_steps=``).
     "GridWorld-v0": 1_000,
     "CliffWalk-v0": 1_000,
     "WindyGrid-v0": 2_000,
-    # Practically none: the walk of 19 states takes 100 steps on average, the first way through a maze a thousand.
+    # Practically no limit: the walk of 19 states takes 100 steps on average, the first episode in a maze a thousand.
     "RandomWalk-v0": 10_000,
     "ChangingMaze-v0": 10_000,
-    # An episode has one or two steps ...
+    # An episode has one or two steps.
     "MaximizationBias-v0": 10,
-    # ... or as many as it takes cards to have 21.
+    # An episode lasts until the player sticks or the sum is above 21.
     "Blackjack-v0": 100,
-    # Endless tasks: as many steps as the papers count the reward of ...
+    # Continuing tasks: the number of steps over which the papers sum the reward.
     "Chain-v0": 1_000,
     "RiverSwim-v0": 5_000,
     "Bandit-v0": 1_000,
     "TwoWayChain-v0": 1_000,
     "BairdStar-v0": 1_000,
-    # ... and some thirty doors.
+    # A continuing task: enough steps to open some thirty doors.
     "Tiger-v0": 100,
-    # Endless too, with a reward every five to fifty steps ...
+    # Continuing tasks with a reward every five to fifty steps.
     "CheeseMaze-v0": 100,
     "Shuttle-v0": 100,
     "Hallway-v0": 251,  # the limit of the paper
-    # ... or over as soon as the agent decides.
+    # An episode ends when the agent decides to end it.
     "RockSample-v0": 100,
     "Tag-v0": 100,
     "LightDark-v0": 100,
-    # Going right once in a hundred steps takes 400 on average.
+    # A policy that goes right with probability 0.01 takes 400 steps on average.
     "ShortCorridor-v0": 1_000,
     # The counterexample needs both states to be left equally often.
     "TwoStates-v0": 1,
 }
-"""Steps after which an episode of each environment with a table is truncated; all there are."""
+"""All environments with a table, and the steps after which their episodes are truncated."""
 
 MOVING = {
-    # The limit of Gymnasium's own ...
+    # The limit of Gymnasium's Pendulum-v1.
     "Pendulum-v0": ("rlsuite_envs.classic_control.pendulum", 200),
-    # ... what the paper calls a success ...
+    # What the paper calls a success.
     "InvertedPendulum-v0": ("rlsuite_envs.classic_control.inverted_pendulum", 3_000),
-    # ... and ten times the shortest way up.
+    # Ten times the shortest way up.
     "CarOnTheHill-v0": ("rlsuite_envs.classic_control.car_on_the_hill", 200),
 }
 """Where each environment with compiled dynamics instead of a table is found, and its time limit. These modules need the
@@ -97,7 +97,6 @@ def env_classes() -> dict[str, type[TabularEnv]]:
 def _register() -> None:
     for name, limit in TIME_LIMITS.items():
         env_class = env_classes()[name.partition("-")[0] + "Env"]
-        # Gymnasium leaves the types of its kwargs open.
         gymnasium.register(  # pyright: ignore[reportUnknownMemberType] - its keywords have no types
             id=f"rlsuite/{name}",
             entry_point=f"{env_class.__module__}:{env_class.__name__}",

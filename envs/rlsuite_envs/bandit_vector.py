@@ -50,7 +50,7 @@ class BanditVectorEnv(TabularVectorEnv):
         render_mode: str | None = None,
     ) -> None:
         self._rules = rules_of(arms, kind, values, std, drift)
-        # Where every copy has its own arms, those of this model are never looked at.
+        # Where every copy has its own arms, those of this model are not used.
         model = bandit([0.0] * self._rules.arms if values is None else values, kind=kind, std=std, gamma=gamma)
         super().__init__(
             model,

@@ -51,8 +51,8 @@ def contextual_bandit(
 ) -> MDP:
     """Build a bandit whose arms depend on the state, which no pull can influence.
 
-    ``order="in turn"`` makes many bandits played side by side of it: with one row of means for each, a run of
-    2,000 x 1,000 steps is one pull after another of 2,000 bandits, by an agent that keeps statistics for each state.
+    ``order="in turn"`` turns it into many bandits that are played side by side: with one row of means for each, a run
+    of 2,000 x 1,000 steps pulls 2,000 bandits in turn, 1,000 times each, by an agent with statistics for each state.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def rules_of(arms: int | None, kind: str, values: Sequence[float] | None, std: f
         return Rules(10 if arms is None else arms, kind, std, drift, None).checked()
     listed = sequence("values", values, least=1)
     if arms not in (None, len(listed)):
-        raise ParameterError(f"arms={arms}, but values names {len(listed)} arms")
+        raise ParameterError(f"arms={arms}, but values has {len(listed)} entries; leave arms out")
     return Rules(len(listed), kind, std, drift, listed).checked()
 
 
@@ -228,7 +228,9 @@ class BanditEnv(TabularEnv):
 
     @model.setter
     def model(self, model: MDP | POMDP) -> None:
-        raise AttributeError("the arms of a bandit are set by values=, or drawn by reset(seed=...)")
+        raise AttributeError(
+            "model cannot be set: the arms of a bandit are set by values=, or drawn by reset(seed=...)"
+        )
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         """Begin an episode, and with a seed a new bandit; see `TabularEnv.reset`."""

@@ -40,7 +40,7 @@ def random_walk(
     for state in range(n + 2):
         row: list[dict[int, float]] = []
         for directions in actions:
-            # what lies beyond an end is that end
+            # a step beyond an end leads to that end
             ways = Counter(
                 state if state in reward else min(max(state + direction * far, 0), right_end)
                 for direction in directions
@@ -81,7 +81,7 @@ def chain(*, n: int = 5, slip: float = 0.2, small: float = 2.0, large: float = 1
     for state in range(n):
         ahead = min(state + 1, last)
         successors.append([{ahead: 1 - slip, 0: slip}, {0: 1 - slip, ahead: slip}])
-    # What is paid is what happened, not what was wanted: a slip from Forward to Back brings the small reward.
+    # The reward depends on what happens, not on the action: a slip from Forward to Back brings the small reward.
     return MDP.from_successors(
         successors,
         lambda s, a, ahead: small if ahead == 0 else large if s == last else 0.0,

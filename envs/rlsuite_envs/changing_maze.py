@@ -26,15 +26,15 @@ def changing_maze(map: MapSource = "BlockingMaze", *, changed: bool = False, gam
     >>> changing_maze(["S..G", "#oc#"], changed=True).model.P[1][3]  # down from the second square: the door is closed
     [(1.0, 1, 0.0, False)]
     """
-    shut, ajar = (CLOSES, OPENS) if changed else (OPENS, CLOSES)
-    drawn = grid_world(map, legend={shut: "wall", ajar: "free"}, gamma=gamma).layout
-    # Every door is a state, open or closed, so that all states have the same numbers before and after.
-    model, layout = grid_world(map, legend={shut: "free", ajar: "free"}, gamma=gamma)
+    closed_now, open_now = (CLOSES, OPENS) if changed else (OPENS, CLOSES)
+    drawn = grid_world(map, legend={closed_now: "wall", open_now: "free"}, gamma=gamma).layout
+    # Every door is a state, open or closed, so that all states have the same numbers before and after the change.
+    model, layout = grid_world(map, legend={closed_now: "free", open_now: "free"}, gamma=gamma)
     closed = np.zeros(model.n_states, dtype=np.bool_)
-    closed[layout.states[read_map(map).symbols == shut]] = True
+    closed[layout.states[read_map(map).symbols == closed_now]] = True
     here = np.repeat(np.arange(model.n_states * model.n_actions) // model.n_actions, np.diff(model.indptr))
     next_state = np.where(closed[model.next_state] & ~closed[here], here, model.next_state)
-    cells = np.where(closed[:, None], -1, layout.cells)  # a closed door is drawn as the wall that it is
+    cells = np.where(closed[:, None], -1, layout.cells)  # a closed door is drawn as a wall
     idle = layout.idle | closed
     return GridProblem(
         model.replace(next_state=next_state.astype(np.int32)),

@@ -101,11 +101,11 @@ def windy_grid(
         if not (0 <= row < height and 0 <= column < width):
             raise ParameterError(f"{name}={given} lies outside the {height} x {width} grid (row, column from 0)")
     if tuple(start) == tuple(goal):
-        raise ParameterError(f"start and goal are both {tuple(goal)}")
+        raise ParameterError(f"start and goal are both {tuple(goal)}; they must differ")
     arrows = displacements(MOVES[moves])
     cells = np.indices((height, width)).reshape(2, -1).T
     row, column = cells[:, None, None, 0], cells[:, None, None, 1]
-    # Only where there is wind does it vary; it blows upwards, from the square that is left.
+    # The wind varies only where there is some; the wind of the square that is left shifts a move upwards.
     varies = (strength > 0)[column]
     chance = np.where(varies, [1.0 - 2 * gust, gust, gust], [1.0, 0.0, 0.0])
     blown = strength[column] + np.array([0, 1, -1])
@@ -141,7 +141,7 @@ class CliffWalkEnv(GridEnv):
     Notes
     -----
     Actions: 0 Left, 1 Right, 2 Up, 3 Down; moves out of the grid stay. States are numbered along the rows from the top
-    and leave out the cliff: the start is 36, the goal 37, as seen from the book's grid. The optimum is -13.
+    and leave out the cliff: the start is 36 and the goal 37. The optimum is -13.
 
     Examples
     --------
@@ -192,8 +192,8 @@ class WindyGridEnv(GridEnv):
 
     Notes
     -----
-    Actions: 0 Left, 1 Right, 2 Up, 3 Down, 4 Up-left, 5 Up-right, 6 Down-left, 7 Down-right, 8 Stay, as far as `moves`
-    has them. States are numbered along the rows from the top. The shortest path has 15 steps, or 7 with diagonals.
+    Actions: 0 Left, 1 Right, 2 Up, 3 Down, 4 Up-left, 5 Up-right, 6 Down-left, 7 Down-right, 8 Stay, if `moves` has
+    them. States are numbered along the rows from the top. The shortest path has 15 steps, or 7 with diagonals.
 
     Examples
     --------

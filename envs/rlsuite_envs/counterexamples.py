@@ -1,8 +1,8 @@
 """Two small problems on which learning with bootstrapped targets, off policy and with linear features diverges.
 
-All rewards are 0, and so are all values; the features can represent them exactly. Any one of the three - bootstrapping,
-other states than those that the policy visits, and features shared by states - left out, and nothing diverges (S&B2
-section 11.3, "the deadly triad").
+All rewards are 0, and so are all values; the features can represent them exactly. Three things together make learning
+diverge, and no two of them do: bootstrapping, other states than those that the policy visits, and features shared by
+states (S&B2 section 11.3, "the deadly triad").
 """
 
 import numpy as np
@@ -155,8 +155,8 @@ class TwoStatesEnv(TabularEnv):
     -----
     There is one action, Go: from the first state to the second, where it stays. Fitting the weight to the targets of
     both states, again and again, multiplies it by gamma (6 - 4 epsilon) / 5 each time. An episode begins in either
-    state and is cut after one step, so that both are left equally often: with ``max_episode_steps=1000`` the second
-    state is left far more often, and nothing diverges.
+    state and is truncated after one step, so that both are left equally often: with ``max_episode_steps=1000`` the
+    second state is left far more often, and nothing diverges.
 
     Examples
     --------

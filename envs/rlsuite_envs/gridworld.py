@@ -139,10 +139,10 @@ def grid_world(
 def _open_map(size: int | tuple[int, int]) -> GridMap:
     rows, columns = (size, size) if isinstance(size, int) else square("size", size)
     if rows < 1 or columns < 1 or rows * columns < 2:
-        raise ParameterError(f"size={size!r} leaves no room for a start and a goal")
+        raise ParameterError(f"size={size!r} leaves no room for a start and a goal; at least two squares are needed")
     if rows * columns > MOST_SQUARES:
         raise ParameterError(
-            f"size={size!r} is a grid of {rows * columns:,} squares; at most {MOST_SQUARES:,} are numbered"
+            f"size={size!r} is a grid of {rows * columns:,} squares; at most {MOST_SQUARES:,} are allowed"
         )
     symbols = np.full((rows, columns), ".")
     symbols[0, 0], symbols[-1, -1] = "S", "G"
@@ -200,7 +200,9 @@ def _start(grid: GridMap, squares: Squares, rules: Rules) -> NDArray[np.float64]
     chosen = wanted[~squares.wall]
     if not chosen.any():
         hint = (
-            "mark a square with 'S', or pass start='anywhere'" if rules.start == "marked" else "every square is an end"
+            "mark a square with 'S', or pass start='anywhere'"
+            if rules.start == "marked"
+            else "every square is a wall, a goal or a pit"
         )
         raise ModelError(f"{grid.name} has no start: {hint}")
     return chosen / np.count_nonzero(chosen)
@@ -230,7 +232,7 @@ class GridWorldEnv(GridEnv):
         Meaning of further symbols, added to ``# wall``, ``. free``, ``S start``, ``G goal``, ``X pit``:
         ``{"A": "teleport a"}`` moves an agent that acts on A, whatever the action, to the one square a.
     rewards : mapping, optional
-        Reward for entering a square with this symbol (for a teleport: for being carried off), added to
+        Reward for entering a square with this symbol (for a teleport: for being teleported), added to
         ``{"G": 1, "X": -1}``.
     start : {"marked", "anywhere"}, optional
         Start on a square marked as start, or on any square that is not an end; uniformly. Default "marked".

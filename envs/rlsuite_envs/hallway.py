@@ -23,7 +23,7 @@ HEADINGS = ((-1, 0), (0, 1), (1, 0), (0, -1))
 """North, east, south, west: displacements."""
 ACTIONS = ("stay", "forward", "turn-right", "turn-around", "turn-left")
 SOUTH = 2
-# Over the niches a landmark is seen when looking south.
+# A robot above a niche sees a landmark when it faces south.
 LANDMARKS = {column: number for number, column in enumerate((2, 4, 6, 8))}
 
 

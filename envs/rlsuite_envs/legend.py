@@ -18,7 +18,7 @@ LEGEND: Final[Mapping[str, str]] = {"#": "wall", ".": "free", "S": "start", "G":
 REWARDS: Final[Mapping[str, float]] = {"G": 1.0, "X": -1.0}
 """Default reward for entering a goal and a pit."""
 
-# How kinds are drawn whatever their symbol in the map; squares of other kinds show their symbol.
+# The letters of these kinds in drawings, whatever their symbol in the map; other kinds show their symbol.
 MARKS: Final = {"start": "S", "goal": "G", "pit": "X"}
 
 
@@ -59,7 +59,8 @@ def checked_legend(legend: object) -> dict[str, str]:
             raise ParameterError(f"legend[{symbol!r}]: {unknown('kind', kind, KINDS)}")
         if len(words) != (2 if words[0] == "teleport" else 1) or len(words[-1]) != 1 == (words[0] == "teleport"):
             raise ParameterError(
-                f"legend[{symbol!r}]={kind!r} is not of the form {KINDS[:-1]} or 'teleport a', a the symbol to land on"
+                f"legend[{symbol!r}]={kind!r} is not one of {', '.join(map(repr, KINDS[:-1]))}, or 'teleport a' with "
+                "the symbol a to land on"
             )
     return dict(cast("Mapping[str, str]", legend))
 
@@ -85,7 +86,7 @@ def explain(grid: GridMap, legend: Mapping[str, str], rewards: Mapping[str, floa
     legend : mapping
         Symbol -> kind; the square that a teleport leads to need not be listed.
     rewards : mapping
-        Symbol -> reward for entering such a square or, if it is a teleport, for being carried off.
+        Symbol -> reward for entering such a square or, if it is a teleport, for being teleported.
 
     Raises
     ------
@@ -110,7 +111,7 @@ def explain(grid: GridMap, legend: Mapping[str, str], rewards: Mapping[str, floa
             known = ", ".join(f"{one!r} {kind}" for one, kind in kinds.items())
             raise ModelError(
                 f"{grid.name}: unknown symbol {symbol!r} at row {row}, column {column} (counted from 0); "
-                f"known are {known}; more can be explained in legend="
+                f"known symbols: {known}; give others a meaning with legend="
             )
 
     def squares(*wanted: str) -> NDArray[np.bool_]:

@@ -94,7 +94,7 @@ def _text_of_file(source: str | Path) -> str:
         sentence = unknown("map", str(source), shipped_maps())
         raise FileError(f"{sentence.removesuffix(')')}, or the path of a text file)")
     try:
-        # "utf-8-sig" forgives the mark that some editors put at the front.
+        # "utf-8-sig" skips the byte order mark that some editors write at the beginning.
         return path.read_text(encoding="utf-8-sig")
     except (UnicodeDecodeError, OSError) as cause:
         raise FileError(f"map file {str(source)!r} cannot be read as UTF-8 text: {cause}") from cause

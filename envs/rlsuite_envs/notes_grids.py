@@ -152,14 +152,14 @@ class NondeterministicGridGoalEnv(GridEnv):
     reading : {"A", "B", "D"}
         How the figure is read. "A": Right leads one or two squares on, each with probability 1/2, and one square where
         two would leave the grid. "B": moving by two squares is a fifth action, RR, and all is deterministic. "D": as A,
-        but who would leave the grid stays.
+        but a move that would leave the grid stays.
     walls, goal_reward, gamma, render_mode
         As in `GridGoalEnv`.
 
     Notes
     -----
     V* is 85.5, 90, 100, 95, 100, 0 under A; 90, 90, 100, 100, 100, 0 under B; and 81.82, 81.82, 100, 90.91, 90.91, 0
-    under D. Only A and D are non-deterministic, and only A lets every single move still be made.
+    under D. Only A and D are non-deterministic, and only under A can every move by one square still be made.
 
     Examples
     --------

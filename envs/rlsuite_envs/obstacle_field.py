@@ -71,7 +71,7 @@ def field(
     ParameterError
         If a keyword lies outside its allowed values; an obstacle or a start outside the field is named.
     ModelError
-        If there is nowhere to start or nowhere to arrive.
+        If there is no square to start on, or no goal.
     """
     whole("width", width, 2)
     whole("height", height, 1)
@@ -95,7 +95,7 @@ def field(
     for index, obstacle in enumerate(sequence("obstacles", obstacles)):
         black[place(f"obstacles[{index}]", obstacle)] = True
     if black[:, -1].all():
-        raise ModelError("the right-most column is all obstacles: there is nowhere to arrive")
+        raise ModelError("every square of the right-most column is an obstacle: no goal can be reached")
     board = Board.of(np.ones_like(black) if obstacle_states else ~black)
 
     allowed = ~black
@@ -107,7 +107,7 @@ def field(
     else:
         chosen = place("start", start)
         if not allowed[chosen]:
-            raise ParameterError(f"start={start} is an obstacle or in the right-most column")
+            raise ParameterError(f"start={start} is an obstacle or in the right-most column; choose another square")
         allowed[:] = False
         allowed[chosen] = True
     if not allowed.any():

@@ -73,7 +73,7 @@ def _move(land: Field, displacement: NDArray[np.int64], corner_cutting: bool = T
     d_row, d_column = displacement.tolist()
     hit[inside] = land.black[row + d_row, column + d_column]
     if not corner_cutting:
-        # A diagonal passes between two squares, which are inside whenever its end is.
+        # A diagonal passes between two squares, which are on the grid if its end is.
         hit[inside] |= land.black[row + d_row, column] | land.black[row, column + d_column]
     return Outcome(np.where(inside & ~hit, found, np.arange(found.size)), hit, ~inside)
 
@@ -101,7 +101,7 @@ def obstacle_grid(
     ParameterError
         If a keyword lies outside its allowed values.
     ModelError
-        If there is nowhere to start or nowhere to arrive.
+        If there is no square to start on, or no goal.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def slippery_obstacle_grid(
     ParameterError
         If a keyword lies outside its allowed values.
     ModelError
-        If there is nowhere to start or nowhere to arrive.
+        If there is no square to start on, or no goal.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def _renormalised(probability: NDArray[np.float64]) -> NDArray[np.float64]:
     total = probability.sum(axis=2, keepdims=True)
     if (total == 0.0).any():
         raise ParameterError(
-            "diagonal_out='renormalise' leaves nothing to renormalise: all moves are slips, and in some square all "
+            "diagonal_out='renormalise' has nothing to renormalise: all moves are slips, and in some square all "
             "slips leave the grid; choose a smaller slip or another diagonal_out"
         )
     return probability / total

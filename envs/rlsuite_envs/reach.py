@@ -12,14 +12,14 @@ def reached(squares: Squares, starts: NDArray[np.bool_]) -> NDArray[np.bool_]:
     Parameters
     ----------
     squares : Squares
-        Walls stop a move, goals and pits end it, teleports carry off.
+        Walls stop a move, goals and pits end the episode, teleports move the agent to their landing.
     starts : ndarray (n_rows, n_columns) bool
-        Where one may begin; no walls or ends among them.
+        The squares on which an episode may begin; no walls or ends among them.
 
     Returns
     -------
     ndarray (n_rows, n_columns) bool
-        The squares where one may stand, the starts among them.
+        The squares on which an agent may be, the starts among them.
 
     Examples
     --------
@@ -31,18 +31,18 @@ def reached(squares: Squares, starts: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """
     from scipy import ndimage
 
-    # Between squares that are left by walking, moves lead there and back (if the floor always slips, then by another
-    # action), so that with one square of a region all of it is reached, and what lies next to it.
+    # Between squares that are neither walls, ends nor teleports, moves lead in both directions (if the floor always
+    # slips, then by another action). So if one square of a region is reached, all of it is, and all squares beside it.
     walked = ~(squares.wall | squares.end)
     for teleport in squares.teleports:
         walked &= ~teleport.squares
     region, n_regions = ndimage.label(walked)
     known = starts.copy()
-    # Every round but the last arrives at a further landing, or at nothing new.
+    # Every round but the last reaches one more landing, or nothing new.
     for _ in range(1 + len(squares.teleports)):
         entered = np.zeros(1 + n_regions, dtype=np.bool_)
         entered[region[known]] = True
-        entered[0] = False  # the number of all squares that belong to no region
+        entered[0] = False  # 0 is the label of the squares that belong to no region
         known |= ndimage.binary_dilation(entered[region]) & ~squares.wall
         for teleport in squares.teleports:
             known[teleport.landing] |= known[teleport.squares].any()

@@ -36,7 +36,7 @@ def rock_positions(n: int, k: int, rocks: object = None, layout_seed: int | None
     Raises
     ------
     ParameterError
-        If the rocks given are not k different squares of the grid, or there is no room for k.
+        If the rocks given are not k different squares of the grid, or k rocks do not fit on it.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def rock_sample(
     number("exit_reward", exit_reward)
     choice("illegal", illegal, ["stay", "mask"])
     if k > 22 or n * n << k >= MAX_STATES:
-        raise ParameterError(f"n={n} and k={k} give n * n * 2**k states; at most {MAX_STATES} are built")
+        raise ParameterError(f"n={n} and k={k} give n * n * 2**k states; at most {MAX_STATES} are allowed")
     places = rock_positions(n, k, rocks, None if layout_seed is None else whole("layout_seed", layout_seed, 0))
 
     kinds = 1 << k

@@ -41,7 +41,7 @@ def short_corridor(*, step_cost: float = 1.0, gamma: float = 1.0) -> MDP:
 
 
 class ShortCorridorEnv(TabularEnv):
-    """A corridor of three states that look alike, in the second of which left is right (S&B2 Example 13.1).
+    """A corridor of three states that look alike; in the second, left and right are switched (S&B2 Example 13.1).
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class ShortCorridorEnv(TabularEnv):
     Attributes
     ----------
     features : ndarray (4, 1) float64
-        What is to be seen of each state, the same of all: ``VectorObservation(env, env.unwrapped.features)`` hides
-        where one is.
+        The features of each state, the same for all: ``VectorObservation(env, env.unwrapped.features)`` hides the
+        state from the agent.
 
     Notes
     -----

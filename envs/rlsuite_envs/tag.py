@@ -86,7 +86,7 @@ def tag(
         chances.append(1.0)
         rewards.append(catch_reward if caught else -miss_cost)
         indptr.append(len(successors))
-    # At the end of an episode nothing can be done.
+    # The terminal state has no actions.
     indptr += [len(successors)] * n_actions
     start = np.full(n_states, 1.0 / over)
     start[over] = 0.0
@@ -119,8 +119,8 @@ class TagEnv(GridEnv):
     Parameters
     ----------
     flee : float
-        Probability that the opponent moves, in [0, 1]: half of it along each axis, away from the robot, and both ways
-        alike where they stand in line.
+        Probability that the opponent moves, in [0, 1]: half of it along each axis, away from the robot; if both have
+        the same coordinate on an axis, in either direction with equal probability.
     move_cost : float
         Cost of a move.
     catch_reward, miss_cost : float
@@ -133,8 +133,8 @@ class TagEnv(GridEnv):
 
     Notes
     -----
-    States: 29 x 29 squares of robot and opponent, then the end. Both start anywhere, on the same square if chance will
-    have it. Actions: 0 north, 1 south, 2 east, 3 west, 4 catch. Observations: 0 to 28 the robot's square, 29 the
+    States: 29 x 29 squares of robot and opponent, then the end. Both start anywhere, possibly on the same
+    square. Actions: 0 north, 1 south, 2 east, 3 west, 4 catch. Observations: 0 to 28 the robot's square, 29 the
     opponent is here.
 
     V* at the start lies between -6.19 and -3.01 for gamma 0.95.

@@ -61,7 +61,7 @@ def tiger(
     terminated[:, 1:] = opening == "end"
     # After a door was opened the tiger is placed at random again, and the observation carries no information.
     observation = np.full((n_actions, n_states, n_states), 1.0 / n_states)
-    # 1 - 0.85 is 0.15000000000000002; what is symmetric but for that needs vectors of its own for either side
+    # 1 - 0.85 is 0.15000000000000002: without rounding, the two sides would need different alpha vectors
     observation[LISTEN] = round((1 - accuracy) / (n_states - 1), 15)
     np.fill_diagonal(observation[LISTEN], accuracy)
     problem = POMDP.from_arrays(

@@ -1,7 +1,7 @@
 """Transitions laid out as arrays: W ways in which each action may turn out in each state.
 
 A grid is built for all its squares at once in this form, and only then turned into the rows of a model. The arrays
-become those of the model, in place: of a grid of ten million squares they are most of the memory there is.
+become those of the model, in place: for a grid of ten million squares they take most of the memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.models import MDP
 
-# States per block: what is computed block by block stays in the processor's cache, and needs no room of its own.
+# States per block: temporary arrays of this size stay in the processor's cache and take little memory.
 BLOCK = 2**14
 
 
@@ -29,7 +29,7 @@ class Ways:
     possible : array_like of bool, broadcast to (S, A, W)
         False for ways that do not exist. An action without any is illegal.
     terminated : array_like of bool, broadcast to (S, A, W)
-        Whether the episode ends, wherever the way leads; ends by place are what `end` is for.
+        Whether the episode ends, wherever the way leads; for states in which every episode ends there is `end`.
 
     Examples
     --------
@@ -92,17 +92,17 @@ class Ways:
         for block in _blocks(n_states):
             kept = entries["probability"][block] > 0.0
             indptr[1 + block.start * n_actions : 1 + block.stop * n_actions] = kept.sum(axis=2).ravel()
-            # What is kept moves to the front, over entries that have been looked at before.
+            # The kept entries move to the front, over entries that have been read before.
             n_kept = np.count_nonzero(kept)
             for values in entries.values():
                 values.reshape(-1)[filled : filled + n_kept] = values[block][kept]
             filled += n_kept
         np.cumsum(indptr, out=indptr)
         for values in entries.values():
-            # Cut in place; no reference to the array is used any more.
+            # Shortened in place; no other reference to the array is used from here on.
             values.resize(filled, refcheck=False)
         for values in (indptr, *entries.values()):
-            # Read-only, they are kept by the model as they are.
+            # The model keeps read-only arrays without copying them.
             values.setflags(write=False)
         return MDP.from_rows(
             indptr,

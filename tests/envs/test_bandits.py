@@ -132,7 +132,7 @@ def test_a_bandit_is_one_state_that_never_ends():
     [
         ({"kind": "gauss"}, "unknown kind 'gauss'"),
         ({"arms": 0}, "arms=0"),
-        ({"arms": 3, "values": [1, 2]}, "arms=3, but values names 2 arms"),
+        ({"arms": 3, "values": [1, 2]}, "arms=3, but values has 2 entries; leave arms out"),
         ({"values": []}, r"values=\[\] has 0 entries"),
         ({"values": 3}, "values=3 is not a sequence"),
         ({"values": [0.5, 1.5], "kind": "bernoulli"}, r"values\[1\]=1.5 is not a number in \[0, 1\]"),

@@ -207,8 +207,8 @@ def test_building_takes_little_more_memory_than_what_is_built():
 @pytest.mark.parametrize(
     ("size", "sentence"),
     [
-        (1, "size=1 leaves no room for a start and a goal"),
-        (100_000, "size=100000 is a grid of 10,000,000,000 squares; at most 2,147,483,647 are numbered"),
+        (1, "size=1 leaves no room for a start and a goal; at least two squares are needed"),
+        (100_000, "size=100000 is a grid of 10,000,000,000 squares; at most 2,147,483,647 are allowed"),
     ],
 )
 def test_sizes_that_no_grid_can_have(size, sentence):

@@ -319,7 +319,7 @@ def test_three_doors():
     [
         (tiger, {"doors": 1}, "doors=1 is not a whole number of at least 2"),
         (rock_sample, {"n": 0}, "n=0"),
-        (rock_sample, {"k": 30}, "at most 4194304 are built"),
+        (rock_sample, {"k": 30}, "at most 4194304 are allowed"),
         (rock_sample, {"k": 2, "rocks": [(0, 0)]}, "are not k=2 different squares"),
         (rock_sample, {"k": 2, "rocks": [(0, 0), (0, 0)]}, "are not k=2 different squares"),
         (rock_sample, {"k": 1, "rocks": [(0, 9)]}, r"rocks\[0\]=\(0, 9\) is not a square of the grid of 4 x 4"),

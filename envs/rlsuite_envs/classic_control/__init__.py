@@ -4,5 +4,5 @@
 ``dynamics(env)``, which returns the compiled form of what such an environment does, with the parameters that it has.
 `inverted_pendulum` and `car_on_the_hill` are problems of the literature on learning from batches.
 
-Nothing here is imported before it is needed, because a compiler comes with it.
+These modules are imported only when they are needed, because they load the compiler.
 """

@@ -124,7 +124,7 @@ def step(links: Links, state: Four, action: int, rng: np.random.Generator) -> tu
 
 @compiled(in_place=True)
 def observe(links: Links, state: Four, out: NDArray[np.float64]) -> None:
-    """Show cosine and sine of both angles, and the velocities, as exactly as float32 can say them."""
+    """Show cosine and sine of both angles, and the velocities, rounded to float32."""
     out[0] = np.float32(math.cos(state[0]))
     out[1] = np.float32(math.sin(state[0]))
     out[2] = np.float32(math.cos(state[1]))

@@ -14,8 +14,8 @@ from rlsuite_envs.keywords import number, whole
 
 Two = tuple[float, float]
 
-BORDER = 1.0  # positions beyond it end the episode
-FASTEST = 3.0  # and so do higher speeds
+BORDER = 1.0  # positions beyond it, on both sides, end the episode
+FASTEST = 3.0  # higher speeds end the episode, too
 GRAVITY = 9.81
 
 
@@ -70,7 +70,7 @@ def step(hill: Hill, state: Two, action: int, rng: np.random.Generator) -> tuple
 
 @compiled(in_place=True)
 def observe(hill: Hill, state: Two, out: NDArray[np.float64]) -> None:
-    """Show position and speed; the border stands for what lies beyond it, where an episode is over."""
+    """Show position and speed, clipped to their limits, beyond which an episode is over."""
     out[0] = min(max(state[0], -BORDER), BORDER)
     out[1] = min(max(state[1], -FASTEST), FASTEST)
 

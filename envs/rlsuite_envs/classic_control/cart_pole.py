@@ -75,7 +75,7 @@ def step(cart: CartAndPole, state: Four, action: int, rng: np.random.Generator) 
 
 @compiled(in_place=True)
 def observe(cart: CartAndPole, state: Four, out: NDArray[np.float64]) -> None:
-    """Show the state, as exactly as float32 can say it."""
+    """Show the state, rounded to float32."""
     out[0] = np.float32(state[0])
     out[1] = np.float32(state[1])
     out[2] = np.float32(state[2])
@@ -84,7 +84,7 @@ def observe(cart: CartAndPole, state: Four, out: NDArray[np.float64]) -> None:
 
 def _write(env: Any, state: State) -> None:
     env.state = np.array(state)
-    # the environment counts what is done to a pole that has fallen
+    # Gymnasium counts the steps after the pole has fallen
     env.steps_beyond_terminated = None
 
 

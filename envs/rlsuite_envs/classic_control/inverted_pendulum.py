@@ -18,7 +18,7 @@ GRAVITY = 9.8
 POLE_MASS = 2.0
 ALPHA = 1.0 / (POLE_MASS + 8.0)  # one over the mass of pole and cart
 FALLEN = math.pi / 2
-FASTEST = 10.0  # higher angular velocities are shown as this
+FASTEST = 10.0  # observed angular velocities are clipped to this
 SHORTEST = 0.01  # shorter poles turn faster than the integration can follow
 
 
@@ -73,7 +73,7 @@ def step(pole: Pole, state: Two, action: int, rng: np.random.Generator) -> tuple
 
 @compiled(in_place=True)
 def observe(pole: Pole, state: Two, out: NDArray[np.float64]) -> None:
-    """Show angle and angular velocity; the border stands for what lies beyond it."""
+    """Show angle and angular velocity, clipped to their limits."""
     out[0] = min(max(state[0], -FALLEN), FALLEN)
     out[1] = min(max(state[1], -FASTEST), FASTEST)
 

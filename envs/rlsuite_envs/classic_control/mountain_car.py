@@ -45,7 +45,7 @@ def step(
 
 @compiled(in_place=True)
 def observe(car: Car, state: tuple[float, float], out: NDArray[np.float64]) -> None:
-    """Show position and velocity, as exactly as float32 can say them."""
+    """Show position and velocity, rounded to float32."""
     out[0] = np.float32(state[0])
     out[1] = np.float32(state[1])
 

@@ -17,7 +17,7 @@ Two = tuple[float, float]
 
 
 class Pendulum(NamedTuple):
-    """The parameters of Gymnasium's environment, as far as they matter."""
+    """The parameters of Gymnasium's environment that determine a step."""
 
     fall: float
     dt: float
@@ -49,7 +49,7 @@ def step(pole: Pendulum, state: Two, action: int, rng: np.random.Generator) -> t
 
 @compiled(in_place=True)
 def observe(pole: Pendulum, state: Two, out: NDArray[np.float64]) -> None:
-    """Show cosine and sine of the angle, and the velocity, as exactly as float32 can say them."""
+    """Show cosine and sine of the angle, and the velocity, rounded to float32."""
     out[0] = np.float32(math.cos(state[0]))
     out[1] = np.float32(math.sin(state[0]))
     out[2] = np.float32(state[1])
@@ -112,7 +112,7 @@ class PendulumEnv(pendulum.PendulumEnv):
         """
         if not self.action_space.contains(u):
             raise ParameterError(f"action {u!r} is not in {self.action_space}")
-        # Gymnasium leaves the types of its step open
+        # Gymnasium's step has no precise types
         base: Any = super()
         return base.step(self.torques[u])
 
@@ -120,7 +120,7 @@ class PendulumEnv(pendulum.PendulumEnv):
     def dynamics(self) -> CompiledDynamics:
         """The compiled form, with the parameters as they are now; the state is (angle, velocity)."""
         torque = np.clip(self.torques, -self.max_torque, self.max_torque)[:, 0]
-        # what Gymnasium computes of the torque alone, it computes in single precision
+        # Gymnasium computes the terms with the torque alone in single precision
         pole = Pendulum(
             fall=3 * self.g / (2 * self.l),
             dt=float(self.dt),
