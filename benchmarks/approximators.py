@@ -34,8 +34,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.approximation import Batch, ClassifierPolicy, FittedQ, LocallyWeightedRegression, RadialBasis
+from rlsuite.environments.dynamics_check import dynamics_of
 from rlsuite.errors import DivergenceWarning
-from rlsuite.trusted_dynamics import dynamics_of
 
 ENV = "rlsuite/CarOnTheHill-v0"
 GAMMA = 0.95

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from measuring import Line, Target, print_heading, print_line, rate, seconds
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.inference.particle_filter import ParticleFilter
 from rlsuite.models import POMDP
 from rlsuite.models.belief_kernels import BeliefTables, update

@@ -33,8 +33,8 @@ from memory import peak
 from rlsuite.errors import ConvergenceWarning, ParameterError
 from rlsuite.models import POMDP
 from rlsuite.planning import methods, solve
-from rlsuite.planning.pomdp.incremental_pruning import incremental_pruning
-from rlsuite.planning.pomdp.sarsop import sarsop
+from rlsuite.planning.pomdp.exact.incremental_pruning import incremental_pruning
+from rlsuite.planning.pomdp.point_based.sarsop import sarsop
 from rlsuite_envs.rock_sample import rock_sample
 from rlsuite_envs.tag import tag
 from rlsuite_envs.tiger import tiger

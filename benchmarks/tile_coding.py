@@ -14,7 +14,7 @@ from measuring import Line, Target, in_turn, print_heading, print_line, seconds
 from tiles_in_python import PlainTileCoder
 
 from rlsuite.approximation.features import TileCoding
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 
 N_TILINGS, BINS = 8, 8
 FEW, MANY = 10_000, 1_000_000

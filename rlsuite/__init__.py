@@ -33,18 +33,18 @@ _HOME = {
         "ThompsonBernoulli ThompsonNormal ThompsonNormalGamma TrueOnlineSarsaLambda TrueOnlineTDLambda UCB1 UCBV "
         "UCRL2 WatkinsQLambda count count_state follow load step_size value_step_size"
     ),
-    "rlsuite.compilation": "compiled",
-    "rlsuite.belief_observation": "BeliefObservation",
-    "rlsuite.declared": "Array",
-    "rlsuite.compiled_dynamics": "CompiledDynamics",
-    "rlsuite.compiled_env": "CompiledEnv",
-    "rlsuite.environment": "TabularEnv",
-    "rlsuite.discrete_actions": "DiscreteActions",
+    "rlsuite.core.compilation": "compiled",
+    "rlsuite.environments.belief_observation": "BeliefObservation",
+    "rlsuite.core.declared": "Array",
+    "rlsuite.environments.compiled_dynamics": "CompiledDynamics",
+    "rlsuite.environments.compiled_env": "CompiledEnv",
+    "rlsuite.environments.tabular_env": "TabularEnv",
+    "rlsuite.environments.discrete_actions": "DiscreteActions",
     "rlsuite.exploration": (
         "CountBonus EpsilonGreedy Exploration MaxBoltzmann RandomActions Softmax UpperConfidence argmax chances choose "
         "greedy max_value uniform"
     ),
-    "rlsuite.finding": "find_env",
+    "rlsuite.environments.finding": "find_env",
     "rlsuite.inference": "HMM ParticleFilter learn_pomdp",
     "rlsuite.models": "MDP POMDP MarkovChain",
     "rlsuite.planning": "Solution evaluate_policy solve",
@@ -53,8 +53,8 @@ _HOME = {
     "rlsuite.training.kernels": "Transition",
     "rlsuite.training.results": "Record Results",
     "rlsuite.training.train": "train",
-    "rlsuite.vector": "TabularVectorEnv",
-    "rlsuite.vector_observation": "VectorObservation",
+    "rlsuite.environments.vector": "TabularVectorEnv",
+    "rlsuite.environments.vector_observation": "VectorObservation",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _SUBPACKAGES = (
@@ -152,13 +152,16 @@ if TYPE_CHECKING:
     from rlsuite.agents import load as load
     from rlsuite.agents import step_size as step_size
     from rlsuite.agents import value_step_size as value_step_size
-    from rlsuite.belief_observation import BeliefObservation as BeliefObservation
-    from rlsuite.compilation import compiled as compiled
-    from rlsuite.compiled_dynamics import CompiledDynamics as CompiledDynamics
-    from rlsuite.compiled_env import CompiledEnv as CompiledEnv
-    from rlsuite.declared import Array as Array
-    from rlsuite.discrete_actions import DiscreteActions as DiscreteActions
-    from rlsuite.environment import TabularEnv as TabularEnv
+    from rlsuite.core.compilation import compiled as compiled
+    from rlsuite.core.declared import Array as Array
+    from rlsuite.environments.belief_observation import BeliefObservation as BeliefObservation
+    from rlsuite.environments.compiled_dynamics import CompiledDynamics as CompiledDynamics
+    from rlsuite.environments.compiled_env import CompiledEnv as CompiledEnv
+    from rlsuite.environments.discrete_actions import DiscreteActions as DiscreteActions
+    from rlsuite.environments.finding import find_env as find_env
+    from rlsuite.environments.tabular_env import TabularEnv as TabularEnv
+    from rlsuite.environments.vector import TabularVectorEnv as TabularVectorEnv
+    from rlsuite.environments.vector_observation import VectorObservation as VectorObservation
     from rlsuite.exploration import CountBonus as CountBonus
     from rlsuite.exploration import EpsilonGreedy as EpsilonGreedy
     from rlsuite.exploration import Exploration as Exploration
@@ -172,7 +175,6 @@ if TYPE_CHECKING:
     from rlsuite.exploration import greedy as greedy
     from rlsuite.exploration import max_value as max_value
     from rlsuite.exploration import uniform as uniform
-    from rlsuite.finding import find_env as find_env
     from rlsuite.inference import HMM as HMM
     from rlsuite.inference import ParticleFilter as ParticleFilter
     from rlsuite.inference import learn_pomdp as learn_pomdp
@@ -192,8 +194,6 @@ if TYPE_CHECKING:
     from rlsuite.training.results import Record as Record
     from rlsuite.training.results import Results as Results
     from rlsuite.training.train import train as train
-    from rlsuite.vector import TabularVectorEnv as TabularVectorEnv
-    from rlsuite.vector_observation import VectorObservation as VectorObservation
 else:
 
     def __getattr__(name: str) -> _Any:

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.compilation import Compiled, compiled
-from rlsuite.described import Described
+from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.core.described import Described
 
 Unit = Literal["steps", "episodes", "visits"]
 UNITS: tuple[Unit, ...] = ("steps", "episodes", "visits")

@@ -37,10 +37,10 @@ from rlsuite.approximation import (
     StateAggregation,
     TileCoding,
 )
+from rlsuite.environments.finding import find_env
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, RlsuiteWarning
 from rlsuite.experiments import Experiment, load_results, store
 from rlsuite.exploration import every_action
-from rlsuite.finding import find_env
 from rlsuite.inference import emissions
 
 PROBLEMS = Path(__file__).parent / "problems"

@@ -12,8 +12,8 @@ import pytest
 import rlsuite as rl
 from rlsuite import plotting
 from rlsuite.agents.description import agent_classes
+from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.errors import CallError, ModelError, ParameterError
-from rlsuite.keywords import SaysWhatToWrite
 from rlsuite.synonyms import SYNONYMS, nearest, plain
 
 

@@ -22,7 +22,7 @@ from importlib import import_module
 
 import gymnasium
 
-from rlsuite.environment import TabularEnv
+from rlsuite.environments.tabular_env import TabularEnv
 
 TIME_LIMITS = {
     # A few times what a random walk takes from the start to the goal.

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self, SupportsIndex, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.environment import TabularEnv
+from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.rendering import BoxesDrawing, Drawing

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.environment import TabularEnv
+from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.models import MDP
 from rlsuite_envs.keywords import whole
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from rlsuite.environment import TabularEnv
+from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.models import MDP
 from rlsuite_envs.keywords import choice, number, sequence, whole
 

@@ -8,7 +8,7 @@ states (S&B2 section 11.3, "the deadly triad").
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.environment import TabularEnv
+from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.models import MDP
 from rlsuite_envs.keywords import number, whole
 

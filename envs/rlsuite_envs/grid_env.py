@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rlsuite.environment import TabularEnv
+from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.models import MDP, POMDP
 from rlsuite.rendering import Drawing, GridDrawing, GridLayout
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rlsuite.environment import TabularEnv
+from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.models import MDP
 from rlsuite_envs.keywords import number, whole
 

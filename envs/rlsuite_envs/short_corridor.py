@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.environment import TabularEnv
+from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.models import MDP
 from rlsuite_envs.keywords import number
 

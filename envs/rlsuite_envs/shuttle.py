@@ -10,7 +10,7 @@ one is now visited more recently (MRV).
 
 import numpy as np
 
-from rlsuite.environment import TabularEnv
+from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.models import POMDP
 from rlsuite.rendering import BoxesDrawing, Drawing
 from rlsuite_envs.keywords import number

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.checks import fraction, row_of_id
-from rlsuite.compilation import compiled
-from rlsuite.compiling_clock import CompilingTime
-from rlsuite.described import Described
+from rlsuite.core.checks import fraction, row_of_id
+from rlsuite.core.compilation import compiled
+from rlsuite.core.compiling_clock import CompilingTime
+from rlsuite.core.described import Described
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.npz import Npz
+from rlsuite.environments.finding import find_env
 from rlsuite.exploration import Legality, every_action, listed_actions
-from rlsuite.finding import find_env
-from rlsuite.keywords import says_what_to_write
-from rlsuite.npz import Npz
 from rlsuite.synonyms import attribute_error
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy

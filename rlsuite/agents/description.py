@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
-from rlsuite.described import Described, kinds
+from rlsuite.core.described import Described, kinds
 
 
 class UnknownClass(errors.ParameterError):

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.traces import Traces, TraceUpdate, update_eligible, visit_entry
-from rlsuite.compilation import Compiled, compiled
-from rlsuite.declared import Count
+from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.core.declared import Count
 from rlsuite.exploration import ExplorationRule, Legality, choose
 from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
 

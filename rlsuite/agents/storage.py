@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.agents.agent import EPISODE, Agent
 from rlsuite.agents.description import UnknownClass, build_agent, describe
-from rlsuite.declared import Array, check_array, declarations
-from rlsuite.files import replacing
-from rlsuite.npz import Npz, reading_npz
+from rlsuite.core.declared import Array, check_array, declarations
+from rlsuite.core.files import replacing
+from rlsuite.core.npz import Npz, reading_npz
 
 FORMAT = "rlsuite agent 1"
 HEADER = ("format", "agent", "seed", "first_observation", "first_action", "generator")

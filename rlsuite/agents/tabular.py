@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.memory import ActionValues
-from rlsuite.checks import finite_number, row_of_id
+from rlsuite.core.checks import finite_number, row_of_id
 from rlsuite.exploration import EpsilonGreedy, Exploration, Legality, choose
 from rlsuite.schedules import Schedule, as_schedule
 from rlsuite.training.kernels import Begin

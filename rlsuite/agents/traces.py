@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.compilation import Compiled, compiled
+from rlsuite.core.compilation import Compiled, compiled
 
 FADED = 1e-16
 """Traces below this share of the largest fresh one, 1, are dropped: they hardly change a sum of double precision."""

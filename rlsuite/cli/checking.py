@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Check."""
     import_packages()
-    from rlsuite.finding import find_env
+    from rlsuite.environments.finding import find_env
 
     def make(**more: Any) -> "gymnasium.Env[Any, Any]":
         return find_env(chosen.environment, **keywords("--env", chosen.env), **more)
@@ -128,7 +128,7 @@ def _walk(env: "gymnasium.Env[Any, Any]") -> list[str]:
     """What an environment returns, as text, which can always be compared."""
     import numpy as np
 
-    from rlsuite.trust import finite_reward, name_of
+    from rlsuite.environments.replay_check import finite_reward, name_of
 
     rng = np.random.default_rng(0)
     space: Any = env.action_space
@@ -151,8 +151,8 @@ def _walk(env: "gymnasium.Env[Any, Any]") -> list[str]:
 
 
 def _table(make: Callable[..., Any]) -> Iterator[Finding]:
+    from rlsuite.environments.replay_check import has_table, trusted_model
     from rlsuite.models import MDP, POMDP
-    from rlsuite.trust import has_table, trusted_model
 
     env = make()
     if not has_table(env):
@@ -179,7 +179,7 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
 
 
 def _dynamics(env: "gymnasium.Env[Any, Any]") -> Iterator[Finding]:
-    from rlsuite.trusted_dynamics import dynamics_of, trusted_dynamics
+    from rlsuite.environments.dynamics_check import dynamics_of, trusted_dynamics
 
     dynamics = dynamics_of(env)
     if dynamics is None:

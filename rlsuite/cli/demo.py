@@ -81,9 +81,9 @@ def run(chosen: argparse.Namespace) -> int:
 
 def value_maps(experiment: "Experiment", folder: Path) -> list[Path]:
     """Optimal values and actions of the experiment's environments that lie on a grid, each as a figure."""
+    from rlsuite.environments.finding import find_env
     from rlsuite.errors import UnsuitableEnvironment
     from rlsuite.experiments.folder import slug
-    from rlsuite.finding import find_env
     from rlsuite.models import MDP
     from rlsuite.planning import solve
     from rlsuite.plotting import save, value_map

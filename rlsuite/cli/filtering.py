@@ -10,8 +10,8 @@ from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, columns, note, n
 from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rlsuite.cli.steps import Steps
-    from rlsuite.cli.trails import Trail
+    from rlsuite.cli.filter_table import Trail
+    from rlsuite.cli.step_input import Steps
     from rlsuite.inference import HMM
     from rlsuite.models import POMDP
 
@@ -62,8 +62,8 @@ def add(commands: Any) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Filter."""
     from rlsuite.cli.compiling import compiling_message
-    from rlsuite.cli.opening import open_model
-    from rlsuite.cli.trails import trail
+    from rlsuite.cli.filter_table import trail
+    from rlsuite.cli.load import open_model
     from rlsuite.inference import HMM
     from rlsuite.models import MDP
 
@@ -103,7 +103,7 @@ def _best_action(pomdp: "POMDP", found: "Trail") -> dict[str, Any]:
 
 
 def _steps_of_hmm(chosen: argparse.Namespace, model: "HMM") -> "Steps":
-    from rlsuite.cli.steps import Steps, read, split
+    from rlsuite.cli.step_input import Steps, read, split
 
     width = model.emission.width
     if chosen.actions is not None:
@@ -117,7 +117,7 @@ def _steps_of_hmm(chosen: argparse.Namespace, model: "HMM") -> "Steps":
 
 
 def _steps_of_pomdp(chosen: argparse.Namespace, model: "POMDP") -> "Steps":
-    from rlsuite.cli.steps import Steps, pairs, read, split
+    from rlsuite.cli.step_input import Steps, pairs, read, split
 
     if chosen.file is not None:
         _alone(chosen)

@@ -36,9 +36,9 @@ def run_envs(chosen: argparse.Namespace) -> int:
     import_packages()
     if chosen.environment:
         return _show_env(chosen.environment, chosen.json)
-    from rlsuite.finding import find_env
-    from rlsuite.trust import has_table
-    from rlsuite.trusted_dynamics import dynamics_of
+    from rlsuite.environments.dynamics_check import dynamics_of
+    from rlsuite.environments.finding import find_env
+    from rlsuite.environments.replay_check import has_table
 
     envs = [find_env(env_id) for env_id in listed_ids()]
     found = [_facts(env) for env in envs if has_table(env) or dynamics_of(env) is not None]
@@ -76,8 +76,8 @@ def listed_ids() -> list[str]:
     """Ids of the environments that are listed, in the order of their registration."""
     from gymnasium.envs.registration import registry
 
-    from rlsuite.finding import packages
-    from rlsuite.trusted_dynamics import announced
+    from rlsuite.environments.dynamics_check import announced
+    from rlsuite.environments.finding import packages
 
     namespaces = set(packages())
     own = [env_id for env_id, spec in registry.items() if spec.namespace in namespaces]
@@ -97,7 +97,7 @@ def listed_ids() -> list[str]:
 
 
 def _show_env(env_id: str, as_json: bool) -> int:
-    from rlsuite.finding import find_env
+    from rlsuite.environments.finding import find_env
 
     env = find_env(env_id)
     facts = _facts(env)
@@ -130,8 +130,8 @@ def _with_features(env_id: str) -> str:
 
 def _facts(env: Any) -> dict[str, Any]:
     """The facts about an environment that a list shows."""
+    from rlsuite.environments.replay_check import NO_LIMIT, time_limit
     from rlsuite.models import POMDP
-    from rlsuite.trust import NO_LIMIT, time_limit
 
     base = env.unwrapped
     limit = time_limit(env)

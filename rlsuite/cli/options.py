@@ -145,7 +145,7 @@ def schedule(flag: str, text: str) -> Any:
         return literal(text)
     import dataclasses
 
-    from rlsuite.described import kinds
+    from rlsuite.core.described import kinds
     from rlsuite.experiments.lookup import match
     from rlsuite.schedules import UNITS, Schedule
 
@@ -168,7 +168,7 @@ def features(text: str) -> dict[str, Any]:
     {'name': 'TileCoding', 'n_tilings': 4, 'bins': [8, 4]}
     """
     from rlsuite.approximation.features import FeatureMap
-    from rlsuite.described import kinds
+    from rlsuite.core.described import kinds
     from rlsuite.experiments.lookup import match
 
     name, *pairs = text.split(":")
@@ -219,7 +219,7 @@ def import_packages() -> None:
     """Import the installed packages of environments, so that their ids are known."""
     import warnings
 
-    from rlsuite.finding import packages
+    from rlsuite.environments.finding import packages
 
     for package in packages().values():
         try:
@@ -230,7 +230,7 @@ def import_packages() -> None:
 
 def _exploration(given: dict[str, str]) -> dict[str, Any]:
     """The exploration that has these parameters, and the fewest others, in plain form."""
-    from rlsuite.described import kinds
+    from rlsuite.core.described import kinds
     from rlsuite.exploration import Exploration
 
     # a user's own exploration may have no parameters that could be given here

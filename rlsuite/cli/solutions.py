@@ -9,7 +9,7 @@ import numpy as np
 
 from rlsuite.cli.beliefs import names
 from rlsuite.cli.output import MOST_ROWS, columns, number, table
-from rlsuite.cli.plans import View, view
+from rlsuite.cli.plan_view import View, view
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray
 from rlsuite.planning import BeliefPlan, OnlinePlan, Solution

@@ -132,7 +132,7 @@ def _method(model: "MDP | POMDP", typed: str) -> str:
 
 def _opened(chosen: argparse.Namespace) -> "tuple[gymnasium.Env[Any, Any] | None, MDP | POMDP]":
     """The environment, if it is one, and the model."""
-    from rlsuite.cli.opening import open_model
+    from rlsuite.cli.load import open_model
     from rlsuite.models import MDP, POMDP
 
     model, env = open_model(chosen.environment, keywords("--env", chosen.env), chosen.gamma)

@@ -120,7 +120,7 @@ def _figure(chosen: argparse.Namespace) -> str:
 
 def _drawn_env(chosen: argparse.Namespace, env_keywords: dict[str, Any]) -> "gymnasium.Env[Any, Any]":
     """The environment again, made with a render mode."""
-    from rlsuite.finding import find_env
+    from rlsuite.environments.finding import find_env
 
     plain = find_env(chosen.environment, **env_keywords)
     modes = plain.metadata.get("render_modes", [])
@@ -153,7 +153,7 @@ def _drawing(name: str) -> "Generator[None]":
 def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[str, Any]) -> "Results":
     import secrets
 
-    from rlsuite.finding import find_env
+    from rlsuite.environments.finding import find_env
     from rlsuite.training.results import Results
 
     env = find_env(chosen.environment, **env_keywords)
@@ -165,7 +165,7 @@ def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[str
 
 
 def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[str, Any]) -> "Results":
-    from rlsuite.finding import find_env
+    from rlsuite.environments.finding import find_env
     from rlsuite.training.results import Results
     from rlsuite.training.train import train
 
@@ -185,7 +185,7 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[s
 
 def _length(chosen: argparse.Namespace, agent: "Agent", env: "gymnasium.Env[Any, Any]") -> dict[str, Any]:
     """How long to learn and how often to evaluate: at the end at least, if the greedy policy can be evaluated."""
-    from rlsuite.trust import NO_LIMIT, time_limit
+    from rlsuite.environments.replay_check import NO_LIMIT, time_limit
 
     steps: int | None = DEFAULT_STEPS if chosen.steps is chosen.episodes is None else chosen.steps
     amount: int = chosen.episodes if steps is None else steps

@@ -29,15 +29,15 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from rlsuite import errors
 from rlsuite.agents import Agent
 from rlsuite.agents.description import describe
-from rlsuite.checks import seed_list, whole_number
+from rlsuite.core.checks import seed_list, whole_number
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.folder import as_folder
-from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.training.results import Results
 from rlsuite.training.run import LOOPS, Budget, LoopChoice
 
 if TYPE_CHECKING:
-    from rlsuite.experiments.cells import Cell
+    from rlsuite.experiments.runs import Cell
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ class Experiment(SaysWhatToWrite):
 
     def cells(self) -> "list[Cell]":
         """All (environment, agent, seed), the first seed of all agents first."""
-        from rlsuite.experiments.cells import cells_of
+        from rlsuite.experiments.runs import cells_of
 
         return cells_of(self)
 

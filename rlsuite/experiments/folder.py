@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
-from rlsuite.checks import seed_list
+from rlsuite.core.checks import seed_list
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.experiments.store import read_cell
 from rlsuite.training.results import Results

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from rlsuite.agents import Agent
 from rlsuite.agents.description import agent_classes, build_agent, choices, defined_agents
+from rlsuite.environments.finding import run_file
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
-from rlsuite.finding import run_file
 from rlsuite.synonyms import ELSEWHERE, in_dashes, nearest, plain
 
 

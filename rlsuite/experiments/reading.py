@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from rlsuite import errors
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import FileError, ParameterError, RlsuiteError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Experiment
 from rlsuite.experiments.lookup import agent_from_table

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rlsuite.agents import Agent
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import LearningError, RlsuiteError
-from rlsuite.experiments.cells import Cell
 from rlsuite.experiments.config import Experiment
-from rlsuite.experiments.making import Originals
+from rlsuite.experiments.environments import Originals
 from rlsuite.experiments.progress import Progress
+from rlsuite.experiments.runs import Cell
 from rlsuite.experiments.store import write_cell
 from rlsuite.experiments.writing import finished, versions, write_description, writing
 from rlsuite.training.optimum import Optima

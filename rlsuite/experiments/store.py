@@ -28,9 +28,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.checks import finite_number, fraction, whole_number
+from rlsuite.core.checks import finite_number, fraction, whole_number
+from rlsuite.core.files import sync
 from rlsuite.errors import FileError
-from rlsuite.files import sync
 from rlsuite.training.results import Record
 
 FORMAT = "rlsuite cell 1"

@@ -12,12 +12,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import rlsuite
+from rlsuite.core.files import sync
 from rlsuite.errors import FileError, ParameterError, RlsuiteWarning, level_of_the_caller
-from rlsuite.experiments.cells import Cell, differences
 from rlsuite.experiments.config import Experiment
 from rlsuite.experiments.folder import FORMAT, RUN, read_run
+from rlsuite.experiments.runs import Cell, differences
 from rlsuite.experiments.store import read_cell, read_description
-from rlsuite.files import sync
 from rlsuite.training.results import Record
 
 UNFINISHED = ".unfinished"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration.choosing import (
     NO_ACTION,
     Exploration,

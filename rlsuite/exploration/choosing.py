@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.compilation import Compiled, compiled
-from rlsuite.described import Described
+from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.core.described import Described
 from rlsuite.schedules import VISITS, Rate, rate_now
 
 Legality = Compiled[[NDArray[np.bool_], int, int], bool]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration.choosing import Exploration, ExplorationRule, argmax, is_legal, spread_over_best
 from rlsuite.schedules import UNUSED, Schedule, as_schedule
 

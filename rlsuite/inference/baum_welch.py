@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rlsuite.core.threads import at_the_same_time
 from rlsuite.errors import CollapseWarning, ParameterError, level_of_the_caller, unknown
 from rlsuite.inference import dirichlet
 from rlsuite.inference import forward_backward_kernels as kernels
@@ -30,7 +31,6 @@ from rlsuite.inference.smoothing import BackwardBlocks
 from rlsuite.inference.workspace import Workspace
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.validation import row_sums
-from rlsuite.threads import at_the_same_time
 
 # ------------------------------------------------------------------------------------------------- the E-step
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import finite_number
+from rlsuite.core.checks import finite_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray

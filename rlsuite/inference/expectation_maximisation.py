@@ -13,8 +13,8 @@ from typing import Generic, Protocol, TypedDict, TypeVar
 
 import numpy as np
 
-from rlsuite.checks import finite_number, whole_number
-from rlsuite.clock import Clock
+from rlsuite.core.checks import finite_number, whole_number
+from rlsuite.core.clock import Clock
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError, level_of_the_caller
 from rlsuite.models.aliases import FloatArray
 

@@ -13,7 +13,9 @@ from typing import Generic, NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.threads import at_the_same_time
 from rlsuite.errors import ModelError
 from rlsuite.inference import forward_backward_kernels as kernels
 from rlsuite.inference.forward_backward_kernels import PassResult
@@ -21,9 +23,7 @@ from rlsuite.inference.log_space import exact, exact_posterior, log_sums
 from rlsuite.inference.parameters import HMMParameters, Prepared, logarithms
 from rlsuite.inference.sequences import EndToEnd, Listed, Observations, Sequences, sequences
 from rlsuite.inference.workspace import Workspace, mask_of
-from rlsuite.keywords import says_what_to_write
 from rlsuite.models.aliases import FloatArray
-from rlsuite.threads import at_the_same_time
 
 Rows = TypeVar("Rows")
 

@@ -35,7 +35,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.inference import simd
 from rlsuite.inference.parameters import Dense, Sparse
 from rlsuite.inference.simd import Lanes

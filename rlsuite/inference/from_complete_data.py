@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.inference import dirichlet
 from rlsuite.inference.baum_welch import Prior

@@ -9,8 +9,9 @@ from typing import ClassVar, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
-from rlsuite.compiling_clock import CompilingClock
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compiling_clock import CompilingClock
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.inference import forward_backward, from_complete_data, hmm_files, sampling, smoothing, viterbi
 from rlsuite.inference.baum_welch import BaumWelch, Prior, frozen_parts, n_learned, warn_of_collapse
 from rlsuite.inference.emissions.base import Emission
@@ -20,7 +21,6 @@ from rlsuite.inference.parameters import Changes, HMMParameters
 from rlsuite.inference.sampling import Seed, generator
 from rlsuite.inference.semi_supervised import known_states
 from rlsuite.inference.sequences import Observations, sequences
-from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.models.aliases import FloatArray
 
 

@@ -14,13 +14,13 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from rlsuite.core.npz import Npz
 from rlsuite.errors import FileError, ModelError, ParameterError
 from rlsuite.inference import emissions
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.parameters import HMMParameters, SparseMatrix, csr
 from rlsuite.models.aliases import AnyArray
 from rlsuite.models.files import reading_model, text, text_in, write_arrays
-from rlsuite.npz import Npz
 
 M = TypeVar("M", bound=HMMParameters)
 

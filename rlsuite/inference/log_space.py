@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.inference.parameters import Sparse, logarithms
 from rlsuite.inference.workspace import Workspace
 from rlsuite.models.aliases import FloatArray, IndexArray

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
-from rlsuite.compiling_clock import CompilingClock
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compiling_clock import CompilingClock
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.inference.baum_welch import Prior
 from rlsuite.inference.emissions.base import Emission
@@ -19,7 +20,6 @@ from rlsuite.inference.from_complete_data import emission_of
 from rlsuite.inference.hmm import HMM, FittedHMM
 from rlsuite.inference.sampling import Seed, generator
 from rlsuite.inference.sequences import Observations, sequences
-from rlsuite.keywords import says_what_to_write
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 
 

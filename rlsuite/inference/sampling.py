@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlsuite.checks import whole_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compilation import compiled
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.inference.parameters import HMMParameters
-from rlsuite.keywords import says_what_to_write
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 
 Seed = int | np.random.SeedSequence | np.random.Generator

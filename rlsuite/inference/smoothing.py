@@ -15,7 +15,8 @@ from typing import NamedTuple, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
+from rlsuite.core.threads import at_the_same_time
 from rlsuite.inference import forward_backward_kernels as kernels
 from rlsuite.inference.forward_backward import filtered
 from rlsuite.inference.forward_backward_kernels import PassResult
@@ -24,7 +25,6 @@ from rlsuite.inference.parameters import HMMParameters
 from rlsuite.inference.sequences import EndToEnd, Listed, Observations, sequences
 from rlsuite.inference.workspace import Workspace, blocks_of
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.threads import at_the_same_time
 
 
 @overload

@@ -13,7 +13,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
+from rlsuite.core.threads import at_the_same_time
 from rlsuite.inference import simd
 from rlsuite.inference.forward_backward_kernels import RING, RING_ROWS, PassResult, Step
 from rlsuite.inference.parameters import Dense, HMMParameters, Sparse, logarithms
@@ -21,7 +22,6 @@ from rlsuite.inference.semi_supervised import known_states
 from rlsuite.inference.sequences import EndToEnd, Listed, Observations, sequences
 from rlsuite.inference.workspace import Workspace, blocks_of
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
-from rlsuite.threads import at_the_same_time
 
 _max_plus = simd.max_plus
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 
 

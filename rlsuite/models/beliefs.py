@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray

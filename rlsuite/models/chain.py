@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
-from rlsuite.keywords import says_what_to_write
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp import MDP
 from rlsuite.models.policies import policy_weights
-from rlsuite.models.rewriting import END
+from rlsuite.models.transformations import END
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

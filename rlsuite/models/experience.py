@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import finite_number, whole_number
+from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray, Rows

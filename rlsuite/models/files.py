@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from rlsuite.core.files import replacing
+from rlsuite.core.npz import Npz, reading_npz
 from rlsuite.errors import FileError, ModelError, ParameterError
-from rlsuite.files import replacing
 from rlsuite.models.aliases import AnyArray
 from rlsuite.models.from_rows import FromRows
-from rlsuite.npz import Npz, reading_npz
 
 if TYPE_CHECKING:
     from rlsuite.models.mdp import MDP

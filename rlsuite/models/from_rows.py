@@ -8,8 +8,8 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import row_checks, validation
 
 

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import BoolArray, FloatArray, Rows

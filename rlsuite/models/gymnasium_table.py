@@ -37,7 +37,7 @@ class Table(NamedTuple):
 @contextmanager
 def opened(env: str | EnvSpec | Env[Any, Any], kwargs: Mapping[str, Any]) -> Generator[Env[Any, Any]]:
     """Yield the environment that `env` specifies, and close it afterwards if it was made here."""
-    from rlsuite.finding import find_env
+    from rlsuite.environments.finding import find_env
 
     found = find_env(env, **kwargs)
     try:

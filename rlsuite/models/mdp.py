@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 
-from rlsuite.checks import fraction, whole_number
+from rlsuite.core.checks import fraction, whole_number
+from rlsuite.core.keywords import MadeFromArrays
 from rlsuite.errors import ParameterError, unknown
-from rlsuite.keywords import MadeFromArrays
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
-from rlsuite.models.on_disk import OnDisk
+from rlsuite.models.constructors import WaysIn
+from rlsuite.models.conversions import WaysOut
+from rlsuite.models.mdp_files import OnDisk
 from rlsuite.models.transition_view import TransitionView
-from rlsuite.models.ways_in import WaysIn
-from rlsuite.models.ways_out import WaysOut
 
 if TYPE_CHECKING:
-    from rlsuite.environment import TabularEnv
+    from rlsuite.environments.tabular_env import TabularEnv
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,7 +222,7 @@ class MDP(WaysIn, WaysOut, OnDisk, MadeFromArrays):
 
     def to_env(self, **kwargs: Any) -> TabularEnv:
         """Return an environment whose dynamics are this model; the keywords are those of `TabularEnv`."""
-        from rlsuite.environment import TabularEnv
+        from rlsuite.environments.tabular_env import TabularEnv
 
         return TabularEnv(self, **kwargs)
 

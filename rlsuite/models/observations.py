@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import fits_in_memory
+from rlsuite.core.checks import fits_in_memory
 from rlsuite.errors import ModelError
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import FloatArray, IndexArray, SparseLike, StateArray

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import AnyArray, BoolArray, IndexArray, Rows, SparseLike

@@ -10,20 +10,20 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from rlsuite.core.keywords import MadeFromArrays
 from rlsuite.errors import ModelError, ParameterError, unknown
-from rlsuite.keywords import MadeFromArrays
 from rlsuite.models import observations, validation
 from rlsuite.models.aliases import FloatArray
 from rlsuite.models.beliefs import Beliefs
 from rlsuite.models.mdp import MDP
 from rlsuite.models.observations import ObservationRows, Observations
-from rlsuite.models.pomdp_on_disk import PomdpOnDisk, named
-from rlsuite.models.pomdp_ways_in import PomdpWaysIn
+from rlsuite.models.pomdp_constructors import PomdpWaysIn
+from rlsuite.models.pomdp_files import PomdpOnDisk, named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlsuite.environment import TabularEnv
+    from rlsuite.environments.tabular_env import TabularEnv
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -172,15 +172,15 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
         """Return the POMDP whose observation is the window of the last `k` (action, observation) pairs.
 
         A learner that sees this window instead of the last observation has a memory of `k` steps - the history-based
-        policy of the lecture notes. See `rlsuite.models.window`.
+        policy of the lecture notes. See `rlsuite.models.finite_memory`.
         """
-        from rlsuite.models.window import windowed
+        from rlsuite.models.finite_memory import windowed
 
         return named(windowed(self, k), self.name and f"{self.name}, windows of {k}")
 
     def to_env(self, **kwargs: Any) -> TabularEnv:
         """Return an environment whose dynamics are this model; the keywords are those of `TabularEnv`."""
-        from rlsuite.environment import TabularEnv
+        from rlsuite.environments.tabular_env import TabularEnv
 
         return TabularEnv(self, **kwargs)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 

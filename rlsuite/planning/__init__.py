@@ -21,27 +21,27 @@ from rlsuite.planning.mdp.topological import topological
 from rlsuite.planning.mdp.value_iteration import value_iteration
 from rlsuite.planning.operators import Lookahead, bellman, greedy, q_from_value
 from rlsuite.planning.policy_value import PolicyEvaluator
-from rlsuite.planning.pomdp.aems2 import aems2
 from rlsuite.planning.pomdp.belief_graph import belief_mdp
-from rlsuite.planning.pomdp.belief_grid import GridSolution, belief_grid
-from rlsuite.planning.pomdp.blind import blind
-from rlsuite.planning.pomdp.discretisation import GridMDP, discretised
-from rlsuite.planning.pomdp.enumeration import enumeration
-from rlsuite.planning.pomdp.fast_informed_bound import fast_informed_bound
-from rlsuite.planning.pomdp.incremental_pruning import incremental_pruning
-from rlsuite.planning.pomdp.online import Decision, OnlineEpisode, OnlinePlan
-from rlsuite.planning.pomdp.pbvi import pbvi
-from rlsuite.planning.pomdp.perseus import perseus
-from rlsuite.planning.pomdp.point_solution import PointBasedSolution, UpperBoundSolution
+from rlsuite.planning.pomdp.bounds.belief_grid import GridSolution, belief_grid
+from rlsuite.planning.pomdp.bounds.blind import blind
+from rlsuite.planning.pomdp.bounds.discretisation import GridMDP, discretised
+from rlsuite.planning.pomdp.bounds.fast_informed_bound import fast_informed_bound
+from rlsuite.planning.pomdp.bounds.qmdp import qmdp
+from rlsuite.planning.pomdp.exact.enumeration import enumeration
+from rlsuite.planning.pomdp.exact.incremental_pruning import incremental_pruning
+from rlsuite.planning.pomdp.exact.witness import witness
+from rlsuite.planning.pomdp.online.aems2 import aems2
+from rlsuite.planning.pomdp.online.online import Decision, OnlineEpisode, OnlinePlan
+from rlsuite.planning.pomdp.online.pomcp import pomcp
+from rlsuite.planning.pomdp.point_based.pbvi import pbvi
+from rlsuite.planning.pomdp.point_based.perseus import perseus
+from rlsuite.planning.pomdp.point_based.point_solution import PointBasedSolution, UpperBoundSolution
+from rlsuite.planning.pomdp.point_based.sarsop import sarsop
 from rlsuite.planning.pomdp.policy_graphs import PolicyGraph, policy_graph
-from rlsuite.planning.pomdp.pomcp import pomcp
-from rlsuite.planning.pomdp.qmdp import qmdp
 from rlsuite.planning.pomdp.reachable_beliefs import reachable_beliefs
-from rlsuite.planning.pomdp.sarsop import sarsop
 from rlsuite.planning.pomdp.simulation import BeliefEpisodes, simulate_beliefs
 from rlsuite.planning.pomdp.solution import BeliefPlan, BeliefSolution
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet
-from rlsuite.planning.pomdp.witness import witness
 from rlsuite.planning.reachability import reachable_states
 from rlsuite.planning.solution import FiniteHorizonSolution, Solution
 from rlsuite.planning.solve import methods, solve

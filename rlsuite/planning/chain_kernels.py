@@ -6,7 +6,7 @@ it takes none; its weights are gamma c(s' | s, pi(s)). Everything else is as in 
 
 import numpy as np
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import FloatArray, PointerArray, SingleArray, StateArray, SuccessorArray
 from rlsuite.planning.kernels import ONE, SOON, Range, expected
 from rlsuite.planning.prefetch import prefetch

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from rlsuite.clock import Clock
+from rlsuite.core.clock import Clock
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
-from rlsuite.planning.completed_model import CompletedModel
+from rlsuite.planning.absorbing_completion import CompletedModel
 from rlsuite.planning.linear_system import fixed_point_solver, seconds_to_eliminate
 from rlsuite.planning.long_run import LongRun
 from rlsuite.planning.long_run_structure import LongRunStructure

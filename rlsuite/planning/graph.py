@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, IndexArray, StateArray
 

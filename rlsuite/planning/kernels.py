@@ -12,7 +12,7 @@ before. Together that makes the inner loop three to four times faster.
 
 import numpy as np
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.prefetch import AHEAD, prefetch
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, bicgstab
 
-from rlsuite.clock import Clock, OutOfTime
+from rlsuite.core.clock import Clock, OutOfTime
 from rlsuite.models.aliases import FloatArray, PointerArray, SuccessorArray
 from rlsuite.planning.chain_kernels import follow_in_place
 from rlsuite.planning.operators import EPS

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.clock import Clock
+from rlsuite.core.clock import Clock
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, IndexArray
 from rlsuite.models.validation import row_sums

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import finite_number
+from rlsuite.core.checks import finite_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
-from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.kernels import action_values, mean_rewards, survey

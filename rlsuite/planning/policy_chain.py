@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 
 ONE = np.uint64(1)

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from rlsuite.checks import fraction, whole_number
+from rlsuite.core.checks import fraction, whole_number
+from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.errors import ParameterError
-from rlsuite.keywords import SaysWhatToWrite
 from rlsuite.models import MDP, POMDP, validation
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import contracting, representable

@@ -12,7 +12,7 @@ from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any, Literal, overload
 
-from rlsuite.checks import one_of
+from rlsuite.core.checks import one_of
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning.pomdp.solution import BeliefPlan
@@ -52,10 +52,11 @@ def methods(model: MDP | POMDP | type[MDP] | type[POMDP]) -> dict[str, Callable[
 def _functions_of(package: str, folders: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
     """Return the functions of a package that are named as their module; its folders are read once."""
     found: dict[str, Callable[..., Any]] = {}
-    for module in pkgutil.iter_modules(folders):
-        function = getattr(import_module(f"{package}.{module.name}"), module.name, None)
+    for module in pkgutil.walk_packages(folders, prefix=f"{package}."):
+        name = module.name.rpartition(".")[2]
+        function = getattr(import_module(module.name), name, None)
         if callable(function):
-            found[module.name] = function
+            found[name] = function
     return dict(sorted(found.items()))
 
 

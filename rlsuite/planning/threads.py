@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from rlsuite import threads
+from rlsuite.core import threads
 
 Result = TypeVar("Result")
 

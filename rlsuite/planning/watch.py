@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.checks import finite_number, positive_number, whole_number
-from rlsuite.compiling_clock import CompilingClock
+from rlsuite.core.checks import finite_number, positive_number, whole_number
+from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import FloatArray, IndexArray
 
@@ -53,7 +53,7 @@ class Watch(CompilingClock):
     """The clock and the counter of one run of a method.
 
     Iterative methods go round in ``while watch.goes_on(error_bound):``. Used as a context manager it listens to Ctrl-C,
-    as a `rlsuite.clock.Clock` does: the first one ends the loop, so that the best answer so far can be returned. It
+    as a `Clock` does: the first one ends the loop, so that the best answer so far can be returned. It
     stands still while numba compiles, or loads what was compiled earlier, so that a deadline means the same in the
     first run and in others; with `progress` it says that something is compiled.
 

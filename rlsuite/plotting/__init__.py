@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from rlsuite.plotting.belief_values import alpha_vectors
 from rlsuite.plotting.bounds import gap
 from rlsuite.plotting.curves import cumulative_reward, episode_return, evaluation, evaluation_return, regret
-from rlsuite.plotting.discovery import figures, plan_figures, solution_figures
 from rlsuite.plotting.episodes import belief_trace
 from rlsuite.plotting.error_bounds import convergence
 from rlsuite.plotting.graphs import policy_graph
 from rlsuite.plotting.policy_maps import policy_map
 from rlsuite.plotting.posteriors import state_posteriors
+from rlsuite.plotting.registry import figures, plan_figures, solution_figures
 from rlsuite.plotting.saving import save
 from rlsuite.plotting.simplex import belief_simplex
 from rlsuite.plotting.states import state_values

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.best_vectors import best_where, vectors_to_draw
-from rlsuite.plotting.discovery import figure_of_plan
+from rlsuite.plotting.figure import CURVE_SIZE, INK, TICK_SIZE, dress_curves, fresh_axes, wrap, write_caption
 from rlsuite.plotting.labels import names, size_of_plan
-from rlsuite.plotting.page import CURVE_SIZE, INK, TICK_SIZE, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.registry import figure_of_plan
 from rlsuite.plotting.style import Palette
 from rlsuite.plotting.ticks import write_in_full
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import FloatArray, IndexArray
 

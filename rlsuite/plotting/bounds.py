@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.plotting.bands import FEW_POINTS
-from rlsuite.plotting.discovery import figure_of_plan
+from rlsuite.plotting.figure import CURVE_SIZE, count_along, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.intervals import FEW_POINTS
 from rlsuite.plotting.labels import by_label, size_of
-from rlsuite.plotting.page import CURVE_SIZE, count_along, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.registry import figure_of_plan
 from rlsuite.plotting.style import Palette
 from rlsuite.plotting.ticks import write_in_full
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.plotting.bands import FEW_POINTS, Curve, draw_band, sentences
-from rlsuite.plotting.discovery import figure_of_results
-from rlsuite.plotting.page import CURVE_SIZE, count_along, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.figure import CURVE_SIZE, count_along, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.intervals import FEW_POINTS, Curve, draw_band, sentences
+from rlsuite.plotting.registry import figure_of_results
 from rlsuite.plotting.returns import against_episodes, against_steps, cut_short
 from rlsuite.plotting.style import OPTIMUM, Palette
 from rlsuite.plotting.ticks import write_in_full

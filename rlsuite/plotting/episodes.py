@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
-from rlsuite.keywords import says_what_to_write
-from rlsuite.plotting.areas import draw_areas
-from rlsuite.plotting.below import Rows, axes_with_rows
+from rlsuite.plotting.figure import count_along, dress_curves, wrap, write_caption
 from rlsuite.plotting.labels import counted, names, size_of
-from rlsuite.plotting.page import count_along, dress_curves, wrap, write_caption
+from rlsuite.plotting.stacked_area import draw_areas
+from rlsuite.plotting.time_rows import Rows, axes_with_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.checks import positive_number
-from rlsuite.keywords import says_what_to_write
-from rlsuite.plotting.bands import FEW_POINTS
-from rlsuite.plotting.discovery import figure_of_solution
+from rlsuite.core.checks import positive_number
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.plotting.figure import CURVE_SIZE, count_along, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.intervals import FEW_POINTS
 from rlsuite.plotting.labels import by_label
-from rlsuite.plotting.page import CURVE_SIZE, count_along, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.registry import figure_of_solution
 from rlsuite.plotting.style import OPTIMUM, Palette
 from rlsuite.plotting.ticks import write_in_full
 

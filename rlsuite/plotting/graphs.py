@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import numpy as np
 
 from rlsuite.errors import ParameterError
-from rlsuite.plotting.discovery import figure_of_plan
+from rlsuite.plotting.figure import CAPTION_INK, INK, dress_curves, fresh_axes, wrap, write_caption
 from rlsuite.plotting.graph_layout import Box, Drawn, Edge, curve, layers, ordered, placed, routed
 from rlsuite.plotting.labels import counted, names, size_of
-from rlsuite.plotting.page import CAPTION_INK, INK, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.registry import figure_of_plan
 from rlsuite.plotting.style import Palette
 
 if TYPE_CHECKING:

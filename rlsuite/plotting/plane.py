@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
+from rlsuite.environments.finding import find_env
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
-from rlsuite.finding import find_env
-from rlsuite.plotting.page import INK, LABEL_SIZE, TICK_SIZE
+from rlsuite.plotting.figure import INK, LABEL_SIZE, TICK_SIZE
 from rlsuite.plotting.ticks import write_in_full
 
 if TYPE_CHECKING:

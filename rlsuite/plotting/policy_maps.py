@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
-from rlsuite.keywords import says_what_to_write
-from rlsuite.plotting.page import dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.figure import dress_curves, fresh_axes, wrap, write_caption
 from rlsuite.plotting.plane import PLANE_SIZE, RESOLUTION, draw_trace, dress_plane, plane_of
 from rlsuite.plotting.style import Palette
 from rlsuite.rendering import colours

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
-from rlsuite.plotting.areas import draw_areas
-from rlsuite.plotting.below import TALL, Rows, axes_with_rows
+from rlsuite.plotting.figure import count_along, dress_curves, wrap, write_caption
 from rlsuite.plotting.labels import counted, names
-from rlsuite.plotting.page import count_along, dress_curves, wrap, write_caption
+from rlsuite.plotting.stacked_area import draw_areas
+from rlsuite.plotting.time_rows import TALL, Rows, axes_with_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError
-from rlsuite.plotting.bands import Curve
+from rlsuite.plotting.intervals import Curve
 from rlsuite.training.results import Results
 
 MOST_POINTS: Final = 1000

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlsuite import errors
-from rlsuite.files import replacing
+from rlsuite.core.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

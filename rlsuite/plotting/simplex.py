@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.plotting.best_vectors import best_where, fits, vectors_to_draw
-from rlsuite.plotting.discovery import figure_of_plan
+from rlsuite.plotting.figure import INK, LABEL_SIZE, dress_curves, fresh_axes, wrap, write_caption
 from rlsuite.plotting.labels import counted, names, size_of, size_of_plan
-from rlsuite.plotting.page import INK, LABEL_SIZE, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.registry import figure_of_plan
 from rlsuite.plotting.style import Palette
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.environments.finding import find_env
 from rlsuite.errors import ParameterError
-from rlsuite.finding import find_env
-from rlsuite.keywords import says_what_to_write
 from rlsuite.plotting.blanks import draw_hatch, emptied
-from rlsuite.plotting.discovery import figure_of_solution
-from rlsuite.plotting.page import INK, LABEL_SIZE, TICK_SIZE, fresh_axes, wrap, write_caption
+from rlsuite.plotting.figure import INK, LABEL_SIZE, TICK_SIZE, fresh_axes, wrap, write_caption
+from rlsuite.plotting.registry import figure_of_solution
 from rlsuite.rendering import colours
 from rlsuite.rendering.arrows import unit
 from rlsuite.rendering.layout import GridLayout

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from rlsuite.core.files import replacing
 from rlsuite.errors import ParameterError
-from rlsuite.files import replacing
 
 
 def write_gif(path: str | os.PathLike[str], frames: Iterable[NDArray[np.uint8]], fps: float = 4) -> Path:

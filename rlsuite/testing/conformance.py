@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.description import build_agent, describe
 from rlsuite.agents.storage import declared_arrays, learned_arrays, load
-from rlsuite.declared import Array, how_to_declare
+from rlsuite.core.declared import Array, how_to_declare
 from rlsuite.errors import ConformanceError, LearningError, RewardWarning, RlsuiteError
 from rlsuite.schedules import EPISODES, STEPS
 from rlsuite.testing import problems

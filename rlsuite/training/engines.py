@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.environments.replay_check import NO_LIMIT, only_transparent, time_limit, time_limits
 from rlsuite.exploration import Legality, listed_actions
 from rlsuite.training import kernels
 from rlsuite.training.environment_functions import Adapter, dynamics_step
@@ -20,7 +21,6 @@ from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, Rule, RunState
 from rlsuite.training.observation_view import NONE, Encoding, ObservationView, Receive, receive_id, receive_vector
 from rlsuite.training.step_buffer import StepBuffer, first_answer, first_mask_of, where
-from rlsuite.trust import NO_LIMIT, only_transparent, time_limit, time_limits
 
 CHUNK = 200_000
 """Most steps of one call of `advance`: Ctrl-C takes effect between calls; it bounds the memory of finished episodes."""

@@ -20,8 +20,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.compilation import Compiled, compiled
-from rlsuite.compiled_dynamics import CompiledDynamics
+from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.environments.compiled_dynamics import CompiledDynamics
 from rlsuite.models import MDP, POMDP
 from rlsuite.training.observation_view import NONE, ObservationView, next_row
 from rlsuite.training.table import Table, tabulate

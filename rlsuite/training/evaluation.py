@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.checks import legal_actions
+from rlsuite.core.checks import legal_actions
+from rlsuite.environments.replay_check import NO_LIMIT, actions_are_told, finite_reward, name_of, time_limit
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.observation_view import Encoding
 from rlsuite.training.step_buffer import first_answer
-from rlsuite.trust import NO_LIMIT, actions_are_told, finite_reward, name_of, time_limit
 
 Policy = NDArray[np.float64] | Callable[[NDArray[np.float64], Any], NDArray[np.float64]]
 """Probabilities (n_observations, n_actions), or a function from a vector (d,) and a mask of the legal actions, None for

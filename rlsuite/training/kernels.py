@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.compilation import Compiled, compiled
+from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.exploration import Legality
 from rlsuite.training.environment_functions import EnvironmentFunctions
 from rlsuite.training.observation_view import BAD, NONE, Receive, observed

@@ -7,11 +7,18 @@ import gymnasium
 import numpy as np
 
 from rlsuite import errors
+from rlsuite.environments.dynamics_check import dynamics_of, trusted_dynamics
+from rlsuite.environments.replay_check import (
+    check_wrappers,
+    comes_with_table,
+    has_table,
+    name_of,
+    shown_vectors,
+    trusted_model,
+)
 from rlsuite.models import MDP, POMDP
 from rlsuite.training.environment_functions import Adapter, dynamics_adapter, table_adapter, vector_table_adapter
 from rlsuite.training.observation_view import Encoding
-from rlsuite.trust import check_wrappers, comes_with_table, has_table, name_of, shown_vectors, trusted_model
-from rlsuite.trusted_dynamics import dynamics_of, trusted_dynamics
 
 
 class CompiledForm(NamedTuple):

@@ -17,8 +17,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.checks import row_of_id
-from rlsuite.compilation import Compiled, compiled
+from rlsuite.core.checks import row_of_id
+from rlsuite.core.compilation import Compiled, compiled
 
 _extending: Any = numba.extending  # numba's extension functions have no type annotations
 

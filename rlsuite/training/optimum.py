@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.environments.replay_check import comes_with_table, name_of
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import solve
-from rlsuite.trust import comes_with_table, name_of
 
 
 class Optimum(NamedTuple):

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from rlsuite import errors
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
+from rlsuite.environments.replay_check import NO_LIMIT, actions_are_told, has_table, name_of, time_limit
 from rlsuite.exploration import Legality, every_action, listed_actions
 from rlsuite.models import MDP, POMDP
 from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
@@ -26,7 +27,6 @@ from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.staleness import Watch
 from rlsuite.training.step_buffer import first_answer, first_mask_of
-from rlsuite.trust import NO_LIMIT, actions_are_told, has_table, name_of, time_limit
 
 LoopChoice = Literal["auto", "compiled", "stepwise"]
 LOOPS: tuple[LoopChoice, ...] = ("auto", "compiled", "stepwise")

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 
+from rlsuite.environments.dynamics_check import dynamics_of
+from rlsuite.environments.replay_check import attribute_record, has_table, replaced_methods, time_limit, wrappers
+from rlsuite.environments.vector_observation import VectorObservation
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.gymnasium_table import copied_table, same_table
-from rlsuite.trust import attribute_record, has_table, replaced_methods, time_limit, wrappers
-from rlsuite.trusted_dynamics import dynamics_of
-from rlsuite.vector_observation import VectorObservation
 
 
 class Noted(NamedTuple):

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.checks import legal_actions
+from rlsuite.core.checks import legal_actions
+from rlsuite.environments.replay_check import finite_reward, name_of
 from rlsuite.training.kernels import ALL_STEPS, OBSERVATION, RunState
 from rlsuite.training.observation_view import Encoding, ObservationView, next_row
-from rlsuite.trust import finite_reward, name_of
 
 ReceiveStep: TypeAlias = Callable[[Any, Any, Any, Any, dict[str, Any]], None]
 """Takes what `step` returns: observation, reward, terminated, truncated, info."""

@@ -11,8 +11,8 @@ import gymnasium
 from tqdm import tqdm
 
 from rlsuite import errors
-from rlsuite.checks import seed_list, whole_number
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.checks import seed_list, whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, Results
 from rlsuite.training.run import Budget, LoopChoice

@@ -3,8 +3,8 @@ import tomllib
 import pytest
 
 from rlsuite.cli import demo
+from rlsuite.environments.finding import find_env
 from rlsuite.experiments import Experiment, load_results
-from rlsuite.finding import find_env
 
 TINY = """
 steps = 60

@@ -25,7 +25,7 @@ def test_environments_are_those_of_the_registry(rlsuite_json):
 
 
 def test_an_environment_of_another_package_is_listed(rlsuite, monkeypatch):
-    from rlsuite import finding
+    from rlsuite.environments import finding
 
     known = finding.packages()
     monkeypatch.setattr(finding, "packages", lambda: {**known, "elsewhere": "json"})
@@ -64,7 +64,7 @@ def test_one_agent(rlsuite, rlsuite_json):
 
 
 def test_a_package_that_cannot_be_imported_is_mentioned(rlsuite, monkeypatch):
-    from rlsuite import finding
+    from rlsuite.environments import finding
 
     monkeypatch.setattr(finding, "packages", lambda: {"gone": "no_such_package"})
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""The house, ground floor first: who may import whom, and how large a room may be."""
+"""The layers, lowest first: who may import whom, and how long a module may be."""
 
 import ast
 import re
@@ -8,37 +8,17 @@ from typing import NamedTuple
 
 import pytest
 
-FLOORS = (
+LAYERS = (
     "synonyms",
     "errors",
-    "keywords",
-    "checks",
-    "described",
-    "files",
-    "npz",
-    "declared",
-    "fingerprints",
-    "compilation",
-    "threads",
-    "clock",
-    "compiling_clock",
+    "core",
     "schedules",
     "exploration",
-    "finding",
-    "compiled_dynamics",
     "models",
     "reference",
     "inference",
     "rendering",
-    "dynamics",
-    "environment",
-    "compiled_env",
-    "vector_observation",
-    "discrete_actions",
-    "belief_observation",
-    "trust",
-    "trusted_dynamics",
-    "vector",
+    "environments",
     "planning",
     "training",
     "agents",
@@ -51,9 +31,9 @@ FLOORS = (
 )
 """Modules and packages of rlsuite; each imports only from those before it."""
 
-UPSTAIRS = {
+UPWARDS = {
     ("agents", "approximation"): "a list of all agents has those with features, which are not to be loaded before",
-    ("models", "environment"): "`to_env` is where a user of a model looks for its environment",
+    ("models", "environments"): "`to_env` and `from_env` are where a user of a model looks for its environment",
 }
 """Imports that point upwards, inside functions only, and why they may."""
 
@@ -70,7 +50,7 @@ class Import(NamedTuple):
     """Whether it happens inside a function."""
 
     @property
-    def floors(self) -> tuple[str, str]:
+    def layers(self) -> tuple[str, str]:
         return self.module.split(".")[1], self.name.split(".")[1]
 
 
@@ -85,7 +65,7 @@ def imports_of(module: str, tree: ast.AST) -> Iterator[Import]:
         if isinstance(node, ast.Import):
             yield from (Import(module, alias.name, lazy) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{module} imports relatively; the house writes names in full"
+            assert node.level == 0, f"{module} imports relatively; rlsuite writes names in full"
             assert node.module is not None
             yield from (Import(module, f"{node.module}.{alias.name}", lazy) for alias in node.names)
         inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
@@ -108,7 +88,7 @@ def ours(root: Path) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def inner_imports(ours: dict[str, Path]) -> list[Import]:
-    """Imports from one floor of rlsuite to another; ``from rlsuite import __version__`` is none."""
+    """Imports from one layer of rlsuite to another; ``from rlsuite import __version__`` is none."""
     found = [
         each
         for module, path in ours.items()
@@ -116,21 +96,21 @@ def inner_imports(ours: dict[str, Path]) -> list[Import]:
         for each in imports_of(module, ast.parse(path.read_text(encoding="utf-8")))
         if each.name.startswith("rlsuite.") and not each.name.endswith("__")
     ]
-    return [each for each in found if each.floors[0] != each.floors[1]]
+    return [each for each in found if each.layers[0] != each.layers[1]]
 
 
-def test_every_room_has_a_floor(ours: dict[str, Path]) -> None:
-    assert {module.split(".")[1] for module in ours if module != "rlsuite"} == set(FLOORS)
+def test_every_package_has_a_layer(ours: dict[str, Path]) -> None:
+    assert {module.split(".")[1] for module in ours if module != "rlsuite"} == set(LAYERS)
 
 
 def test_imports_point_downwards(inner_imports: list[Import]) -> None:
     def points_upwards(each: Import) -> bool:
-        above, below = each.floors
-        return FLOORS.index(below) > FLOORS.index(above)
+        above, below = each.layers
+        return LAYERS.index(below) > LAYERS.index(above)
 
     upwards = [each for each in inner_imports if points_upwards(each)]
     assert [each for each in upwards if not each.lazy] == []
-    assert {each.floors for each in upwards} == set(UPSTAIRS)
+    assert {each.layers for each in upwards} == set(UPWARDS)
 
 
 def test_the_library_knows_no_environment(ours: dict[str, Path]) -> None:

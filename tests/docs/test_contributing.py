@@ -33,7 +33,7 @@ def test_commands_mean_something(page: str, root: Path) -> None:
 def test_functions_that_it_names_are_there(page: str) -> None:
     from rlsuite import plotting, testing
     from rlsuite.planning import certificate
-    from rlsuite.plotting import discovery
+    from rlsuite.plotting import registry
 
     assert "rl.testing.check_agent" in page
     assert callable(testing.check_agent)
@@ -41,4 +41,4 @@ def test_functions_that_it_names_are_there(page: str) -> None:
     assert callable(certificate.certified)
     assert plotting.__all__
     for mark in re.findall(r"`(figure_of_\w+)`", page):
-        assert callable(getattr(discovery, mark))
+        assert callable(getattr(registry, mark))

@@ -9,8 +9,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from scipy.integrate import solve_ivp
 
+from rlsuite.environments.dynamics_check import trusted_dynamics
 from rlsuite.errors import ParameterError
-from rlsuite.trusted_dynamics import trusted_dynamics
 from rlsuite_envs.classic_control.car_on_the_hill import CarOnTheHillEnv
 from rlsuite_envs.classic_control.inverted_pendulum import InvertedPendulumEnv
 from rlsuite_envs.two_way_chain import two_way_chain

@@ -17,9 +17,9 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AutoresetMode
 
 import rlsuite_envs
-from rlsuite.environment import TabularEnv
+from rlsuite.environments.tabular_env import TabularEnv
+from rlsuite.environments.vector import TabularVectorEnv
 from rlsuite.models import MDP, POMDP
-from rlsuite.vector import TabularVectorEnv
 
 # A value other than the default for keywords of every environment; which environment takes which is found out.
 OTHER_VALUES = {

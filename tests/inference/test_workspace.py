@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rlsuite import threads
+from rlsuite.core import threads
 from rlsuite.inference import HMM, expected_counts, workspace
 from rlsuite.inference.sequences import sequences
 

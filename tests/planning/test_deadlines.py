@@ -33,7 +33,7 @@ class Seconds:
 @pytest.fixture
 def seconds(monkeypatch: pytest.MonkeyPatch) -> Seconds:
     clock = Seconds()
-    monkeypatch.setattr("rlsuite.clock.time", clock)
+    monkeypatch.setattr("rlsuite.core.clock.time", clock)
     return clock
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlsuite.clock import Clock
+from rlsuite.core.clock import Clock
 from rlsuite.errors import ConvergenceWarning, ModelError
 from rlsuite.models import MDP
 from rlsuite.planning import average_reward_policy_iteration, relative_value_iteration
@@ -50,7 +50,7 @@ def test_policy_iteration_with_masks_ends_and_any_rewards(random_mdps, exact_gai
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_bounds_hold_for_every_policy_and_the_lower_one_is_tight(long_run_mdps, exact_gain, best_gain, data):
-    from rlsuite.planning.completed_model import CompletedModel
+    from rlsuite.planning.absorbing_completion import CompletedModel
     from rlsuite.planning.gain_bounds import gain_bounds
     from rlsuite.planning.long_run import gain_and_bias
 

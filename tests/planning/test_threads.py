@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from rlsuite import threads as all_threads
+from rlsuite.core import threads as all_threads
 from rlsuite.models import MDP
 from rlsuite.planning import iterative_policy_evaluation, threads
 from rlsuite.planning.mdp.gauss_seidel import gauss_seidel

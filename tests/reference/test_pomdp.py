@@ -12,7 +12,7 @@ import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers the tiger
 from rlsuite import reference
 from rlsuite.errors import ModelError
-from rlsuite.planning.pomdp.projection import Projection
+from rlsuite.planning.pomdp.exact.backprojection import Projection
 
 SEEDS = st.integers(0, 10**6)
 GAMMAS = st.sampled_from([0.5, 0.9, 1.0])

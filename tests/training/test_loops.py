@@ -8,7 +8,7 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs
-from rlsuite.compiling_clock import CompilingTime
+from rlsuite.core.compiling_clock import CompilingTime
 
 gymnasium.register_envs(rlsuite_envs)
 

@@ -7,7 +7,7 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs
 from rlsuite.approximation import LSPI
-from rlsuite.checks import seed_list
+from rlsuite.core.checks import seed_list
 from rlsuite.errors import ParameterError
 
 gymnasium.register_envs(rlsuite_envs)

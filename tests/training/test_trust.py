@@ -8,8 +8,8 @@ import pytest
 from gymnasium.envs.toy_text import FrozenLakeEnv
 
 import rlsuite as rl
+from rlsuite.environments.replay_check import trusted_model
 from rlsuite.errors import StepwiseWarning, UnsuitableEnvironment, UntrustedTable
-from rlsuite.trust import trusted_model
 
 
 def liars(environments):

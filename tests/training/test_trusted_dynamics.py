@@ -9,8 +9,8 @@ from gymnasium.envs.classic_control import MountainCarEnv
 
 import rlsuite as rl
 from rlsuite.approximation import SemiGradientSarsa, TileCoding
+from rlsuite.environments.dynamics_check import dynamics_of, trusted_dynamics
 from rlsuite.errors import LearningError, StepwiseWarning, UnsuitableEnvironment, UntrustedTable
-from rlsuite.trusted_dynamics import dynamics_of, trusted_dynamics
 
 
 def car(**changes):

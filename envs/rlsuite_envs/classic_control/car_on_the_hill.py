@@ -7,9 +7,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rlsuite.compilation import compiled
-from rlsuite.compiled_dynamics import CompiledDynamics
-from rlsuite.compiled_env import CompiledEnv
+from rlsuite.core.compilation import compiled
+from rlsuite.environments.compiled_dynamics import CompiledDynamics
+from rlsuite.environments.compiled_env import CompiledEnv
 from rlsuite_envs.keywords import number, whole
 
 Two = tuple[float, float]

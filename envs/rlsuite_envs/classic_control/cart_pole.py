@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.compilation import compiled
-from rlsuite.compiled_dynamics import CompiledDynamics, State
+from rlsuite.core.compilation import compiled
+from rlsuite.environments.compiled_dynamics import CompiledDynamics, State
 
 Four = tuple[float, float, float, float]
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.compilation import compiled
-from rlsuite.compiled_dynamics import CompiledDynamics
+from rlsuite.core.compilation import compiled
+from rlsuite.environments.compiled_dynamics import CompiledDynamics
 
 
 class Car(NamedTuple):

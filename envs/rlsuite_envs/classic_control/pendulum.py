@@ -8,8 +8,8 @@ from gymnasium import spaces
 from gymnasium.envs.classic_control import pendulum
 from numpy.typing import NDArray
 
-from rlsuite.compilation import compiled
-from rlsuite.compiled_dynamics import CompiledDynamics, State
+from rlsuite.core.compilation import compiled
+from rlsuite.environments.compiled_dynamics import CompiledDynamics, State
 from rlsuite.errors import ParameterError
 from rlsuite_envs.keywords import whole
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.memory import ActionValues
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.checks import finite_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import finite_number
+from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import EpsilonGreedy, Exploration, ExplorationRule, Legality, chances, is_legal
 from rlsuite.schedules import Schedule

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit, choice_probabilities, n_arms, pulls
 from rlsuite.agents.memory import ActionValues, count
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, ExplorationRule, choose, is_legal
 from rlsuite.schedules import UNUSED, Schedule, as_schedule, rate_now

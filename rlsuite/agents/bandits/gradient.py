@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rlsuite.agents.bandits.bandit import choice_probabilities, pulls
 from rlsuite.agents.memory import ActionValues, count, step_size
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.checks import one_of
-from rlsuite.compilation import Compiled, compiled
+from rlsuite.core.checks import one_of
+from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.exploration import NO_ACTION, Exploration, Softmax
 from rlsuite.exploration.boltzmann import boltzmann_weights, draw_by_weight
 from rlsuite.schedules import Schedule

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit
 from rlsuite.agents.memory import ActionValues, count
-from rlsuite.compilation import Compiled, compiled
+from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.exploration import NO_ACTION, ExplorationRule, Score, argmax, choose, spread_over_best
 from rlsuite.schedules import UNUSED
 from rlsuite.training.kernels import Transition

@@ -11,7 +11,7 @@ from rlsuite.agents.bandits.bandit import not_negative
 from rlsuite.agents.bandits.index_policy import IndexPolicy, Level
 from rlsuite.agents.bandits.linear import LinearBandit, predict, row_of
 from rlsuite.agents.memory import ActionValues, count
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, Score, choose
 from rlsuite.training.kernels import Step, Transition
 

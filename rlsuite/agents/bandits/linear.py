@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit, positive
 from rlsuite.agents.memory import ActionValues
-from rlsuite.checks import fits_in_memory, row_of_id
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fits_in_memory, row_of_id
+from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
 
 

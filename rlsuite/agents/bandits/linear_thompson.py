@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.bandits.bandit import no_closed_form, not_negative
 from rlsuite.agents.bandits.linear import LinearBandit, predict, row_of
 from rlsuite.agents.memory import ActionValues, count
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, ExplorationRule, argmax, choose, is_legal
 from rlsuite.schedules import UNUSED
 from rlsuite.training.kernels import Step, Transition

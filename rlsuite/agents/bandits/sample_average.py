@@ -7,7 +7,7 @@ import numpy as np
 
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose, is_legal
 from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step, Transition

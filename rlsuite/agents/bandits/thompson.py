@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit, no_closed_form, positive
 from rlsuite.agents.memory import ActionValues, count
-from rlsuite.compilation import Compiled, compiled
+from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.exploration import NO_ACTION, ExplorationRule, choose, is_legal
 from rlsuite.schedules import UNUSED
 from rlsuite.training.kernels import Step, Transition

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.memory import count
-from rlsuite.checks import finite_number, row_of_id
-from rlsuite.compilation import compiled
-from rlsuite.declared import Count
+from rlsuite.core.checks import finite_number, row_of_id
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Count
 from rlsuite.exploration import NO_ACTION, Legality, is_legal
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Begin, Step, Transition

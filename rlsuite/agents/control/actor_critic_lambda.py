@@ -16,8 +16,8 @@ from rlsuite.agents.control.actor_critic import (
 )
 from rlsuite.agents.memory import count
 from rlsuite.agents.traces import Traces, add_to_trace, new_traces, reset_traces, update_eligible
-from rlsuite.checks import fraction
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fraction
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Begin, Step, Transition
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.memory import ActionValues, count, step_size
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose, max_value
 from rlsuite.schedules import Rate, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Begin, Step, Transition

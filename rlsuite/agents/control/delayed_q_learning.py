@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.checks import finite_number, positive_number, whole_number
-from rlsuite.compilation import compiled
-from rlsuite.declared import Count
+from rlsuite.core.checks import finite_number, positive_number, whole_number
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Count
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, max_value
 from rlsuite.schedules import STEPS, Schedule

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rlsuite.agents.control.expected_sarsa import Probabilities
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.compilation import compiled
-from rlsuite.declared import Count
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Count
 from rlsuite.exploration import NO_ACTION, argmax, chances, choose
 from rlsuite.schedules import rate_now
 from rlsuite.training.kernels import Step, Transition

@@ -15,8 +15,8 @@ import numpy as np
 from rlsuite.agents.memory import begin, update_and_decay, visit
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.agents.traces import TRACE_UPDATES, Traces, TraceUpdate, check_kind, new_traces, reset_traces
-from rlsuite.checks import fraction
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fraction
+from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Begin
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next, renew, step_size, update, value
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, chances, choose
 from rlsuite.training.kernels import Step, Transition
 

@@ -20,9 +20,9 @@ from rlsuite.agents.episode_buffer import (
 )
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.checks import whole_number
-from rlsuite.compilation import compiled
-from rlsuite.declared import Count
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Count
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, uniform
 from rlsuite.schedules import Inverse, Schedule, rate_now
 from rlsuite.training.kernels import Begin, Step, Transition

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.memory import begin, step_size, store, stored_value, update_stored
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.checks import fits_in_memory, whole_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fits_in_memory, whole_number
+from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Begin
 
 

@@ -22,8 +22,8 @@ from rlsuite.agents.episode_buffer import (
 )
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.checks import whole_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, chances, choose, is_legal, max_value
 from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step, Transition

@@ -25,7 +25,7 @@ from rlsuite.agents.memory import (
     visit,
 )
 from rlsuite.agents.traces import reset_traces
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose, max_value
 from rlsuite.training.kernels import Step, Transition
 

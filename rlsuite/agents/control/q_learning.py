@@ -18,7 +18,7 @@ from rlsuite.agents.memory import (
     value,
 )
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose, max_value
 from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Step, Transition

@@ -7,7 +7,7 @@ import numpy as np
 
 from rlsuite.agents.control.eligibility import EligibilityAgent, credit
 from rlsuite.agents.memory import end_step, locate, locate_next, step_size, value
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Step, Transition
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.compilation import compiled
-from rlsuite.declared import Count
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Count
 from rlsuite.exploration import NO_ACTION, choose, is_legal
 from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Step, Transition

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.compilation import Compiled, compiled
+from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.exploration import chances, own_value, spread_over_best
 

@@ -24,8 +24,8 @@ from rlsuite.agents.memory import (
 )
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.agents.traces import Traces, dutch, new_traces, reset_traces
-from rlsuite.checks import fraction
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fraction
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Begin, Step, Transition
 

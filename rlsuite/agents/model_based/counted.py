@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.memory import ActionValues
-from rlsuite.checks import fits_in_memory
-from rlsuite.compilation import Compiled, compiled
-from rlsuite.declared import Array, Count
+from rlsuite.core.checks import fits_in_memory
+from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.core.declared import Array, Count
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import is_legal
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.memory import ActionValues, count, step_size
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.checks import finite_number, whole_number
-from rlsuite.compilation import compiled
-from rlsuite.declared import Count, CountOfPairs, Pair, StateOrNone
+from rlsuite.core.checks import finite_number, whole_number
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Count, CountOfPairs, Pair, StateOrNone
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, choose, is_legal, max_value
 from rlsuite.schedules import STEPS

@@ -24,9 +24,9 @@ from rlsuite.agents.model_based.counted import (
     observe,
 )
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.checks import finite_number, one_of, positive_number, whole_number
-from rlsuite.compilation import Compiled, compiled
-from rlsuite.declared import Array, Count
+from rlsuite.core.checks import finite_number, one_of, positive_number, whole_number
+from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.core.declared import Array, Count
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
 from rlsuite.schedules import Schedule

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.memory import ActionValues, count, step_size
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.checks import finite_number, whole_number
-from rlsuite.compilation import compiled
-from rlsuite.declared import Count, CountOfPairs, PairOrNone, StateOrNone
+from rlsuite.core.checks import finite_number, whole_number
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Count, CountOfPairs, PairOrNone, StateOrNone
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import NO_ACTION, choose, max_value
 from rlsuite.schedules import Schedule

@@ -18,9 +18,9 @@ from rlsuite.agents.model_based.counted import (
     observe,
 )
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.checks import finite_number, positive_number, whole_number
-from rlsuite.compilation import compiled
-from rlsuite.declared import Array, Count
+from rlsuite.core.checks import finite_number, positive_number, whole_number
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Array, Count
 from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, Legality, greedy, is_legal
 from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step, Transition

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from rlsuite.agents.episode_buffer import LONGEST, EpisodeBuffer, append_step, new_episode_buffer
 from rlsuite.agents.prediction.returns import Episode, Returns, begin_buffer, go_on, learn_return, note_returns
 from rlsuite.agents.predictor import Predictor, StateValues, count_state
-from rlsuite.checks import whole_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compilation import compiled
 from rlsuite.schedules import Inverse, Schedule
 from rlsuite.training.kernels import Begin, Step, Transition
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.prediction.returns import Returns, learn_return
 from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow
-from rlsuite.checks import fits_in_memory, whole_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fits_in_memory, whole_number
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Begin, Step, Transition
 

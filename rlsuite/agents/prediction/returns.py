@@ -10,8 +10,8 @@ import numpy as np
 
 from rlsuite.agents.episode_buffer import NO_ROOM, EpisodeBuffer, clear, has_room
 from rlsuite.agents.predictor import StateValues, follow
-from rlsuite.compilation import compiled
-from rlsuite.declared import Count
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Count
 from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import rate_now
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next
 from rlsuite.agents.predictor import Predictor, next_action, ratio, state_step_size, state_value, update_state
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Step, Transition
 

@@ -18,8 +18,8 @@ from rlsuite.agents.predictor import (
     visit_state,
 )
 from rlsuite.agents.traces import TRACE_UPDATES, Traces, TraceUpdate, check_kind, dutch, new_traces, reset_traces
-from rlsuite.checks import fraction
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fraction
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Begin, Step, Transition
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.approximation.batch import columns
 from rlsuite.approximation.batch.ways_in import WaysIn
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 
 

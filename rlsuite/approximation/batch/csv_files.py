@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.core.files import replacing
 from rlsuite.errors import FileError, unknown
-from rlsuite.files import replacing
 
 if TYPE_CHECKING:
     from rlsuite.approximation.batch.batch import Batch

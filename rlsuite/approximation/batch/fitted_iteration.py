@@ -12,9 +12,9 @@ from tqdm import tqdm
 from rlsuite.approximation.batch import regressors
 from rlsuite.approximation.batch.divergence import trouble
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
-from rlsuite.checks import finite_number, fraction, whole_number
+from rlsuite.core.checks import finite_number, fraction, whole_number
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError, level_of_the_caller
-from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 
 Fit: TypeAlias = Callable[[NDArray[np.float64]], list[Any]]
 """``targets (n,) -> fitted regressors``"""

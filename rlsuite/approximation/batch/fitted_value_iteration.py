@@ -21,9 +21,9 @@ from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.divergence import value_limit
 from rlsuite.approximation.batch.fitted_iteration import FittedIteration
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
-from rlsuite.keywords import says_what_to_write
 
 
 @dataclass(eq=False)

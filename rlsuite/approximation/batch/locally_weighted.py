@@ -17,7 +17,7 @@ import sklearn.neighbors
 import sklearn.utils.validation
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.checks import finite_number, whole_number
+from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.errors import ParameterError
 
 # scikit-learn carries no types that strict checking could use

@@ -23,9 +23,9 @@ from rlsuite.approximation.batch.batch_agent import BatchAgent
 from rlsuite.approximation.batch.linear_systems import solve
 from rlsuite.approximation.batch.lstd import scaled
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
-from rlsuite.checks import finite_number, fraction, whole_number
+from rlsuite.core.checks import finite_number, fraction, whole_number
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import ConvergenceWarning, ParameterError, level_of_the_caller
-from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 
 TIE = 1e-9
 """Part of the largest value by which another action has to be better before a policy changes, more than rounding."""

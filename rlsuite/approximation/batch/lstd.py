@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.linear_systems import solve
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
-from rlsuite.checks import finite_number, fraction
+from rlsuite.core.checks import finite_number, fraction
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import NotLearned, ParameterError
-from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
 
 CHUNK = 2_048
 """Transitions whose traces are in memory at once."""

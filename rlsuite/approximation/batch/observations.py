@@ -39,7 +39,7 @@ def check_discrete_actions(space: gymnasium.Space[Any], owner: str) -> spaces.Di
     if not isinstance(space, spaces.Discrete):
         raise errors.UnsuitableEnvironment(
             f"{owner} has actions of {space}; batch methods choose among the actions of a Discrete space. Let them "
-            "choose among a few levels: wrap the environment in rlsuite.discrete_actions.DiscreteActions, or give the "
-            "number of the level to Batch.from_arrays"
+            "choose among a few levels: wrap the environment in rlsuite.DiscreteActions, or give the number of the "
+            "level to Batch.from_arrays"
         )
     return space

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.checks import fraction, whole_number
-from rlsuite.finding import find_env
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.checks import fraction, whole_number
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.environments.finding import find_env
+from rlsuite.environments.replay_check import finite_reward, name_of
 from rlsuite.training.engines import overflow
-from rlsuite.trust import finite_reward, name_of
 
 Act = Callable[[Any], Any]
 """``act(observation) -> action``, both as the environment has them."""

@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite.approximation.batch.columns import observations
 from rlsuite.approximation.batch.observations import check_discrete_actions
 from rlsuite.approximation.batch.rollout import check_callable, chosen_of
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
+from rlsuite.environments.dynamics_check import dynamics_of
+from rlsuite.environments.finding import find_env
+from rlsuite.environments.replay_check import actions_are_told, finite_reward, name_of
 from rlsuite.errors import LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
-from rlsuite.finding import find_env
 from rlsuite.training.observation_view import encoding
 from rlsuite.training.step_buffer import mask_of
-from rlsuite.trust import actions_are_told, finite_reward, name_of
-from rlsuite.trusted_dynamics import dynamics_of
 
 if TYPE_CHECKING:
     from rlsuite.models import MDP

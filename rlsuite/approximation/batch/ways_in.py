@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from numpy.typing import ArrayLike
 
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.keywords import says_what_to_write
 
 if TYPE_CHECKING:
     from gymnasium import Env

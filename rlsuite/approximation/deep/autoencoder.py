@@ -15,7 +15,7 @@ from rlsuite.approximation.deep.pytorch import device_of, one_thread, pytorch
 from rlsuite.approximation.deep.storage import reading, write_file
 from rlsuite.approximation.features.checks import check_observations, deviations
 from rlsuite.approximation.features.feature_map import UNSEEDED, FeatureMap, FeatureRule
-from rlsuite.checks import positive_number, whole_number
+from rlsuite.core.checks import positive_number, whole_number
 
 FORMAT = "rlsuite AutoencoderFeatures 2"
 

@@ -16,11 +16,11 @@ from rlsuite.approximation.deep.network_agent import NetworkAgent
 from rlsuite.approximation.deep.pytorch import device_of, one_thread
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.run import DeepRun, Pace
-from rlsuite.checks import fraction, one_of, whole_number
-from rlsuite.compiling_clock import CompilingTime
+from rlsuite.core.checks import fraction, one_of, whole_number
+from rlsuite.core.compiling_clock import CompilingTime
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.environments.finding import find_env
 from rlsuite.exploration import EpsilonGreedy, Exploration, listed_actions
-from rlsuite.finding import find_env
-from rlsuite.keywords import says_what_to_write
 from rlsuite.schedules import UNUSED, VISITS, Linear, Schedule, as_schedule
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.run import Budget

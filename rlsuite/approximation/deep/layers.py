@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rlsuite.approximation.deep.pytorch import arrays_of
 from rlsuite.approximation.features.feature_map import FeatureRule, fill_rows
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 
 
 class Layers(NamedTuple):

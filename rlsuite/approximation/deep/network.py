@@ -10,7 +10,7 @@ import numpy as np
 
 from rlsuite import errors
 from rlsuite.approximation.deep.pytorch import empty_layer, initialise, pytorch
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 
 
 class Convolution(NamedTuple):

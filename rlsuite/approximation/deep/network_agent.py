@@ -15,9 +15,9 @@ from rlsuite.approximation.deep.inputs import Inputs
 from rlsuite.approximation.deep.pytorch import device_of
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.storage import put_weights, reading, write_file
-from rlsuite.checks import legal_actions, row_of_id
-from rlsuite.declared import Array, check_array
-from rlsuite.keywords import SaysWhatToWrite
+from rlsuite.core.checks import legal_actions, row_of_id
+from rlsuite.core.declared import Array, check_array
+from rlsuite.core.keywords import SaysWhatToWrite
 
 
 @dataclass(eq=False, kw_only=True)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.checks import fits_in_memory
+from rlsuite.core.checks import fits_in_memory
 
 
 class Transitions(NamedTuple):

@@ -16,13 +16,13 @@ from rlsuite.agents.memory import ActionValues
 from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.replay import Replay
+from rlsuite.environments.replay_check import finite_reward, name_of
 from rlsuite.exploration import choices
 from rlsuite.schedules import EPISODES, STEPS, Rate
 from rlsuite.training.evaluation import Evaluation
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run import Budget
 from rlsuite.training.step_buffer import mask_of
-from rlsuite.trust import finite_reward, name_of
 
 EVALUATION_EPISODES = 20
 LONGEST_EVALUATION = 10_000  # steps of an episode: a greedy policy may walk in circles for ever

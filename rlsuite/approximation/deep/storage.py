@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.deep.pytorch import arrays_of, put_arrays
-from rlsuite.files import replacing
-from rlsuite.npz import Npz, reading_npz
+from rlsuite.core.files import replacing
+from rlsuite.core.npz import Npz, reading_npz
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite import errors
 from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.features.feature_map import FeatureMap
-from rlsuite.checks import finite_number, whole_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import finite_number, whole_number
+from rlsuite.core.compilation import compiled
 
 Limits = float | Sequence[float] | NDArray[np.float64] | None
 

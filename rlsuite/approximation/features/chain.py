@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite import errors
 from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.features.feature_map import Bounds, FeatureMap, FeatureRule
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 
 _base: Any = sklearn.base
 

@@ -10,7 +10,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 
 _sparse: Any = scipy.sparse  # SciPy carries no types that strict checking could use
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rlsuite.approximation.features.bounded import BoundedMap
 from rlsuite.approximation.features.checks import grid_size
 from rlsuite.approximation.features.feature_map import GRID, Bounds, FeatureRule, check_size
-from rlsuite.checks import whole_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compilation import compiled
 
 
 class Frequencies(NamedTuple):

@@ -12,8 +12,8 @@ from rlsuite import errors
 from rlsuite.approximation.features.bounded import check_counts, counts
 from rlsuite.approximation.features.checks import check_observations, grid_size
 from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_size
-from rlsuite.compilation import compiled
-from rlsuite.declared import LARGEST_COUNT, Array
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import LARGEST_COUNT, Array
 
 
 class IdentityData(NamedTuple):

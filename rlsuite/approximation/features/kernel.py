@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.approximation.features.checks import check_observations, check_seed
 from rlsuite.approximation.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
-from rlsuite.checks import finite_number, one_of, positive_number, whole_number
-from rlsuite.compilation import compiled
-from rlsuite.declared import Array
+from rlsuite.core.checks import finite_number, one_of, positive_number, whole_number
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Array
 
 _approximation: Any = sklearn.kernel_approximation
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.approximation.features.checks import at_least, check_observations, check_seed, deviations
 from rlsuite.approximation.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
-from rlsuite.checks import one_of, whole_number
-from rlsuite.compilation import compiled
-from rlsuite.declared import Array
+from rlsuite.core.checks import one_of, whole_number
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Array
 from rlsuite.errors import ParameterError
 
 _mixture: Any = sklearn.mixture

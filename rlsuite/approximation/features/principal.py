@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite import errors
 from rlsuite.approximation.features.checks import check_observations, check_seed
 from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule
-from rlsuite.checks import whole_number
-from rlsuite.compilation import compiled
-from rlsuite.declared import Array
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Array
 
 _decomposition: Any = sklearn.decomposition
 

@@ -12,8 +12,8 @@ from rlsuite import errors
 from rlsuite.approximation.features.bounded import BoundedMap, check_counts, counts, spread
 from rlsuite.approximation.features.checks import check_observations, grid, grid_size
 from rlsuite.approximation.features.feature_map import GRID, Bounds, FeatureRule, check_size
-from rlsuite.checks import finite_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import finite_number
+from rlsuite.core.compilation import compiled
 
 
 class Bumps(NamedTuple):

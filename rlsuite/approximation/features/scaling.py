@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite.approximation.features.bounded import BoundedMap
 from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.features.feature_map import Bounds, FeatureMap, FeatureRule
-from rlsuite.compilation import compiled
-from rlsuite.declared import Array
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Array
 
 _preprocessing: Any = sklearn.preprocessing
 

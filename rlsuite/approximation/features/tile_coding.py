@@ -18,8 +18,8 @@ from rlsuite import errors
 from rlsuite.approximation.features.bounded import BoundedMap, cell_of, check_counts, counts
 from rlsuite.approximation.features.checks import grid, grid_size
 from rlsuite.approximation.features.feature_map import GRID, FeatureRule, check_size
-from rlsuite.checks import fits_in_memory, whole_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fits_in_memory, whole_number
+from rlsuite.core.compilation import compiled
 
 
 class Tilings(NamedTuple):

@@ -24,7 +24,7 @@ from rlsuite.agents.control.sarsa_lambda import SarsaLambda
 from rlsuite.agents.control.true_online_sarsa import TrueOnline, TrueOnlineSarsaLambda
 from rlsuite.agents.traces import TRACE_UPDATES, check_kind, new_traces
 from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.checks import fraction, whole_number
+from rlsuite.core.checks import fraction, whole_number
 from rlsuite.training.kernels import Begin, Step
 
 

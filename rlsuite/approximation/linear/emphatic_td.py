@@ -22,8 +22,8 @@ from rlsuite.approximation.linear.memory import (
     visit_features,
 )
 from rlsuite.approximation.linear.predictor import OffPolicyPredictor
-from rlsuite.checks import fraction
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fraction
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Begin, Step, Transition
 

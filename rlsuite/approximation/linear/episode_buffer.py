@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.approximation.linear.memory import compute_features, improve, linear_step_size, value_of
-from rlsuite.checks import fits_in_memory
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fits_in_memory
+from rlsuite.core.compilation import compiled
 
 
 class VectorEpisodeBuffer(NamedTuple):

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.checks import fits_in_memory
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fits_in_memory
+from rlsuite.core.compilation import compiled
 
 
 class FeatureBuffer(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
 from rlsuite.exploration import is_legal
 from rlsuite.models.validation import ROW_SUM_TOLERANCE

@@ -17,7 +17,7 @@ from rlsuite.approximation.linear.following import follow_policy, ratio_of_polic
 from rlsuite.approximation.linear.learner import check_unit
 from rlsuite.approximation.linear.memory import compute_features, count_and_advance, improve, linear_step_size, value_of
 from rlsuite.approximation.linear.predictor import OffPolicyPredictor
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import Rate, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Step, Transition

@@ -16,9 +16,9 @@ from rlsuite.approximation.features.feature_map import FeatureMap
 from rlsuite.approximation.features.identity import Identity, OneHot
 from rlsuite.approximation.linear.fit_features import bind_features, check_features, check_width, legal_ids
 from rlsuite.approximation.linear.memory import ActiveFeatures
-from rlsuite.declared import check_array
+from rlsuite.core.declared import check_array
+from rlsuite.core.npz import Npz
 from rlsuite.exploration import Legality
-from rlsuite.npz import Npz
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
 from rlsuite.training.observation_view import Encoding
 

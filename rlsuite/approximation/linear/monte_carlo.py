@@ -19,8 +19,8 @@ from rlsuite.approximation.linear.episode_buffer import (
 from rlsuite.approximation.linear.following import follow_policy
 from rlsuite.approximation.linear.memory import compute_features, count_and_advance, value_of
 from rlsuite.approximation.linear.predictor import LinearPredictor
-from rlsuite.checks import whole_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Begin, Step, Transition
 

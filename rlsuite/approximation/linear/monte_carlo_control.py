@@ -18,8 +18,8 @@ from rlsuite.approximation.linear.episode_buffer import (
 )
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.approximation.linear.memory import compute_features, count_and_advance, evaluate
-from rlsuite.checks import whole_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Begin, Step, Transition
 

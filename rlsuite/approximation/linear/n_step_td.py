@@ -12,8 +12,8 @@ from rlsuite.approximation.linear.feature_buffer import Recent, learn_features, 
 from rlsuite.approximation.linear.following import follow_policy
 from rlsuite.approximation.linear.memory import compute_features, count_and_advance, linear_step_size, value_of
 from rlsuite.approximation.linear.predictor import LinearPredictor
-from rlsuite.checks import whole_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Begin, Step, Transition
 

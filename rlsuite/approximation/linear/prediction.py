@@ -13,7 +13,7 @@ from rlsuite.agents.prediction.td import TD
 from rlsuite.agents.prediction.td_lambda import Eligibility, TDLambda, TrueOnline, TrueOnlineTDLambda
 from rlsuite.agents.traces import TRACE_UPDATES, check_kind, new_traces
 from rlsuite.approximation.linear.predictor import LinearPredictor, OffPolicyPredictor
-from rlsuite.checks import fraction
+from rlsuite.core.checks import fraction
 from rlsuite.training.kernels import Begin, Step
 
 

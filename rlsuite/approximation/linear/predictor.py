@@ -30,9 +30,9 @@ from rlsuite.approximation.linear.memory import (
     evaluate_rows,
     linear_step_size,
 )
-from rlsuite.checks import legal_actions
-from rlsuite.compilation import compiled
-from rlsuite.declared import Count
+from rlsuite.core.checks import legal_actions
+from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Count
 from rlsuite.exploration import Legality
 from rlsuite.schedules import Rate, as_schedule
 from rlsuite.training.kernels import Begin

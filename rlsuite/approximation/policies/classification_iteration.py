@@ -27,12 +27,12 @@ from tqdm import tqdm
 from rlsuite import errors
 from rlsuite.approximation.policies.cloning import ClassifierPolicy
 from rlsuite.approximation.policies.search import draw_seed
-from rlsuite.checks import fraction, whole_number
-from rlsuite.finding import find_env
-from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.core.checks import fraction, whole_number
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.environments.finding import find_env
+from rlsuite.environments.replay_check import finite_reward, name_of, time_limits
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import Encoding, encoding
-from rlsuite.trust import finite_reward, name_of, time_limits
 
 # joblib and SciPy's special functions carry no types that strict checking could use
 _joblib: Any = joblib

@@ -17,8 +17,8 @@ from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.regressors import fresh
 from rlsuite.approximation.features.checks import check_observations, naming, shown
-from rlsuite.checks import whole_number
-from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.planning.solution import Solution
 
 # scikit-learn carries no types that strict checking could use

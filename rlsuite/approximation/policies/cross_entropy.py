@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.policies.search import PolicySearch
-from rlsuite.checks import fraction, positive_number
+from rlsuite.core.checks import fraction, positive_number
 from rlsuite.schedules import Schedule, as_schedule
 
 

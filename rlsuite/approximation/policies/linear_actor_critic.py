@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from rlsuite.agents.traces import Traces, add_to_trace, new_traces, reset_traces, update_eligible
 from rlsuite.approximation.linear.memory import ActiveFeatures, compute_features, count_and_advance
 from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, value_in
-from rlsuite.checks import fraction
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fraction
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import rate_now
 from rlsuite.training.kernels import Begin, Step, Transition
@@ -129,7 +129,7 @@ class LinearActorCritic(CriticAgent):
 
     >>> import gymnasium, numpy as np
     >>> from rlsuite.approximation.features.identity import Identity
-    >>> from rlsuite.vector_observation import VectorObservation
+    >>> from rlsuite.environments.vector_observation import VectorObservation
     >>> cliff = VectorObservation(gymnasium.make("CliffWalking-v1"), np.eye(48))
     >>> agent = LinearActorCritic(features=Identity(), gamma=1.0, actor_rate=0.05, actor_lambda=0.8, critic_lambda=0.8)
     >>> agent = agent.learn(cliff, episodes=1_000, seed=7)

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite import errors
 from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule
 from rlsuite.approximation.linear.fit_features import bind_features, check_features
-from rlsuite.compilation import compiled
-from rlsuite.finding import find_env
+from rlsuite.core.compilation import compiled
+from rlsuite.environments.finding import find_env
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import Encoding
 

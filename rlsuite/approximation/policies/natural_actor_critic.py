@@ -19,8 +19,8 @@ from rlsuite.agents.traces import Traces, new_traces, update_eligible
 from rlsuite.approximation.linear.memory import ActiveFeatures, compute_features, count_and_advance
 from rlsuite.approximation.policies.linear_actor_critic import begin_traced, visit
 from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, climb, value_in
-from rlsuite.checks import fraction
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fraction
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import Rate, as_schedule, rate_now
 from rlsuite.training.kernels import Begin, Step, Transition
@@ -131,7 +131,7 @@ class NaturalActorCritic(CriticAgent):
 
     >>> import gymnasium, rlsuite_envs
     >>> from rlsuite.approximation.features.identity import Identity
-    >>> from rlsuite.vector_observation import VectorObservation
+    >>> from rlsuite.environments.vector_observation import VectorObservation
     >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
     >>> alike = VectorObservation(corridor, corridor.unwrapped.features)
     >>> agent = NaturalActorCritic(features=Identity(), gamma=1.0, actor_rate=2**-11, critic_rate=2**-7, lambda_=1.0)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.policies.search import PolicySearch
-from rlsuite.checks import positive_number
+from rlsuite.core.checks import positive_number
 
 
 @dataclass(eq=False, kw_only=True)

@@ -22,8 +22,8 @@ from rlsuite.approximation.policies.softmax_policy import (
     softmax_into,
     value_in,
 )
-from rlsuite.checks import whole_number
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import rate_now
 from rlsuite.training.kernels import Begin, Step, Transition
@@ -172,7 +172,7 @@ class Reinforce(SoftmaxPolicyAgent):
 
     >>> import gymnasium, rlsuite_envs
     >>> from rlsuite.approximation.features.identity import Identity
-    >>> from rlsuite.vector_observation import VectorObservation
+    >>> from rlsuite.environments.vector_observation import VectorObservation
     >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
     >>> alike = VectorObservation(corridor, corridor.unwrapped.features)
     >>> agent = Reinforce(features=Identity(), gamma=1.0, actor_rate=2**-12).learn(alike, episodes=2_000, seed=7)
@@ -234,7 +234,7 @@ class ReinforceWithBaseline(CriticAgent):
 
     >>> import gymnasium, rlsuite_envs
     >>> from rlsuite.approximation.features.identity import Identity
-    >>> from rlsuite.vector_observation import VectorObservation
+    >>> from rlsuite.environments.vector_observation import VectorObservation
     >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
     >>> alike = VectorObservation(corridor, corridor.unwrapped.features)
     >>> agent = ReinforceWithBaseline(features=Identity(), gamma=1.0, actor_rate=2**-11, critic_rate=2**-9)

@@ -19,9 +19,9 @@ from tqdm import tqdm
 from rlsuite import errors
 from rlsuite.approximation.batch.rollout import LONGEST, returns_of
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
-from rlsuite.checks import fraction, whole_number
-from rlsuite.finding import find_env
-from rlsuite.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.core.checks import fraction, whole_number
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.environments.finding import find_env
 
 # joblib carries no types that strict checking could use
 _joblib: Any = joblib

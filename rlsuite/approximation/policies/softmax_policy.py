@@ -22,8 +22,8 @@ from rlsuite import errors
 from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.approximation.linear.memory import ActiveFeatures, LinearMemory, evaluate, evaluate_rows
-from rlsuite.checks import legal_actions
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import legal_actions
+from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, Exploration, Legality, Softmax
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
 from rlsuite.training.evaluation import Policy

@@ -22,9 +22,9 @@ from rlsuite.approximation.batch.rollout import LONGEST, returns_of
 from rlsuite.approximation.selection.cross_validation import Score, Unit, Validation, cross_validate, learned_anew
 from rlsuite.approximation.selection.paired_tests import holm, paired_t
 from rlsuite.approximation.selection.pairs import PairedTest
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import LearningError, ParameterError, UnsuitableEnvironment
-from rlsuite.keywords import says_what_to_write
 from rlsuite.training.statistics import mean_interval
 
 # joblib carries no types that strict checking could use

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.selection import held_out
-from rlsuite.checks import one_of, whole_number
+from rlsuite.core.checks import one_of, whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import LearningError, ParameterError, RlsuiteWarning, level_of_the_caller
-from rlsuite.keywords import says_what_to_write
 
 # scikit-learn carries no types that strict checking could use
 _base: Any = sklearn.base

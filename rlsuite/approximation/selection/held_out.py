@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.approximation.batch.batch import Batch, check_batch
-from rlsuite.checks import fraction
+from rlsuite.core.checks import fraction
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
-from rlsuite.keywords import says_what_to_write
 
 Values = Callable[[NDArray[np.float64]], ArrayLike]
 """From observations (n, d) to values: (n,), or (n, n_actions) if they are action values."""

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from rlsuite.approximation.selection.pairs import ROUNDING, PairedTest, differences_of, in_units_of
-from rlsuite.checks import finite_number
+from rlsuite.core.checks import finite_number
 from rlsuite.errors import ParameterError
 
 MOST_SHARED = 13

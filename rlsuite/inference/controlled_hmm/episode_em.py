@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.checks import fits_in_memory
+from rlsuite.core.checks import fits_in_memory
+from rlsuite.core.threads import at_the_same_time
 from rlsuite.inference import dirichlet
 from rlsuite.inference.controlled_hmm.episode_passes import (
     Buffers,
@@ -24,7 +25,6 @@ from rlsuite.inference.controlled_hmm.episode_passes import (
 from rlsuite.inference.controlled_hmm.episodes import Steps
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.threads import at_the_same_time
 
 MAX_BLOCKS = 8
 """Runs of episodes that are processed at the same time."""

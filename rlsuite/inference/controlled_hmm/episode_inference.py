@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError
 from rlsuite.inference.controlled_hmm.episode_em import EpisodeEM, parameters_of
 from rlsuite.inference.controlled_hmm.episodes import Episode, Episodes, Steps, steps_of
-from rlsuite.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 UNDERFLOW = 2.3e-308

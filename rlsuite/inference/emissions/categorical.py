@@ -8,7 +8,7 @@ from typing import ClassVar, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError
 from rlsuite.inference import dirichlet
 from rlsuite.inference.emissions.base import Emission, Likelihoods

@@ -9,8 +9,8 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import fraction
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import fraction
+from rlsuite.core.compilation import compiled
 from rlsuite.errors import ModelError
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.initial_centres import Overall, distant_centres, overall

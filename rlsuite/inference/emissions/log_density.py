@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.emissions.observation_checks import all_missing, columns

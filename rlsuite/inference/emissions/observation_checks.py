@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.errors import ModelError
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray

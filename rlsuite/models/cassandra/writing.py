@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlsuite.files import replacing
+from rlsuite.core.files import replacing
 from rlsuite.models.aliases import BoolArray
 from rlsuite.models.cassandra.grammar import FILLINGS, KEYWORDS
 from rlsuite.models.functions import labels_of
 from rlsuite.models.observations import ObservationRows
-from rlsuite.models.rewriting import END, close, merge, refuse_illegal, refuse_noise
+from rlsuite.models.transformations import END, close, merge, refuse_illegal, refuse_noise
 
 if TYPE_CHECKING:
     from rlsuite.models.mdp import MDP
@@ -25,7 +25,7 @@ _RESERVED = {*KEYWORDS, *FILLINGS, "reward", "cost", "include", "exclude"}
 
 
 def write_mdp(mdp: MDP, path: str | os.PathLike[str]) -> None:
-    """Write the model without terminations and with merged successors; see `rlsuite.models.rewriting`.
+    """Write the model without terminations and with merged successors; see `rlsuite.models.transformations`.
 
     Raises
     ------

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from rlsuite.core.files import replacing
 from rlsuite.errors import ModelError
-from rlsuite.files import replacing
 from rlsuite.models.aliases import BoolArray, IndexArray
-from rlsuite.models.rewriting import END, close, merge, refuse_noise
+from rlsuite.models.transformations import END, close, merge, refuse_noise
 
 if TYPE_CHECKING:
     from rlsuite.models.mdp import MDP
@@ -26,9 +26,9 @@ Dialect: TypeAlias = Literal["prism", "storm"]
 def write_explicit(mdp: MDP, path: str | os.PathLike[str], dialect: Dialect) -> None:
     """Write the transitions to `path` (``.tra``), and labels and rewards beside it (``.lab``, ``.rew``).
 
-    The model is written without terminations and with merged successors; see `rlsuite.models.rewriting`. States that
-    stand for the end of an episode carry the label "end". An action that is illegal is not listed; then, and if the
-    actions have labels, the lines name their actions.
+    The model is written without terminations and with merged successors; see `rlsuite.models.transformations`. States
+    that stand for the end of an episode carry the label "end". An action that is illegal is not listed; then, and if
+    the actions have labels, the lines name their actions.
 
     Raises
     ------

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from rlsuite.clock import OutOfTime
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.clock import OutOfTime
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.planning.absorbing_completion import CompletedModel
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
 from rlsuite.planning.certificate import warn_unless_converged
-from rlsuite.planning.completed_model import CompletedModel
 from rlsuite.planning.gain_bounds import gain_bounds
 from rlsuite.planning.kernels import backup
 from rlsuite.planning.linear_system import seconds_to_eliminate

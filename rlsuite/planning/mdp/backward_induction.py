@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rlsuite.checks import fits_in_memory, whole_number
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.checks import fits_in_memory, whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.planning.certificate import representable, warn_unless_converged
 from rlsuite.planning.kernels import decide

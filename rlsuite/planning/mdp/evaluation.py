@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
-from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.policies import policy_weights

@@ -6,11 +6,11 @@ P94 section 6.3.3 (value iteration in place) with the evaluation sweeps of modif
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.certificate import certified, discounted, interval, largest
-from rlsuite.planning.first_values import starting_value, typical_value
+from rlsuite.planning.initial_values import starting_value, typical_value
 from rlsuite.planning.kernels import backup, backup_in_place
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.policy_rows import PolicySteps

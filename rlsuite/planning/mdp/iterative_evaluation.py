@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.models.policies import policy_weights
 from rlsuite.planning.certificate import Interval, discounted, interval, largest, warn_not_converged
 from rlsuite.planning.chain_kernels import follow
-from rlsuite.planning.first_values import starting_value
+from rlsuite.planning.initial_values import starting_value
 from rlsuite.planning.kernels import Range
 from rlsuite.planning.operators import EPS, TINY, Lookahead
 from rlsuite.planning.threads import on_blocks

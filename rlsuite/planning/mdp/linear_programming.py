@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.certificate import certified, discounted, width

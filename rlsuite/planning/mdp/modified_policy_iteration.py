@@ -6,16 +6,16 @@ P94 section 6.5, Puterman & Shin 1978.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.certificate import bounded, certified, discounted, interval, largest
-from rlsuite.planning.first_values import starting_value
+from rlsuite.planning.initial_values import starting_value
 from rlsuite.planning.kernels import backup
+from rlsuite.planning.neumann_series import ValueSeries
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import on_blocks
-from rlsuite.planning.value_series import ValueSeries
 from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 

@@ -4,11 +4,11 @@ from functools import partial
 
 import numpy as np
 
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.certificate import certified, discounted, width
-from rlsuite.planning.first_values import typical_value
+from rlsuite.planning.initial_values import typical_value
 from rlsuite.planning.kernels import backup_in_place
 from rlsuite.planning.krylov import krylov_value
 from rlsuite.planning.linear_system import seconds_to_eliminate, solve_fixed_point

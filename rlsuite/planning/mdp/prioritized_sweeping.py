@@ -5,8 +5,8 @@ Moore & Atkeson 1993, Wingate & Seppi 2005; S&B2 section 8.4 is the learning for
 
 import numpy as np
 
-from rlsuite.compilation import compiled
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.compilation import compiled
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted

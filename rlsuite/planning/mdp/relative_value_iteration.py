@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from rlsuite.checks import positive_number
-from rlsuite.clock import OutOfTime
-from rlsuite.compilation import compiled
+from rlsuite.core.checks import positive_number
+from rlsuite.core.clock import OutOfTime
+from rlsuite.core.compilation import compiled
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
-from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted

@@ -5,8 +5,8 @@ Bertsekas & Tsitsiklis 1991; S&B2 chapters 4 and 6 with gamma = 1; P94 chapter 7
 
 import numpy as np
 
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
-from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import StateArray
 from rlsuite.planning.certificate import representable, warn_unless_converged

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rlsuite.compilation import compiled
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.compilation import compiled
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted

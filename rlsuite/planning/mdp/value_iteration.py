@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray
 from rlsuite.planning.certificate import certified, discounted, interval, largest

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from rlsuite.checks import positive_number
+from rlsuite.core.checks import positive_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
-from rlsuite.planning.pomdp.incremental_pruning import incremental_pruning
-from rlsuite.planning.pomdp.sarsop import sarsop
+from rlsuite.planning.pomdp.exact.incremental_pruning import incremental_pruning
+from rlsuite.planning.pomdp.point_based.sarsop import sarsop
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
 
 

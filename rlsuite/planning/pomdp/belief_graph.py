@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from rlsuite.clock import Clock
+from rlsuite.core.clock import Clock
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
-from rlsuite.keywords import says_what_to_write
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import Lookahead

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.planning.pomdp.point_solution import UpperBoundSolution
+from rlsuite.planning.pomdp.point_based.point_solution import UpperBoundSolution
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, VectorSet
 
 MOST_LINES = 10_000

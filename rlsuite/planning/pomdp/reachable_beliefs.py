@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from rlsuite.checks import whole_number
-from rlsuite.keywords import says_what_to_write
+from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.planning.certificate import discounted, warn_not_converged
 from rlsuite.planning.mdp.backward_induction import backward_induction

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, IndexArray

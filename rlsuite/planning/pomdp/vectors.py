@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.checks import whole_number
+from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray, IndexArray

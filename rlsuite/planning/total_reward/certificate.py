@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.clock import Clock
+from rlsuite.core.clock import Clock
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.models.validation import row_sums
 from rlsuite.planning.certificate import largest

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.clock import Clock
-from rlsuite.compilation import compiled
+from rlsuite.core.clock import Clock
+from rlsuite.core.compilation import compiled
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.graph import Predecessors, strong_components
@@ -53,7 +53,7 @@ def end_components(
 
     Examples
     --------
-    >>> from rlsuite.clock import Clock
+    >>> from rlsuite.core.clock import Clock
     >>> from rlsuite.models import MDP
     >>> from rlsuite.planning.graph import edges, predecessors
     >>> from rlsuite.planning.total_reward.end_components import end_components

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.clock import Clock, OutOfTime
-from rlsuite.compilation import compiled
+from rlsuite.core.clock import Clock, OutOfTime
+from rlsuite.core.compilation import compiled
 from rlsuite.errors import ModelError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
@@ -48,7 +48,7 @@ def endings(lookahead: Lookahead, clock: Clock) -> Endings:
 
     Examples
     --------
-    >>> from rlsuite.clock import Clock
+    >>> from rlsuite.core.clock import Clock
     >>> from rlsuite.models import MDP
     >>> from rlsuite.planning import Lookahead
     >>> from rlsuite.planning.total_reward.endings import endings

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from rlsuite.compilation import compiled
+from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.certificate import largest
 from rlsuite.planning.kernels import backup_in_place

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.clock import Clock
+from rlsuite.core.clock import Clock
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.graph import Predecessors, distance_to, edges, predecessors
@@ -97,7 +97,7 @@ def collapsed(
     --------
     Back and forth between two states for nothing; the end costs 1 from the first, and brings 5 from the second:
 
-    >>> from rlsuite.clock import Clock
+    >>> from rlsuite.core.clock import Clock
     >>> from rlsuite.models import MDP
     >>> from rlsuite.planning import Lookahead
     >>> from rlsuite.planning.graph import edges, predecessors

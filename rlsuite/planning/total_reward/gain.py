@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlsuite.clock import Clock, OutOfTime
-from rlsuite.compilation import compiled
+from rlsuite.core.clock import Clock, OutOfTime
+from rlsuite.core.compilation import compiled
 from rlsuite.errors import ModelError
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.graph import distance_to, edges, predecessors, strong_components

@@ -19,8 +19,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from rlsuite.approximation.batch import Batch, FittedQ, FittedValueIteration, LocallyWeightedRegression, episode_of
 from rlsuite.approximation.features import OneHot
+from rlsuite.environments.finding import find_env
 from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError
-from rlsuite.finding import find_env
 from rlsuite.models import MDP
 
 TABLE = LinearRegression(fit_intercept=False)

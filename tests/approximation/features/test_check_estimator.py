@@ -30,7 +30,7 @@ from rlsuite.approximation.features import (
     StateAggregation,
     TileCoding,
 )
-from rlsuite.described import kinds
+from rlsuite.core.described import kinds
 from rlsuite.errors import NotLearned, ParameterError
 
 # with their default parameters, but for a seed and what takes long

@@ -14,8 +14,8 @@ from rlsuite.approximation.policies.linear_actor_critic import LinearActorCritic
 from rlsuite.approximation.policies.natural_actor_critic import NaturalActorCritic
 from rlsuite.approximation.policies.reinforce import Reinforce, ReinforceWithBaseline
 from rlsuite.approximation.policies.softmax_policy import draw_from, softmax, softmax_into
+from rlsuite.environments.vector_observation import VectorObservation
 from rlsuite.exploration import listed_actions
-from rlsuite.vector_observation import VectorObservation
 
 GAMMA = 0.9
 AGENTS = [

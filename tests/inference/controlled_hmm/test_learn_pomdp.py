@@ -343,7 +343,7 @@ def test_threads_do_not_change_a_bit(tiger, monkeypatch):
     episodes = [(rng.integers(0, 3, 3000), rng.integers(0, 2, 3000)) for _ in range(12)]
     found = []
     for threads in (1, 3):
-        monkeypatch.setattr("rlsuite.threads.n_threads", lambda threads=threads: threads)
+        monkeypatch.setattr("rlsuite.core.threads.n_threads", lambda threads=threads: threads)
         found.append(learn_pomdp(episodes, tiger, prior=1.0, max_iterations=2, tol=0).pomdp.observation.tobytes())
     assert found[0] == found[1]
 

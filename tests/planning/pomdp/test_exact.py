@@ -423,7 +423,7 @@ def test_enumeration_says_what_would_be_too_much(tiger):
 
 
 def test_plans_that_would_fill_the_memory_are_refused(monkeypatch, tiger):
-    monkeypatch.setattr("rlsuite.planning.pomdp.enumeration.MOST_NUMBERS", 2 * 80)
+    monkeypatch.setattr("rlsuite.planning.pomdp.exact.enumeration.MOST_NUMBERS", 2 * 80)
     with pytest.raises(
         ParameterError, match=r"9 \* 9 = 81 plans .* over 2 states, take 0.0 GiB; method='incremental_pr"
     ):

@@ -21,10 +21,12 @@ from rlsuite.planning import (
     simulate_beliefs,
     witness,
 )
-from rlsuite.planning.pomdp import endless, point_solution, vectors
-from rlsuite.planning.pomdp.belief_sets import largest_worth
-from rlsuite.planning.pomdp.projection import Projection
-from rlsuite.planning.pomdp.pruning import sums_that_matter, that_matter
+from rlsuite.planning.pomdp import vectors
+from rlsuite.planning.pomdp.exact import infinite_horizon
+from rlsuite.planning.pomdp.exact.backprojection import Projection
+from rlsuite.planning.pomdp.exact.pruning import sums_that_matter, that_matter
+from rlsuite.planning.pomdp.point_based import point_solution
+from rlsuite.planning.pomdp.point_based.belief_sets import largest_worth
 from rlsuite.planning.pomdp.vectors import worth
 from rlsuite.planning.watch import Watch
 
@@ -50,8 +52,8 @@ def rounded_anew(monkeypatch):
         rng = np.random.default_rng(number)
 
     monkeypatch.setattr(Projection, "of", disturbed(Projection.of))
-    monkeypatch.setattr(endless, "controller_value", disturbed(endless.controller_value))
-    monkeypatch.setattr(endless, "worth", disturbed(endless.worth))
+    monkeypatch.setattr(infinite_horizon, "controller_value", disturbed(infinite_horizon.controller_value))
+    monkeypatch.setattr(infinite_horizon, "worth", disturbed(infinite_horizon.worth))
     return begin
 
 

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
-from rlsuite.planning.pomdp import point_search, regions
-from rlsuite.planning.pomdp.blind import blind
-from rlsuite.planning.pomdp.fast_informed_bound import fast_informed_bound
-from rlsuite.planning.pomdp.pbvi import pbvi
-from rlsuite.planning.pomdp.perseus import perseus
-from rlsuite.planning.pomdp.qmdp import qmdp
+from rlsuite.planning.pomdp.bounds import belief_supports
+from rlsuite.planning.pomdp.bounds.blind import blind
+from rlsuite.planning.pomdp.bounds.fast_informed_bound import fast_informed_bound
+from rlsuite.planning.pomdp.bounds.qmdp import qmdp
+from rlsuite.planning.pomdp.point_based import point_search
+from rlsuite.planning.pomdp.point_based.pbvi import pbvi
+from rlsuite.planning.pomdp.point_based.perseus import perseus
+from rlsuite.planning.pomdp.point_based.sarsop import sarsop
 from rlsuite.planning.pomdp.reachable_beliefs import reachable_beliefs
-from rlsuite.planning.pomdp.sarsop import sarsop
 from rlsuite.planning.pomdp.simulation import simulate_beliefs
 from rlsuite.planning.pomdp.vectors import worth
 
@@ -202,7 +203,7 @@ def test_a_known_place_makes_small_regions_and_the_same_value(monkeypatch):
     monkeypatch.setattr(point_search, "tables", lambda *given: found.append(tables(*given)) or found[-1])
     split = sarsop(model, tol=1e-3)
     assert np.diff(found[-1].first).max() == 2
-    monkeypatch.setattr(regions, "SMALL", 1000)
+    monkeypatch.setattr(belief_supports, "SMALL", 1000)
     whole = sarsop(model, tol=1e-3)
     assert found[-1].first.size == 2
     assert split.converged

@@ -4,8 +4,8 @@ import pytest
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.planning import incremental_pruning, policy_graph, solve
-from rlsuite.planning.pomdp.controllers import controller_value
-from rlsuite.planning.pomdp.projection import Projection
+from rlsuite.planning.pomdp.exact.backprojection import Projection
+from rlsuite.planning.pomdp.exact.controllers import controller_value
 
 
 @pytest.fixture(scope="module")

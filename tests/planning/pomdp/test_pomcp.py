@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import reachable_beliefs, solve
-from rlsuite.planning.pomdp import monte_carlo
-from rlsuite.planning.pomdp.history_tree import FREE, NODES, child_of
-from rlsuite.planning.pomdp.pomcp import pomcp
+from rlsuite.planning.pomdp.online import monte_carlo
+from rlsuite.planning.pomdp.online.history_tree import FREE, NODES, child_of
+from rlsuite.planning.pomdp.online.pomcp import pomcp
 
 LISTEN, OPEN_LEFT, OPEN_RIGHT = 0, 1, 2
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from rlsuite.clock import OutOfTime
-from rlsuite.planning.pomdp.pruning import sums_that_matter, that_matter
-from rlsuite.planning.pomdp.rises import Surface, largest_rise
+from rlsuite.core.clock import OutOfTime
+from rlsuite.planning.pomdp.exact.pruning import sums_that_matter, that_matter
+from rlsuite.planning.pomdp.exact.vector_dominance import Surface, largest_rise
 from rlsuite.planning.watch import Watch
 
 WATCH = Watch("test", tol=1e-6)

@@ -5,7 +5,7 @@ import pytest
 
 from rlsuite.models import POMDP
 from rlsuite.planning import solve
-from rlsuite.planning.pomdp.projection import Projection
+from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.vectors import worth, worth_at
 
 

@@ -1,0 +1,91 @@
+"""From a file, or an environment that has a model, to the model."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from rlsuite.cli.options import DEFAULT_GAMMA, import_packages, parameters
+from rlsuite.core.npz import reading_npz
+from rlsuite.errors import FileError, ParameterError, unknown, unknown_suffix
+from rlsuite.inference import HMM
+from rlsuite.models import MDP, POMDP, mdp_files, pomdp_files
+from rlsuite.models.files import kind_in
+
+if TYPE_CHECKING:
+    import gymnasium
+
+Model: TypeAlias = MDP | POMDP | HMM
+
+SUFFIXES = frozenset(mdp_files.SUFFIXES) | frozenset(pomdp_files.SUFFIXES)
+"""Suffixes of the files of all kinds of models."""
+
+
+class Opened(NamedTuple):
+    """A model, and its source."""
+
+    model: Model
+    env: "gymnasium.Env[Any, Any] | None" = None
+    """None if it comes from a file."""
+
+
+def open_model(name: str, given: dict[str, Any], gamma: float | None = None) -> Opened:
+    """Return the model of a file or an environment.
+
+    Parameters
+    ----------
+    name : str
+        A file, or what `rlsuite.environments.finding.find_env` takes.
+    given : dict
+        Keywords of the environment, or of the `read` of the kind of model.
+    gamma : float, optional
+        Discount in place of the model's own.
+
+    Raises
+    ------
+    RlsuiteError
+        Of any kind: there is no such file or environment, it does not take the keywords, it has no model.
+    """
+    path = Path(name)
+    if path.suffix.lower() in SUFFIXES or (path.suffix not in ("", ".py") and path.is_file()):
+        return Opened(_read(path, given, gamma))
+    from rlsuite.environments.finding import find_env
+
+    import_packages()
+    env = find_env(name, **given)
+    own = getattr(env.unwrapped, "model", None)
+    own_gamma = own.gamma if isinstance(own, MDP | POMDP) else DEFAULT_GAMMA
+    kind = POMDP if isinstance(own, POMDP) else MDP
+    return Opened(kind.from_env(env, gamma=own_gamma if gamma is None else gamma), env)
+
+
+def _read(path: Path, given: dict[str, Any], gamma: float | None) -> Model:
+    if path.suffix.lower() not in SUFFIXES:
+        raise FileError(f"{path}: {unknown_suffix(path.suffix, SUFFIXES)}")
+    kind = _kind_of(path)
+    known = parameters(kind.read) - {"gamma"}
+    for keyword in given.keys() - known:
+        if not known:
+            raise ParameterError(f"{path}: {kind.__name__}.read takes no keyword {keyword!r}")
+        raise ParameterError(f"{path}: {unknown(f'keyword of {kind.__name__}.read', keyword, known)}")
+    if kind is HMM:
+        if gamma is not None:
+            raise ParameterError(
+                f"gamma={gamma:g} discounts rewards, and the hidden Markov model in {path} has none: leave gamma out"
+            )
+        return HMM.read(path)
+    read: Any = kind.read
+    return read(path, gamma=gamma, **given)
+
+
+def _kind_of(path: Path) -> type[Model]:
+    """Return the class of the model in a file; if that cannot be told, the one whose `read` will say why."""
+    if path.suffix.lower() == ".pomdp":
+        return POMDP
+    if path.suffix.lower() != ".npz":
+        return MDP
+    try:
+        with reading_npz(path, "a model") as arrays:
+            found = kind_in(path, arrays)
+    except FileError:
+        return MDP
+    kinds: dict[object, type[Model]] = {kind.__name__: kind for kind in (MDP, POMDP, HMM)}
+    return kinds.get(found, MDP)

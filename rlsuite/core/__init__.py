@@ -1,0 +1,1 @@
+"""What all layers stand on: compilation, threads, clocks, checks and files."""

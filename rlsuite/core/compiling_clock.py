@@ -1,0 +1,176 @@
+"""Clocks that tell compiling from working, so that deadlines and times mean the same in the first run and later."""
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Any, Self
+
+import numba.core.event
+
+from rlsuite.core.clock import Clock
+
+_events: Any = numba.core.event  # carries no types
+_COMPILING = "numba:compile"
+_GETTING_READY = "numba:compiler_lock"
+"""What numba does under this lock is compiling, and loading what was compiled before from its cache."""
+
+
+class _Preparation(numba.core.event.Listener):
+    """Adds up the seconds in which numba compiles or loads; one function may begin on another, and so may a thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._begun = 0.0
+        self._finished = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since the start of the process."""
+        with self._lock:
+            return self._finished + (time.perf_counter() - self._begun if self._depth else 0.0)
+
+    def on_start(self, event: Any) -> None:
+        with self._lock:
+            if self._depth == 0:
+                self._begun = time.perf_counter()
+            self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._finished += time.perf_counter() - self._begun
+
+
+_preparation = _Preparation()
+_events.register(_GETTING_READY, _preparation)
+
+
+class CompilingClock(Clock):
+    """The clock of work that may have to be compiled first.
+
+    Compiling is done once, on first use, and loading what was compiled earlier once in each process; what either takes
+    has nothing to do with the data. So that time counts neither for the deadline nor in `seconds`, from the making of
+    the clock on, and a progress bar says when something is compiled.
+
+    Parameters
+    ----------
+    name : str
+        As for `rlsuite.core.clock.Clock`.
+    **limits
+        Its other parameters; or, where this class comes before a subclass of `Clock`, those of that one.
+
+    Attributes
+    ----------
+    says : bool
+        Whether it says on stderr that something is compiled; as `progress`, unless it is set to something else.
+
+    Examples
+    --------
+    >>> with CompilingClock("this example") as clock:
+    ...     pass
+    >>> clock.compiling
+    0.0
+    """
+
+    def __init__(self, name: str, **limits: Any) -> None:
+        super().__init__(name, **limits)
+        self.says = self.progress
+        self._prepared_before = _preparation.seconds
+        self._compiling: float | None = None
+        self._listener = _Listener(self)
+
+    @property
+    def compiling(self) -> float:
+        """Seconds spent on compiling and loading since the clock was made, until its `with` statement was left."""
+        if self._compiling is not None:
+            return self._compiling
+        return _preparation.seconds - self._prepared_before
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time since the beginning, without what was spent on compiling and loading."""
+        return super().seconds - self.compiling
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        _events.register(_COMPILING, self._listener)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        _events.unregister(_COMPILING, self._listener)
+        self._compiling = self.compiling
+        super().__exit__(kind, error, traceback)
+
+    def say(self) -> None:
+        """Say that something is being compiled, above the bar."""
+        if self.says:
+            from tqdm import tqdm
+
+            tqdm.write(f"{self.name}: compiling, once; later runs find it in numba's cache", file=sys.stderr)
+
+
+class CompilingTime(numba.core.event.Listener):
+    """How long numba compiles in this thread; used as a context manager.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall-clock time of it, while the manager was entered.
+
+    Examples
+    --------
+    >>> with CompilingTime() as compiling:
+    ...     pass
+    >>> compiling.seconds
+    0.0
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._thread = threading.get_ident()
+        self._depth = 0
+        self._begun = 0.0
+
+    def __enter__(self) -> Self:
+        _events.register(_COMPILING, self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        _events.unregister(_COMPILING, self)
+
+    def on_start(self, event: Any) -> None:
+        """Called by numba; compiling one function may start that of another."""
+        if threading.get_ident() == self._thread:
+            if self._depth == 0:
+                self._begun = time.perf_counter()
+            self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Called by numba."""
+        if threading.get_ident() == self._thread:
+            self._depth -= 1
+            if self._depth == 0:
+                self.seconds += time.perf_counter() - self._begun
+
+
+class _Listener(numba.core.event.Listener):
+    """Tells a clock when numba begins to compile for the first time."""
+
+    def __init__(self, clock: CompilingClock) -> None:
+        self._clock = clock
+        self._told = False
+
+    def on_start(self, event: Any) -> None:
+        if not self._told:
+            self._told = True
+            self._clock.say()
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing."""

@@ -1,0 +1,1 @@
+"""What an environment is: its table, its vector form, wrappers, finding it and checking what it says."""

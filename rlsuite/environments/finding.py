@@ -1,0 +1,268 @@
+"""From a specification to an environment: an id, ``module:Id``, ``file.py:Class``, or an instance."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+import zlib
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from rlsuite.core.checks import whole_number
+from rlsuite.errors import EnvironmentNotFound, FileError, ParameterError, RlsuiteError, unknown
+
+if TYPE_CHECKING:
+    from gymnasium import Env
+    from gymnasium.envs.registration import EnvSpec
+
+    AnyEnv: TypeAlias = Env[Any, Any]
+
+PLUGIN_GROUP = "rlsuite.envs"
+"""Entry-point group in which a package announces ``namespace = "package"``."""
+
+
+def find_env(spec: str | EnvSpec | AnyEnv, **kwargs: Any) -> AnyEnv:
+    """Return the environment that `spec` names.
+
+    Parameters
+    ----------
+    spec : str, gymnasium.envs.registration.EnvSpec or gymnasium.Env
+        - ``"CliffWalking-v1"``: an id in Gymnasium's registry;
+        - ``"package:ns/Name-v0"``: the module is imported first, so that it can register the id;
+        - ``"folder/file.py:Class"``: the class is loaded from the file and called; no wrapper is applied but, with
+          ``max_episode_steps=``, the time limit: otherwise an episode ends only if the class says so;
+        - an `EnvSpec`, or an environment, which is returned as it is.
+    **kwargs
+        Passed to ``gymnasium.make``, or to the class. ``max_episode_steps=`` cuts episodes in both cases.
+
+    Returns
+    -------
+    gymnasium.Env
+
+    Raises
+    ------
+    EnvironmentNotFound
+        If nothing answers to `spec`; the message says what was tried and what is nearest.
+    ParameterError
+        If the environment exists but does not take the keywords.
+
+    Examples
+    --------
+    >>> from rlsuite.environments.finding import find_env
+    >>> find_env("FrozenLake-v1", is_slippery=False).unwrapped.P[0][2]
+    [(1.0, 1, 0, False)]
+    >>> find_env("FrozenLak-v1")
+    Traceback (most recent call last):
+        ...
+    rlsuite.errors.EnvironmentNotFound: No environment 'FrozenLak-v1'. Did you mean 'FrozenLake-v1'?
+    """
+    import gymnasium
+    from gymnasium.envs.registration import EnvSpec
+
+    if isinstance(spec, gymnasium.Env):
+        if kwargs:
+            raise ParameterError(f"{_keywords(kwargs)} cannot be given to an environment that is already made")
+        return spec
+    if isinstance(spec, EnvSpec):
+        return _make(spec, spec.id, kwargs)
+    if not isinstance(cast("object", spec), str):
+        raise ParameterError(
+            f"{spec!r} is not an environment: give an id, 'module:Id', 'file.py:Class' or an instance of gymnasium.Env"
+        )
+    place, _, name = spec.rpartition(":")
+    if spec.endswith(".py") or place.endswith(".py"):
+        return _env_of_file(spec, kwargs)
+    if place:
+        _import_module(spec, place)
+    return _make(_registered_id(spec, place, name), spec, kwargs)
+
+
+def packages() -> dict[str, str]:
+    """Return the packages of environments that are installed: namespace -> package.
+
+    Examples
+    --------
+    >>> from rlsuite.environments.finding import packages
+    >>> packages()["rlsuite"]
+    'rlsuite_envs'
+    """
+    return {point.name: point.value for point in entry_points(group=PLUGIN_GROUP)}
+
+
+# ------------------------------------------------------------------------------------------------------ by id
+
+
+def _registered_id(spec: str, place: str, name: str) -> str:
+    """Return the id in `spec`, or raise `EnvironmentNotFound` if Gymnasium could not resolve it."""
+    from gymnasium import error
+    from gymnasium.envs.registration import parse_env_id, registry
+
+    try:
+        namespace, bare_name, version = parse_env_id(name)
+    except error.Error as cause:
+        raise EnvironmentNotFound(
+            f"No environment {spec!r}: {name!r} is not of the form [namespace/]Name[-vN]"
+        ) from cause
+    versions = [one for one in registry.values() if (one.namespace, one.name) == (namespace, bare_name)]
+    # Without a version Gymnasium takes the newest, and says so; that warning is left to it.
+    if name in registry or (versions and version is None):
+        return name
+    known = f"No environment {spec!r}."
+    package = packages().get(namespace or "")
+    if package is not None and not any(one.namespace == namespace for one in registry.values()):
+        raise EnvironmentNotFound(
+            f"{known} It is in package {package}: add 'import {package}', or ask for '{package}:{name}'."
+        )
+    if versions:
+        listed = ", ".join(sorted(repr(one.id) for one in versions))
+        raise EnvironmentNotFound(f"{known} There is no version {version}, but there is {listed}.")
+    if place and inspect.isclass(getattr(sys.modules[place], name, None)):
+        raise EnvironmentNotFound(
+            f"{known} {place} has a class {name}, but registers no such id; ask for 'file.py:{name}'."
+        )
+    near = get_close_matches(name, registry, n=1)
+    hint = (
+        f" Did you mean {near[0]!r}?"
+        if near
+        else " An id is registered by importing its package: 'package:Id' does so."
+    )
+    raise EnvironmentNotFound(known + hint)
+
+
+def _import_module(spec: str, module: str) -> None:
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as cause:
+        if cause.name is None or not f"{module}.".startswith(f"{cause.name}."):
+            raise EnvironmentNotFound(f"{spec!r}: importing {module} failed: {cause}") from cause
+        file = Path(*module.split(".")).with_suffix(".py")
+        hint = f"; for the file beside you write '{file}:Class'" if file.exists() else ""
+        raise EnvironmentNotFound(f"{spec!r}: there is no module {cause.name!r} to import{hint}") from cause
+    except (RlsuiteError, Warning):
+        raise
+    except Exception as cause:  # whatever the module raises as it is imported
+        raise EnvironmentNotFound(f"{spec!r}: importing {module} raised {type(cause).__name__}: {cause}") from cause
+
+
+def _make(env_id: str | EnvSpec, spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
+    import gymnasium
+    from gymnasium.envs.registration import load_env_creator
+
+    def creator() -> object:
+        entry_point = (gymnasium.spec(env_id) if isinstance(env_id, str) else env_id).entry_point
+        return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+
+    return _built(lambda: gymnasium.make(env_id, **kwargs), creator, spec, kwargs)
+
+
+# ---------------------------------------------------------------------------------------------------- by file
+
+
+def _env_of_file(spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
+    import gymnasium
+
+    place, _, name = (spec, "", "") if spec.endswith(".py") else spec.rpartition(":")
+    try:
+        module = run_file(Path(place))
+    except FileError as cause:
+        raise EnvironmentNotFound(f"{spec!r}: {cause}") from cause.__cause__ or cause
+    classes = {
+        key: cast("type[AnyEnv]", value)
+        for key, value in vars(module).items()
+        if inspect.isclass(value) and issubclass(value, gymnasium.Env) and value.__module__ == module.__name__
+    }
+    found = vars(module).get(name)
+    if inspect.isclass(found) and issubclass(found, gymnasium.Env):
+        env_class = cast("Callable[..., AnyEnv]", found)
+        own = {key: value for key, value in kwargs.items() if key != "max_episode_steps"}
+        if own.keys() == kwargs.keys() or "max_episode_steps" in _parameters(env_class):
+            return _built(lambda: env_class(**kwargs), lambda: env_class, spec, kwargs)
+        limit = whole_number("max_episode_steps", kwargs["max_episode_steps"])
+        return gymnasium.wrappers.TimeLimit(_built(lambda: env_class(**own), lambda: env_class, spec, own), limit)
+    listed = ", ".join(classes) or "none"
+    if not name:
+        raise EnvironmentNotFound(
+            f"{spec!r} names no class: write '{place}:Class' (environments in the file: {listed})"
+        )
+    if name in vars(module):
+        raise EnvironmentNotFound(
+            f"{spec!r}: {name} is not a class derived from gymnasium.Env (environments in the file: {listed})"
+        )
+    raise EnvironmentNotFound(
+        f"{spec!r}: {unknown('class', name, classes) if classes else 'the file has no environment'}"
+    )
+
+
+def run_file(file: Path) -> ModuleType:
+    """Return the module in a file, executed once per state of the file.
+
+    Its name is the same in every process, so that machine code that is kept for its classes is found again.
+
+    Raises
+    ------
+    FileError
+        If there is no such file, it is not a Python file, or running it raises.
+    """
+    if not file.is_file():
+        raise FileError(f"there is no file {str(file)!r}")
+    resolved = file.resolve()
+    status = resolved.stat()
+    stamp = (status.st_mtime_ns, status.st_size)
+    # The class must stay importable under its module's name, for pickle and dataclasses among others; the
+    # checksum keeps files of the same name in different folders apart.
+    name = f"{resolved.stem}_{zlib.crc32(str(resolved).encode()):08x}"
+    module = sys.modules.get(name)
+    if module is not None and vars(module).get("__rlsuite_stamp__") == stamp:
+        return module
+    found = importlib.util.spec_from_file_location(name, resolved)
+    if found is None or found.loader is None:
+        raise FileError(f"{str(file)!r} is not a Python file")
+    module = importlib.util.module_from_spec(found)
+    vars(module)["__rlsuite_stamp__"] = stamp
+    sys.modules[name] = module
+    try:
+        found.loader.exec_module(module)
+    except Exception as cause:  # whatever the user's file raises
+        del sys.modules[name]
+        raise FileError(f"running the file raised {type(cause).__name__}: {cause}") from cause
+    return module
+
+
+# --------------------------------------------------------------------------------------------------- building
+
+
+def _built(build: Callable[[], AnyEnv], creator: Callable[[], object], spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
+    """Return ``build()``; errors inside are raised in terms of the specification."""
+    from gymnasium import error
+
+    try:
+        return build()
+    except (RlsuiteError, Warning):
+        raise
+    except error.Error as cause:
+        raise EnvironmentNotFound(f"{spec!r} exists, but cannot be made: {cause}") from cause
+    except Exception as cause:  # whatever the environment raises as it is made
+        misspelt = re.search(r"unexpected keyword argument '(\w+)'", str(cause))
+        if isinstance(cause, TypeError) and misspelt and misspelt[1] in kwargs:
+            raise ParameterError(f"{spec}: {unknown('keyword', misspelt[1], _parameters(creator()))}") from cause
+        if kwargs:
+            raise ParameterError(
+                f"{spec} does not accept {_keywords(kwargs)}: {type(cause).__name__}: {cause}"
+            ) from cause
+        raise
+
+
+def _parameters(creator: object) -> list[str]:
+    parameters = inspect.signature(cast("Callable[..., object]", creator)).parameters.values()
+    return [one.name for one in parameters if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
+
+
+def _keywords(kwargs: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in kwargs.items())

@@ -1,0 +1,143 @@
+"""A cell: one agent in one environment with one seed, the unit of work, which is computed once."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from rlsuite.agents.description import describe
+from rlsuite.core.checks import seed_list
+from rlsuite.errors import FileError
+from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Experiment
+from rlsuite.experiments.folder import seed_folder, slug
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One agent in one environment with one seed.
+
+    Attributes
+    ----------
+    environment, agent
+        The entries of the experiment.
+    seed : int
+        The seed of the run.
+    place : Path
+        The cell's folder within that of the experiment: ``<environment>/<agent>/seed-0007``.
+    spec : dict
+        Everything that its numbers depend on, as plain data. Not the labels, and not the loop.
+    keywords : dict
+        Keywords of the environment's constructor, names of files made absolute.
+    env_id : str
+        Id of the environment, the name of a file made absolute.
+    """
+
+    environment: EnvironmentEntry
+    agent: AgentEntry
+    seed: int
+    place: Path
+    spec: Mapping[str, Any]
+    keywords: Mapping[str, Any]
+    env_id: str
+
+    @property
+    def name(self) -> str:
+        """A description of the cell, for messages."""
+        return f"{self.agent.label} in {self.environment.label}, seed {self.seed}"
+
+
+def cells_of(experiment: Experiment) -> list[Cell]:
+    """All cells of an experiment, the first seed of all agents first.
+
+    Raises
+    ------
+    FileError
+        If a file that the experiment names does not exist.
+    """
+    pairs = [(environment, agent) for environment in experiment.environments for agent in experiment.agents]
+    described = [_describe(experiment, environment, agent) for environment, agent in pairs]
+    return [
+        Cell(
+            environment,
+            agent,
+            seed,
+            Path(slug(environment.label), slug(agent.label), seed_folder(seed)),
+            {**spec, "seed": seed},
+            keywords,
+            env_id,
+        )
+        for seed in seed_list(experiment.seeds)
+        for (environment, agent), (spec, keywords, env_id) in zip(pairs, described, strict=True)
+    ]
+
+
+def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """Sentences about the differences of two tables.
+
+    >>> differences({"agent": {"gamma": 0.9}, "steps": 5}, {"agent": {"gamma": 0.8}})
+    ['agent.gamma was 0.9 and is now 0.8', 'steps was 5 and is not given now']
+    """
+    before, now = _flat(stored), _flat(wanted)
+    found: list[str] = []
+    for key in dict.fromkeys([*before, *now]):
+        if key not in now:
+            found.append(f"{key} was {json.dumps(before[key])} and is not given now")
+        elif key not in before:
+            found.append(f"{key} was not given and is now {json.dumps(now[key])}")
+        elif before[key] != now[key]:
+            found.append(f"{key} was {json.dumps(before[key])} and is now {json.dumps(now[key])}")
+    return found
+
+
+def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Nested tables as one table, with keys joined by dots."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        flat |= (
+            _flat(cast("Mapping[str, Any]", value), f"{path}{key}.")
+            if isinstance(value, Mapping)
+            else {path + key: value}
+        )
+    return flat
+
+
+def _describe(
+    experiment: Experiment, environment: EnvironmentEntry, agent: AgentEntry
+) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """Spec without the seed, keywords of the environment, id of the environment."""
+    given = {**environment.parameters, **environment.limit, **agent.environment}
+    files: dict[str, str] = {}
+    keywords = {key: _resolve(value, experiment.folder, files) for key, value in given.items()}
+    env_id = _resolve(environment.id, experiment.folder, files)
+    _resolve(agent.source, experiment.folder, files)
+    spec = {
+        "environment": {"id": environment.id, "parameters": given},
+        "agent": describe(agent.agent),
+        **experiment.timing,
+        "regret": experiment.regret,
+        **({"files": files} if files else {}),
+    }
+    # as JSON reads it back: tuples become lists
+    return json.loads(json.dumps(spec)), keywords, env_id
+
+
+def _resolve(value: Any, folder: Path, files: dict[str, str]) -> Any:
+    """Make the name of a file beside the experiment absolute, and note the file's checksum: it is part of the spec.
+
+    ``file.py`` and ``file.py:Class`` name files, which must exist; so does any string with a suffix if there is such a
+    file.
+    """
+    if not isinstance(value, str):
+        return value
+    name, colon, rest = value.partition(".py:")
+    name = f"{name}.py" if colon else value
+    file = folder / name
+    if name.endswith(".py") and not file.is_file():
+        raise FileError(f"there is no file {file}")
+    if not Path(name).suffix or not file.is_file():
+        return value
+    files[name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    absolute = str(file.resolve())
+    return f"{absolute}:{rest}" if colon else absolute

@@ -1,0 +1,322 @@
+"""The constructors of an `MDP` except from rows, arrays and files, as class methods that it inherits.
+
+Each one passes its arguments to the module that reads that form, gets rows back, and ends in `MDP.from_rows`, which
+validates them. The signatures stand together here; the forms are explained in their modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from numpy.typing import ArrayLike
+
+from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.models import validation
+from rlsuite.models.array_constructors import ArraysIn
+from rlsuite.models.experience import Experience, rows_from_experience
+from rlsuite.models.functions import RewardFunction, Terminal, Transitions, explore, labels_of
+from rlsuite.models.gymnasium_table import (
+    name_of,
+    opened,
+    read_table,
+    reject_partially_observable,
+    rows_from_bare_table,
+)
+from rlsuite.models.successor_table import Reward, Successors, rows_from_successors
+
+if TYPE_CHECKING:
+    from gymnasium import Env
+    from gymnasium.envs.registration import EnvSpec
+
+
+class WaysIn(ArraysIn):
+    """The constructors of an `MDP` from other things than rows."""
+
+    @classmethod
+    @says_what_to_write
+    def from_successors(
+        cls,
+        successors: Sequence[Sequence[Successors]],
+        reward: Reward,
+        *,
+        gamma: float,
+        start: ArrayLike | None = None,
+        terminated: ArrayLike | None = None,
+        reward_std: ArrayLike | None = None,
+        bernoulli: ArrayLike | None = None,
+        state_labels: Sequence[str] | None = None,
+        action_labels: Sequence[str] | None = None,
+    ) -> Self:
+        """Build a model from a table of successors, in which the type of an entry gives the kind of the transition.
+
+        Parameters
+        ----------
+        successors : sequence of S sequences of A entries
+            Where each action of each state leads: a state (deterministic), a set or list of states that are equally
+            likely (non-deterministic), ``{state: probability}`` (stochastic), or None (illegal).
+        reward : array_like (S,), (S, A) or (S, A, S), or callable
+            Reward, or a function ``reward(s, a, s')``.
+        gamma : float
+            Discount factor in [0, 1].
+        start : int or array_like (S,), optional
+            One state or a distribution; by default uniform over the states that have a legal action and are not
+            terminal.
+        terminated : array_like (S,) bool, optional
+            Terminal states; by default those without legal actions.
+        reward_std, bernoulli, state_labels, action_labels
+            As in `from_rows`.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> mdp = MDP.from_successors([[{1, 2}], [2], [None]], [0, 5, 0], gamma=0.9)
+        >>> mdp.kind, mdp.P[0][0]
+        ('nondeterministic', [(0.5, 1, 0.0, False), (0.5, 2, 0.0, True)])
+        """
+        rows, n_actions, can_start = rows_from_successors(successors, reward, terminated=terminated)
+        return cls.from_rows(
+            rows.indptr,
+            rows.next_state,
+            rows.probability,
+            rows.reward,
+            terminated=rows.terminated,
+            n_actions=n_actions,
+            gamma=gamma,
+            start=validation.start_distribution(start, can_start),
+            reward_std=reward_std,
+            bernoulli=bernoulli,
+            state_labels=state_labels,
+            action_labels=action_labels,
+        )
+
+    @classmethod
+    @says_what_to_write
+    def from_function(
+        cls,
+        transitions: Transitions,
+        start: object,
+        *,
+        gamma: float,
+        actions: int | Sequence[Hashable],
+        reward: RewardFunction | None = None,
+        terminal: Terminal | None = None,
+        max_states: int = 1_000_000,
+    ) -> Self:
+        """Build a model from a Python function, by exploring the states that can be reached.
+
+        Parameters
+        ----------
+        transitions : callable
+            ``transitions(state, action)``. States are hashable objects of your choice. It returns None (the action is
+            illegal), a state, a set of equally likely states, ``{state: probability}``, or a list of
+            ``(probability, state, reward, terminated)``.
+        start : hashable, set or mapping
+            The first state, a set of equally likely ones, or ``{state: probability}``.
+        gamma : float
+            Discount factor in [0, 1].
+        actions : int or sequence of hashables
+            A number of actions 0, 1, ..., or the actions themselves, as passed to `transitions`.
+        reward : callable, optional
+            ``reward(state, action, next_state)``; needed unless `transitions` lists rewards.
+        terminal : callable, optional
+            ``terminal(state)``: whether entering the state ends the episode.
+        max_states : int
+            Give up beyond this number of states.
+
+        Returns
+        -------
+        MDP
+            State labels are the states (their `repr` unless they are strings), in the order in which they were
+            found; `index_of` leads from a label to the index.
+
+        Examples
+        --------
+        A walk on the integers that ends at 3; steps to the left of 0 are illegal:
+
+        >>> from rlsuite.models import MDP
+        >>> def walk(position, step):
+        ...     return position + step if position + step >= 0 else None
+        >>> mdp = MDP.from_function(
+        ...     walk, 0, actions=[-1, 1], gamma=1.0, reward=lambda s, a, s2: -1, terminal=lambda s: s == 3
+        ... )
+        >>> mdp.state_labels, mdp.action_labels, mdp.P[mdp.index_of("2")][1]
+        (('0', '1', '2', '3'), ('-1', '1'), [(1.0, 3, -1.0, True)])
+        """
+        limit = whole_number("max_states", max_states)
+        found = explore(transitions, start, actions=actions, reward=reward, terminal=terminal, max_states=limit)
+        rows = found.rows
+        return cls.from_rows(
+            rows.indptr,
+            rows.next_state,
+            rows.probability,
+            rows.reward,
+            terminated=rows.terminated,
+            n_actions=len(found.actions),
+            gamma=gamma,
+            start=found.start,
+            state_labels=labels_of(found.states),
+            action_labels=labels_of(found.actions) if isinstance(actions, Sequence) else None,
+        )
+
+    @classmethod
+    @says_what_to_write
+    def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: Any) -> Self:
+        """Read the model of an environment: its ``model`` if it is one of ours, else Gymnasium's ``P``.
+
+        Wrappers are looked through, so what they change is not part of the model.
+
+        Parameters
+        ----------
+        env : str, EnvSpec or gymnasium.Env
+            An id, ``"module:Id"``, ``"file.py:Class"`` or an environment; see `rlsuite.environments.finding.find_env`.
+        gamma : float
+            Discount factor in [0, 1]; environments have none.
+        **kwargs
+            Passed to the environment when it is made.
+
+        Raises
+        ------
+        UnsuitableEnvironment
+            If the environment has no transition table, or is partially observable.
+        ModelError
+            If its table is malformed.
+        EnvironmentNotFound, ParameterError
+            If there is no such environment, or it does not take the keywords.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> MDP.from_env("FrozenLake-v1", gamma=0.99, is_slippery=False)
+        MDP(n_states=16, n_actions=4, n_transitions=64, gamma=0.99, kind='deterministic')
+        """
+        with opened(env, kwargs) as found:
+            model: object = getattr(found.unwrapped, "model", None)
+            if isinstance(model, WaysIn):
+                found_model = cast("Any", model).replace(gamma=gamma)
+                return found_model if isinstance(model, cls) else cast("type[Any]", cls)(**vars(found_model))
+            reject_partially_observable(model, name_of(found))
+            table = read_table(found)
+        rows = table.rows
+        return cls.from_rows(
+            rows.indptr,
+            rows.next_state,
+            rows.probability,
+            rows.reward,
+            terminated=rows.terminated,
+            n_actions=table.n_actions,
+            gamma=gamma,
+            start=table.start,
+        )
+
+    @classmethod
+    @says_what_to_write
+    def from_table(
+        cls,
+        P: object,
+        *,
+        gamma: float,
+        start: ArrayLike | None = None,
+        state_labels: Sequence[str] | None = None,
+        action_labels: Sequence[str] | None = None,
+    ) -> Self:
+        """Build a model from a bare table in Gymnasium's convention, as `to_table` returns it.
+
+        Parameters
+        ----------
+        P : mapping or sequence
+            ``P[s][a]`` is a list of ``(probability, next_state, reward, terminated)`` for s in 0..S-1 and a in
+            0..A-1; the list of an illegal action is empty. Lists are kept as they are.
+        gamma : float
+            Discount factor in [0, 1].
+        start : int or array_like (S,), optional
+            One state or a distribution; by default uniform over the states that have a legal action.
+        state_labels, action_labels
+            As in `from_rows`.
+
+        Raises
+        ------
+        ModelError
+            If the table is malformed; the message names the entry.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> P = {0: {0: [(0.5, 0, -1, False), (0.5, 1, 0, True)]}, 1: {0: []}}
+        >>> MDP.from_table(P, gamma=1.0, start=0).legal.tolist()
+        [[True], [False]]
+        """
+        rows, n_actions = rows_from_bare_table(P)
+        return cls.from_rows(
+            rows.indptr,
+            rows.next_state,
+            rows.probability,
+            rows.reward,
+            terminated=rows.terminated,
+            n_actions=n_actions,
+            gamma=gamma,
+            start=start,
+            state_labels=state_labels,
+            action_labels=action_labels,
+        )
+
+    @classmethod
+    @says_what_to_write
+    def from_experience(
+        cls,
+        transitions: Experience,
+        *,
+        n_states: int,
+        n_actions: int,
+        gamma: float,
+        prior: float = 0.0,
+        successors: ArrayLike | None = None,
+        start: ArrayLike | None = None,
+    ) -> Self:
+        """Estimate a model from experienced transitions.
+
+        Parameters
+        ----------
+        transitions : array_like (n, 5), or sequence of tuples
+            (state, action, reward, next state, terminated).
+        n_states, n_actions : int
+            S and A.
+        gamma : float
+            Discount factor in [0, 1].
+        prior : float
+            Concentration c of the Dirichlet prior: every possible successor counts as if it had been seen c times
+            more. With 0 the probabilities are relative frequencies, and pairs that were never tried are illegal
+            actions; with c > 0 such a pair leads anywhere possible with equal probability, for a reward of 0.
+        successors : array_like (S, A, S) bool, optional
+            The successors that are possible; by default all states are, so that a prior makes the model dense.
+        start : int or array_like (S,), optional
+            As in `from_rows`.
+
+        Raises
+        ------
+        ModelError
+            If a transition is malformed, or, without a prior, if a state was entered and never left.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> seen = [(0, 0, -1.0, 0, False), (0, 0, 9.0, 1, True), (0, 0, 9.0, 1, True)]
+        >>> MDP.from_experience(seen, n_states=2, n_actions=1, gamma=0.9).P[0][0]
+        [(0.3333333333333333, 0, -1.0, False), (0.6666666666666666, 1, 9.0, True)]
+        >>> MDP.from_experience(seen, n_states=2, n_actions=1, gamma=0.9, prior=1.0).dense()[0].tolist()
+        [[[0.4, 0.6]], [[0.5, 0.5]]]
+        """
+        rows = rows_from_experience(
+            transitions, n_states=n_states, n_actions=n_actions, prior=prior, successors=successors
+        )
+        return cls.from_rows(
+            rows.indptr,
+            rows.next_state,
+            rows.probability,
+            rows.reward,
+            terminated=rows.terminated,
+            n_actions=n_actions,
+            gamma=gamma,
+            start=start,
+        )

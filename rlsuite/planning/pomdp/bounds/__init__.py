@@ -1,0 +1,1 @@
+"""Bounds on the value of a POMDP, from both sides."""

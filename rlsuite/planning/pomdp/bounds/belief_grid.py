@@ -1,0 +1,266 @@
+"""Value iteration on the discretised belief MDP, with the bound that interpolation gives. Lovejoy 1991.
+
+The optimal value is convex in the belief (`rlsuite.planning.pomdp.vectors`), so its interpolation between grid points
+lies above it; a backup of something above it does too, and so the fixed point of the discretised problem is an upper
+bound, everywhere. Replacing a belief by the nearest grid point gives no one-sided bound, but a two-sided one: values
+change by at most K = (largest - smallest return) / 2 per unit of the sum of absolute differences, so one at most delta
+away is wrong by K delta in each step.
+
+The lower bound is that of the plans which are the best in the grid beliefs (`Projection.at_points`).
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.errors import ParameterError
+from rlsuite.models import POMDP, validation
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.planning.certificate import warn_not_converged
+from rlsuite.planning.mdp.backward_induction import backward_induction
+from rlsuite.planning.mdp.policy_iteration import policy_iteration
+from rlsuite.planning.pomdp.bounds import grid_bounds
+from rlsuite.planning.pomdp.bounds.discretisation import GridMDP, discretised
+from rlsuite.planning.pomdp.bounds.linear_bounds import endless_bounds
+from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
+from rlsuite.planning.pomdp.bounds.simplex_grid import Interpolation
+from rlsuite.planning.pomdp.exact.backprojection import Projection
+from rlsuite.planning.pomdp.solution import BeliefPlan
+from rlsuite.planning.pomdp.vectors import SAME, first_of_best
+from rlsuite.planning.watch import Watch, shares_the_deadline_of
+
+SHORTEST = 1e-3
+"""Seconds that are left for a part of the work when the deadline has passed."""
+
+
+@dataclass(frozen=True, eq=False)
+class GridSolution(BeliefPlan):
+    """The solution of `belief_grid`: values at the points of a grid, and between them.
+
+    Its attributes are those of `BeliefPlan`, and:
+
+    Attributes
+    ----------
+    pomdp : POMDP
+        The model.
+    cells : GridMDP
+        The belief MDP on the grid, with the grid points as ``cells.beliefs``.
+    values : ndarray (H + 1, n) float64, or (1, n) without a horizon
+        The value of each grid point; row t is that after t steps.
+    policies : ndarray (H, n) int64, or (1, n) without a horizon
+        The best action of each grid point, -1 where none is legal.
+    """
+
+    pomdp: POMDP = field(repr=False)
+    cells: GridMDP = field(repr=False)
+    values: FloatArray = field(repr=False)
+    policies: IndexArray = field(repr=False)
+
+    def __post_init__(self) -> None:
+        self.values.setflags(write=False)
+        self.policies.setflags(write=False)
+
+    def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
+        """Return the value of a belief: the interpolation, which is an upper bound, or that of the nearest grid point.
+
+        Parameters
+        ----------
+        belief : array_like (S,)
+            Any distribution over the states that an episode can be in while it goes on.
+        steps_left : int, optional
+            For a plan with a horizon: how many steps are still to come; all of them by default. To be left out if the
+            plan has no horizon.
+
+        Raises
+        ------
+        ParameterError
+            If `belief` is not such a distribution, or `steps_left` is out of range.
+        """
+        row = self.values[self._row(steps_left)]
+        return float(self._interpolated(row, self._checked(belief)[np.newaxis])[0])
+
+    def act(self, belief: ArrayLike, steps_left: int | None = None) -> int:
+        """Return the action that is best one step ahead of the values; arguments and errors as in `value`.
+
+        Raises
+        ------
+        ParameterError
+            Also if no step is left, or no action is legal in every state of the belief's support.
+        """
+        b = self._checked(belief)
+        after = self._row(steps_left) + (self.horizon is not None)
+        if after >= len(self.values):
+            raise ParameterError("steps_left=0: the plan is at its end, and no action is left")
+        legal = np.asarray(self.pomdp.mdp.legal[b > 0.0].all(axis=0))
+        if not legal.any():
+            raise ParameterError(
+                f"no action is legal in every state of the belief's support: {np.flatnonzero(b).tolist()}"
+            )
+        reward = b @ self.pomdp.mdp.expected_reward()
+        q = np.full(self.pomdp.n_actions, -np.inf)
+        for a in np.flatnonzero(legal).tolist():
+            joint = np.stack([self.pomdp.joint(b, a, z) for z in range(self.pomdp.n_observations)])
+            total = joint.sum(axis=1)
+            seen: BoolArray = total > 0.0
+            follows = joint[seen] / total[seen, np.newaxis]
+            ahead = float(total[seen] @ self._interpolated(self.values[after], follows))
+            q[a] = reward[a] + self.pomdp.gamma * ahead
+        tie = SAME * float(np.abs(reward[legal]).max() + self.pomdp.gamma * np.abs(self.values[after]).max())
+        return int(first_of_best(q[np.newaxis], tie)[0])  # on every processor the same of equal ones
+
+    def _interpolated(self, values: FloatArray, beliefs: FloatArray) -> FloatArray:
+        numbers, weights = self.cells.grid.made_of(beliefs, self.cells.interpolation)
+        return (weights * values[numbers]).sum(axis=1)
+
+    def _checked(self, belief: ArrayLike) -> FloatArray:
+        b = validation.belief(belief, self.pomdp.n_states)
+        over = (b > 0.0) & ~self.cells.grid.states
+        if over.any():
+            raise ParameterError(
+                f"no episode goes on in state {int(np.argmax(over))} of the belief's support: "
+                "the grid leaves such states out"
+            )
+        return b
+
+    def _row(self, steps_left: int | None) -> int:
+        if self.horizon is None:
+            if steps_left is not None:
+                raise ParameterError("this plan has no horizon: leave steps_left out")
+            return 0
+        left = self.horizon if steps_left is None else whole_number("steps_left", steps_left, at_least=0)
+        if left > self.horizon:
+            raise ParameterError(f"steps_left={steps_left} is more than the {self.horizon} steps of this plan")
+        return self.horizon - left
+
+
+@says_what_to_write
+def belief_grid(
+    pomdp: POMDP,
+    *,
+    horizon: int | None = None,
+    resolution: int = 10,
+    interpolation: Interpolation = "freudenthal",
+    tol: float = 1e-6,
+    rtol: float | None = None,
+    max_beliefs: int = 100_000,
+    deadline: float | None = None,
+    progress: bool = False,
+) -> GridSolution:
+    """Solve a POMDP approximately, as an MDP over a regular grid of beliefs.
+
+    The route of the lecture notes. The number of grid points grows with the power S - 1 of the resolution, which is
+    what ends it: two to six states are its size.
+
+    Parameters
+    ----------
+    pomdp : POMDP
+        The model.
+    horizon : int, optional
+        H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
+    resolution : int
+        M: the entries of grid beliefs are multiples of 1 / M.
+    interpolation : {"freudenthal", "nearest"}
+        How other beliefs are made of them; see `rlsuite.planning.pomdp.bounds.discretisation`.
+    tol : float
+        Largest distance of the two bounds that counts as converged, in the unit of the reward. What it can be depends
+        on the resolution.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
+    max_beliefs : int
+        How many grid points there may be.
+    deadline : float, optional
+        Stop after this many seconds. Without a grid there is no answer, and with a horizon none before the last step:
+        if there is no time for these, that is an error.
+    progress : bool
+        Show on stderr what is going on.
+
+    Returns
+    -------
+    GridSolution
+        ``iterations`` are those of the planner on the grid. Its bounds allow for rounding.
+
+    Raises
+    ------
+    ParameterError
+        If there are too many beliefs, the deadline is too short for them, gamma is 1 without a horizon, or an argument
+        is out of range.
+    ModelError
+        If values overflow, or a grid point leads to a belief in which no action is legal in every state of its support.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the bounds are further apart than `tol`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlsuite.models import POMDP
+    >>> from rlsuite.planning import belief_grid
+    >>> stay, again = np.eye(2), np.full((2, 2), 0.5)
+    >>> tiger = POMDP.from_arrays(
+    ...     [stay, again, again], [[-1, -1], [-100, 10], [10, -100]], [[[0.85, 0.15], [0.15, 0.85]], again, again],
+    ...     order="ass", gamma=0.95, start=[0.5, 0.5],
+    ... )
+    >>> plan = belief_grid(tiger, resolution=30, tol=10)  # the optimum is 19.3714
+    >>> round(plan.lower_bound, 2), round(plan.upper_bound, 2), plan.act([0.5, 0.5])
+    (19.37, 19.52, 0)
+    """
+    watch = Watch("belief_grid", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
+    if horizon is not None:
+        horizon = whole_number("horizon", horizon)
+    with watch:
+        bounds = None
+        if horizon is None:
+            bounds = endless_bounds(PreparedModel(pomdp, "belief_grid without a horizon"), watch)
+        with shares_the_deadline_of(watch):
+            cells = discretised(
+                pomdp,
+                resolution=resolution,
+                interpolation=interpolation,
+                max_beliefs=max_beliefs,
+                deadline=max(watch.left, SHORTEST),
+            )
+            left = max(watch.left, SHORTEST)
+            if horizon is None:
+                found = policy_iteration(cells.mdp, tol=math.inf, deadline=left)
+                values, policies = found.value[np.newaxis], found.policy[np.newaxis]
+            else:
+                found = backward_induction(cells.mdp, horizon=horizon, tol=math.inf, deadline=left)
+                values, policies = found.values, found.policies
+        projection = Projection(pomdp)
+        start = pomdp.start[np.newaxis]
+        numbers, weights = cells.grid.made_of(start, interpolation)
+        value = float((weights * values[0][numbers]).sum())
+        error = found.error_bound + grid_bounds.allowance(projection, horizon)
+        upper, lower = value + error, grid_bounds.lower_bound(projection, cells, bounds, horizon, watch)
+        if interpolation == "nearest":
+            error += grid_bounds.misplaced(
+                projection, cells, float(np.abs(cells.beliefs[numbers[0, 0]] - start).sum()), horizon
+            )
+            upper, lower = value + error, max(lower, value - error)
+        upper = min(upper, grid_bounds.upper_bound(projection, bounds, horizon))
+    watch.between(lower, upper)
+    solution = GridSolution(
+        lower_bound=lower,
+        upper_bound=upper,
+        converged=upper - lower <= watch.tol,
+        horizon=horizon,
+        iterations=found.iterations,
+        seconds=watch.seconds,
+        method="belief_grid",
+        pomdp=pomdp,
+        cells=cells,
+        values=values,
+        policies=policies,
+    )
+    if not solution.converged:
+        warn_not_converged(
+            f"belief_grid returned bounds that are {solution.gap:.3g} apart, more than {watch.asked}; "
+            f"a resolution above {resolution} brings them closer"
+        )
+    return solution

@@ -1,0 +1,197 @@
+"""The belief MDP on a grid of beliefs: a fully observed MDP for any planner or learner. Lovejoy 1991.
+
+In a grid belief b, action a earns sum_s b(s) r(s, a), and observation z leads to SE(b, a, z) with the probability
+Pr(z | b, a), as in `rlsuite.planning.pomdp.belief_graph`. Usually that belief is not a grid point: it is replaced by
+the nearest one, or by a draw from those that it is the mean of. The first merges different beliefs, so the process is
+not Markov any more. The second replaces V by its interpolation, an average, so that the backup stays a contraction.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlsuite.core.checks import whole_number
+from rlsuite.core.clock import Clock, OutOfTime
+from rlsuite.core.compiling_clock import CompilingClock
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.errors import ModelError, ParameterError, unknown
+from rlsuite.models import MDP, POMDP, validation
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.pomdp.bounds.simplex_grid import Interpolation, SimplexGrid
+from rlsuite.planning.watch import DeadlineTooShort
+
+INTERPOLATIONS = ("freudenthal", "nearest")
+
+
+class GridMDP(NamedTuple):
+    """A belief MDP whose n states are the beliefs of a grid."""
+
+    mdp: MDP
+    grid: SimplexGrid
+    interpolation: Interpolation
+    distance: float
+    """largest sum of absolute differences between a belief that follows and the grid point that replaces it; 0 for
+    ``"freudenthal"``"""
+
+    @property
+    def beliefs(self) -> FloatArray:
+        """(n, S) float64: the grid points."""
+        return self.grid.beliefs
+
+    def cell(self, belief: ArrayLike) -> int:
+        """Return the number of the grid point nearest to a belief (S,): the state in which a learner of the MDP acts.
+
+        Raises
+        ------
+        ParameterError
+            If `belief` is not a distribution over the states.
+        """
+        b = validation.belief(belief, self.beliefs.shape[1])
+        return int(self.grid.made_of(b[np.newaxis], "nearest")[0][0, 0])
+
+
+class _Step(NamedTuple):
+    """Where one action leads from each of the grid points: m grid points after each observation."""
+
+    row: IndexArray
+    successor: IndexArray
+    probability: FloatArray
+    distance: float
+
+
+@says_what_to_write
+def discretised(
+    pomdp: POMDP,
+    *,
+    resolution: int = 10,
+    interpolation: Interpolation = "freudenthal",
+    max_beliefs: int = 100_000,
+    deadline: float | None = None,
+) -> GridMDP:
+    """Return the belief MDP on a regular grid, over all states that an episode can be in while it goes on.
+
+    Parameters
+    ----------
+    pomdp : POMDP
+        The model.
+    resolution : int
+        M: the entries of grid beliefs are multiples of 1 / M.
+    interpolation : {"freudenthal", "nearest"}
+        Whether a belief is replaced by a mean of the grid points around it, or by the nearest.
+    max_beliefs : int
+        How many grid points there may be.
+    deadline : float, optional
+        Seconds after which to give up.
+
+    Raises
+    ------
+    ParameterError
+        If there are more grid points, the deadline is too short for them, or an argument is out of range.
+    ModelError
+        If a grid point leads to a belief in which no action is legal in every state of its support.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlsuite.models import POMDP
+    >>> from rlsuite.planning import discretised, solve
+    >>> stay, again = np.eye(2), np.full((2, 2), 0.5)
+    >>> tiger = POMDP.from_arrays(
+    ...     [stay, again, again], [[-1, -1], [-100, 10], [10, -100]], [[[0.85, 0.15], [0.15, 0.85]], again, again],
+    ...     order="ass", gamma=0.95, start=[0.5, 0.5],
+    ... )
+    >>> cells = discretised(tiger, resolution=100, interpolation="nearest")
+    >>> cells.mdp
+    MDP(n_states=101, n_actions=3, n_transitions=606, gamma=0.95, kind='stochastic')
+    >>> solve(cells.mdp).policy[cells.cell([0.5, 0.5])].item()
+    0
+    """
+    if interpolation not in INTERPOLATIONS:
+        raise ParameterError(unknown("interpolation", interpolation, INTERPOLATIONS))
+    clock = CompilingClock("discretised", deadline=deadline)
+    legal: BoolArray = pomdp.mdp.legal
+    lookahead = Lookahead(pomdp.mdp)
+    entered = np.asarray(lookahead.continuation.sum(axis=0)).reshape(-1) > 0.0
+    states: BoolArray = legal.any(axis=1) & (entered | (pomdp.start > 0.0))
+    grid = SimplexGrid(states, whole_number("resolution", resolution), whole_number("max_beliefs", max_beliefs))
+    beliefs = grid.beliefs
+    n, actions = len(beliefs), pomdp.n_actions
+    allowed: BoolArray = ~((beliefs > 0.0) @ ~legal)
+    reward = beliefs @ lookahead.reward.reshape(-1, actions)
+    try:
+        pairs = [np.flatnonzero(allowed[:, a]) for a in range(actions)]
+        steps = [_followed(pomdp, lookahead, grid, interpolation, a, pairs[a], clock) for a in range(actions)]
+    except OutOfTime:
+        remark = f"a grid of {n} beliefs: give more time, or a resolution below {resolution}"
+        raise DeadlineTooShort(clock.deadline or 0.0, remark) from None
+    row = np.concatenate([step.row * actions + a for a, step in enumerate(steps)])
+    successor = np.concatenate([step.successor for step in steps])
+    probability = np.concatenate([step.probability for step in steps])
+    order = np.argsort(row, kind="stable")
+    row, successor, probability = row[order], successor[order], probability[order]
+    ends = successor < 0
+    stuck: BoolArray = ~ends & ~np.asarray(allowed.any(axis=1))[successor]
+    if stuck.any():
+        belief = beliefs[successor[int(np.argmax(stuck))]]
+        raise ModelError(
+            f"a belief near {belief.tolist()} can follow, but no action is legal in every state of its support"
+        )
+    total = np.bincount(row, weights=probability, minlength=n * actions)
+    indptr = np.zeros(n * actions + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row, minlength=n * actions), out=indptr[1:])
+    numbers, weights = grid.made_of(pomdp.start[np.newaxis], interpolation)
+    start = np.bincount(numbers[0], weights=np.maximum(weights[0], 0.0), minlength=n)
+    mdp = MDP.from_rows(
+        indptr,
+        np.where(ends, 0, successor),
+        probability / total[row],
+        np.where(allowed, reward, 0.0),
+        n_actions=actions,
+        gamma=pomdp.gamma,
+        terminated=ends,
+        start=start / start.sum(),
+        action_labels=pomdp.action_labels,
+    )
+    return GridMDP(mdp, grid, interpolation, max(step.distance for step in steps))
+
+
+def _followed(
+    pomdp: POMDP,
+    lookahead: Lookahead,
+    grid: SimplexGrid,
+    interpolation: Interpolation,
+    action: int,
+    allowed: IndexArray,
+    clock: Clock,
+) -> _Step:
+    beliefs = grid.beliefs[allowed]
+    matrix = lookahead.continuation[action :: pomdp.n_actions]
+    ahead: FloatArray = np.asarray(matrix.T @ beliefs.T).T
+    rows: list[IndexArray] = []
+    successors: list[IndexArray] = []
+    probabilities: list[FloatArray] = []
+    seen_in: FloatArray = pomdp.observation_matrix(action).toarray()
+    distance = 0.0
+    for z in range(pomdp.n_observations):
+        clock.check()
+        joint = ahead * seen_in[:, z]
+        total = joint.sum(axis=1)
+        seen: IndexArray = np.flatnonzero(total > 0.0)
+        follows = joint[seen] / total[seen, np.newaxis]
+        numbers, weights = grid.made_of(follows, interpolation)
+        if interpolation == "nearest" and seen.size:
+            distance = max(distance, float(np.abs(grid.beliefs[numbers[:, 0]] - follows).sum(axis=1).max()))
+        some: BoolArray = weights > 0.0
+        rows.append(np.broadcast_to(allowed[seen, np.newaxis], numbers.shape)[some])
+        successors.append(numbers[some])
+        probabilities.append((total[seen, np.newaxis] * weights)[some])
+    ending = np.where(pomdp.mdp.terminated, pomdp.mdp.probability, 0.0)
+    ends = np.bincount(pomdp.mdp.pairs(), weights=ending, minlength=pomdp.n_states * pomdp.n_actions)
+    share = beliefs @ ends.reshape(-1, pomdp.n_actions)[:, action]
+    over: IndexArray = np.flatnonzero(share > 0.0)
+    rows.append(allowed[over])
+    successors.append(np.full(len(over), -1, dtype=np.int64))
+    probabilities.append(share[over])
+    return _Step(np.concatenate(rows), np.concatenate(successors), np.concatenate(probabilities), distance)

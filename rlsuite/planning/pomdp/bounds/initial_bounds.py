@@ -1,0 +1,209 @@
+"""Cheap bounds on the value of every belief, with which point-based planning begins.
+
+From above, both with one vector per action (Hauskrecht 2000):
+
+* QMDP, as if the state were observed from the next step on: Q(s, a) = r(s, a) + gamma sum_s' c(s' | s, a) max_a' Q(s',
+  a');
+* the fast informed bound, as if it had been observed one step ago: the fixed point of
+  (HQ)(s, a) = r(s, a) + gamma sum_z max_a' sum_s' c(s' | s, a) Pr(z | a, s') Q(s', a'), which is never larger.
+
+From below, with the *blind* policies, which take one action for ever. An action that is illegal somewhere has one where
+it never leads there; then, in addition, there are the plans that take an action once and do the worst that is possible
+from then on.
+"""
+
+import math
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.planning.linear_system import solve_fixed_point
+from rlsuite.planning.mdp.policy_iteration import policy_iteration
+from rlsuite.planning.operators import Lookahead, best
+from rlsuite.planning.pomdp.bounds.informed_kernels import informed_sweep
+from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
+from rlsuite.planning.watch import Watch
+
+DIRECT = 1_000
+"""Up to this many states a blind policy is evaluated by elimination, beyond by sweeps."""
+
+MOST_SWEEPS = 1_000_000
+"""Sweeps for a blind policy."""
+
+
+class Above(NamedTuple):
+    """An upper bound with one vector per action, as tight as time allowed."""
+
+    q: FloatArray
+    """(S, A) float64: max_a q(., a) . b is an upper bound; minus infinity for illegal actions"""
+    distance: float
+    """how far `q` can be above what it would be if it were computed to the end"""
+    iterations: int
+    """how many policies or sweeps it took"""
+
+
+class Blind(NamedTuple):
+    """Plans that need no observation."""
+
+    vectors: FloatArray
+    """(n, S) float64, lower bounds on their values; minus infinity where one comes to an illegal action"""
+    actions: IndexArray
+    """(n,) int64, their first actions"""
+    distance: float
+    """the largest amount by which their values can exceed them"""
+
+
+def seen_values(model: PreparedModel, watch: Watch, *, share: float = 1.0) -> Above:
+    """Return the QMDP bound, computed in that share of the time left."""
+    solution = policy_iteration(model.pomdp.mdp, tol=math.inf, deadline=_left(watch, share))
+    q = np.where(model.pomdp.mdp.legal, solution.q + solution.error_bound, -np.inf)
+    return Above(q, 2.0 * solution.error_bound, solution.iterations)
+
+
+def informed_values(
+    model: PreparedModel, seen: FloatArray, watch: Watch, *, tol: float, share: float = 1.0, max_sweeps: int
+) -> Above:
+    """Return the fast informed bound, from sweeps that begin with `seen` and are above it at any time.
+
+    Parameters
+    ----------
+    model : PreparedModel
+        The model.
+    seen : ndarray (S, A) float64
+        The QMDP bound.
+    watch : Watch
+        Told when to stop.
+    tol : float
+        Sweeps end when the distance is at most this.
+    share : float
+        Part of the time left that sweeps may take.
+    max_sweeps : int
+        Largest number of sweeps.
+    """
+    pomdp = model.pomdp
+    states, actions, symbols = pomdp.n_states, pomdp.n_actions, pomdp.n_observations
+    sparse = model.sparse
+    rows = sparse[3:]
+    reward, q = model.reward.reshape(-1), seen.reshape(-1).copy()
+    out, sums = np.empty_like(q), np.zeros(symbols * actions)
+    factor = model.modulus / (1.0 - model.modulus)
+    size = float(np.abs(q[q > -np.inf]).max())
+    sweeps, distance = 0, math.inf
+    until = watch.seconds + _left(watch, share)
+    while distance > tol and sweeps < max_sweeps and not watch.hurries and watch.seconds < until:
+        fall = informed_sweep(states, actions, symbols, pomdp.gamma, *rows, reward, q, sums, out)
+        np.minimum(q, out, out=q)
+        sweeps += 1
+        distance = factor * fall
+    q += model.rounding(max(size, float(np.abs(q[q > -np.inf]).max(initial=0.0))))
+    return Above(q.reshape(states, actions), distance, sweeps)
+
+
+def blind_plans(
+    model: PreparedModel, watch: Watch, *, tol: float, share: float = 1.0, initial: FloatArray | None = None
+) -> Blind:
+    """Return the blind policies, and more plans if some actions are illegal in some states.
+
+    Parameters
+    ----------
+    model : PreparedModel
+        The model.
+    watch : Watch
+        Told when to stop; what is returned is a lower bound in any case.
+    tol : float
+        Largest error of their values that is worth working on.
+    share : float
+        Part of the time left that this may take.
+    initial : ndarray (n, S) float64, optional
+        The vectors of an earlier call that was cut short: sweeps go on from them.
+    """
+    legal = model.pomdp.mdp.legal
+    acting = cast("BoolArray", legal.any(axis=1))
+    actions: IndexArray = np.arange(model.pomdp.n_actions)
+    until = watch.seconds + _left(watch, share)
+    values = np.zeros(legal.T.shape) if initial is None else np.where(np.isfinite(initial), initial, 0.0)
+    found = [_blind(model, a, acting, watch, tol, until, values[a]) for a in range(legal.shape[1])]
+    vectors, distance = np.stack([values for values, _ in found]), max(distance for _, distance in found)
+    if legal[acting].all():
+        return Blind(vectors, actions, distance)
+    return Blind(
+        np.concatenate([vectors, _guaranteed(model, watch, share)]), np.concatenate([actions, actions]), distance
+    )
+
+
+def _blind(
+    model: PreparedModel, a: int, acting: BoolArray, watch: Watch, tol: float, until: float, value: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return a lower bound (S,) on the value of taking action a for ever, and how far it is below at most."""
+    step: Any = model.steps[a]
+    impossible = acting & ~model.pomdp.mdp.legal[:, a]
+    while impossible.any():
+        more = impossible | (step @ impossible.astype(np.float64) > 0.0)
+        if more.sum() == impossible.sum():
+            break
+        impossible = acting if watch.hurries else more
+    possible = acting & ~impossible
+    reward = np.where(possible, model.reward[:, a], 0.0)
+    matrix: Any = step * model.pomdp.gamma
+    factor = model.modulus / (1.0 - model.modulus)
+    if reward.size <= DIRECT and not (watch.hurries or watch.seconds > until):
+        value = np.where(possible, solve_fixed_point(matrix, reward), 0.0)
+    else:
+        for _ in range(MOST_SWEEPS):
+            before, value = value, np.where(possible, reward + cast("FloatArray", matrix @ value), 0.0)
+            if (
+                factor * (value - before).max() - factor * (value - before).min() <= tol
+                or watch.hurries
+                or watch.seconds > until
+            ):
+                break
+    # With T the backup of this policy, its value lies between TV + factor min(TV - V) and TV + factor max(TV - V).
+    after = np.where(possible, reward + cast("FloatArray", matrix @ value), 0.0)
+    least, most = min(float((after - value).min()), 0.0), max(float((after - value).max()), 0.0)
+    rounding = model.rounding(float(np.abs(after).max(initial=0.0)))
+    return np.where(possible, after + factor * least - rounding, -np.inf), factor * (most - least) + 2.0 * rounding
+
+
+def _guaranteed(model: PreparedModel, watch: Watch, share: float) -> FloatArray:
+    """Return the value of each action if the worst are taken afterwards: (A, S); -inf where that may be illegal."""
+    mdp = model.pomdp.mdp
+    lookahead = Lookahead(mdp.replace(reward=-mdp.reward, reward_std=None, bernoulli=None))
+    worst = policy_iteration(lookahead.mdp, tol=math.inf, deadline=_left(watch, share))
+    value = best(np.where(mdp.legal, worst.q + worst.error_bound, -np.inf))
+    q = lookahead.q(value) + model.rounding(float(np.abs(value).max()))
+    return np.where(mdp.legal & _never_stuck(model), -q, -np.inf).T
+
+
+def _never_stuck(model: PreparedModel) -> BoolArray:
+    """Return which actions (A,) are always followed by a legal one of this kind, whatever the state and observation.
+
+    An agent that does not know the state can reach a belief in which no action is legal in all states, though each has
+    some.
+    """
+    pomdp = model.pomdp
+    legal = pomdp.mdp.legal
+    illegal = (~legal & legal.any(axis=1, keepdims=True)).astype(np.float64)
+    good: BoolArray = np.ones(pomdp.n_actions, dtype=np.bool_)
+    if not illegal.any():
+        return good
+    leaves: list[BoolArray] = []
+    for a, step in enumerate(model.steps):
+        there = cast("FloatArray", cast("Any", step).T @ legal[:, a].astype(np.float64)) > 0.0
+        seen: Any = pomdp.observation_matrix(a)[np.flatnonzero(there)] > 0.0
+        forbidden = cast("FloatArray", seen.T.astype(np.float64) @ illegal[there])
+        possible = np.asarray(seen.sum(axis=0)).reshape(-1) > 0
+        leaves.append(forbidden[possible] == 0.0)
+    for _ in leaves:  # each time one is sorted out at least, or nothing changes any more
+        good = _leading_to(leaves, good)
+    return good
+
+
+def _leading_to(leaves: list[BoolArray], good: BoolArray) -> BoolArray:
+    """Return which actions are followed, after every observation (Z, A), by one of the `good` actions (A,)."""
+    return np.array([bool(np.any(some & good, axis=1).all()) for some in leaves], dtype=np.bool_)
+
+
+def _left(watch: Watch, share: float) -> float:
+    """Return a share of the seconds until the deadline, at least a little; infinity if there is none."""
+    return math.inf if watch.deadline is None else max(share * (watch.deadline - watch.seconds), 1e-3)

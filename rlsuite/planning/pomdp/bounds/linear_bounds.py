@@ -1,0 +1,157 @@
+"""Bounds on the value of every belief that need no search: a few linear functions below and above it.
+
+Without a horizon these are the fast informed bound and the blind policies of `bounds.initial_bounds`.
+With one, the optimum if the state is observed, and the blind policies again.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlsuite.models import POMDP
+from rlsuite.models.aliases import BoolArray, FloatArray
+from rlsuite.planning.mdp.backward_induction import backward_induction
+from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.pomdp.bounds.initial_bounds import blind_plans, informed_values, seen_values
+from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
+from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
+from rlsuite.planning.pomdp.vectors import worth
+from rlsuite.planning.watch import Watch
+
+SWEEPS = 100
+"""Sweeps for the fast informed bound: it is a bound after any number of them."""
+
+SHARE = 0.25
+"""Part of the time that these may take."""
+
+MOST_SWEEPS = 10_000_000
+"""The same, where it does not begin near the optimum with observed states."""
+
+CLOSE = 1e-4
+"""Distance from it, in times of the largest value, at which more sweeps are not worth doing."""
+
+
+class Bounds(NamedTuple):
+    """Linear bounds on the value of a belief: max_i lower_i . b <= V(b) <= max_a upper_a . b."""
+
+    lower: FloatArray
+    """(n, S) float64, minus infinity where a plan comes to an illegal action"""
+    upper: FloatArray
+    """(A, S) float64, minus infinity for illegal actions"""
+
+    def at(self, belief: FloatArray) -> tuple[float, float]:
+        """Return the two bounds on the value of a belief (S,)."""
+        return (
+            float(worth(self.lower, belief[np.newaxis]).max()),
+            float(worth(self.upper, belief[np.newaxis]).max()),
+        )
+
+
+class EndlessBounds:
+    """Bounds on the values of a model without horizon, computed as far as there is time, and improved later.
+
+    Parameters
+    ----------
+    model : PreparedModel
+        The model.
+    watch : Watch
+        Told when to stop; the bounds hold at any time.
+    share : float
+        Part of the time that the optimum with observed states may take.
+
+    Attributes
+    ----------
+    bounds : Bounds
+        The best so far.
+    finished : bool
+        Whether more time would not improve them.
+
+    Raises
+    ------
+    ModelError
+        If not even the upper bound at the start is finite: every plan comes to an illegal action.
+    """
+
+    def __init__(self, model: PreparedModel, watch: Watch, share: float) -> None:
+        seen = seen_values(model, watch, share=share)
+        size = float(np.abs(seen.q[seen.q > -np.inf]).max())
+        self._model, self._close = model, CLOSE * size + 1e-12
+        # Begun with the optimum with observed states, some sweeps suffice; with less, as many as are needed.
+        self._sweeps = SWEEPS if seen.distance <= self._close else MOST_SWEEPS
+        self.bounds = Bounds(np.full((0, model.pomdp.n_states), -np.inf), seen.q.T)
+        self.finished = False
+
+    def improve(self, watch: Watch, share: float) -> None:
+        """Continue where the last call stopped.
+
+        Parameters
+        ----------
+        watch : Watch
+            Told when to stop.
+        share : float
+            Part of the time that the upper bound may take.
+        """
+        lower, upper = self.bounds
+        close = self._close
+        informed = informed_values(self._model, upper.T, watch, tol=close, share=share, max_sweeps=self._sweeps)
+        blind = blind_plans(self._model, watch, tol=close, initial=lower if len(lower) else None)
+        if len(lower):
+            blind = blind._replace(vectors=np.maximum(lower, blind.vectors))
+        cut = informed.distance > close and informed.iterations < self._sweeps
+        self.finished = watch.deadline is None or not (cut or watch.hurries)
+        self.bounds = Bounds(blind.vectors, np.ascontiguousarray(np.minimum(upper, informed.q.T)))
+        if self.bounds.at(self._model.pomdp.start)[1] == -np.inf:
+            raise no_plan(self._model.pomdp.start)
+
+
+def endless_bounds(model: PreparedModel, watch: Watch) -> Bounds:
+    """Return bounds on the values of a model without horizon, rounding included.
+
+    Raises
+    ------
+    ModelError
+        If not even the upper bound at the start is finite: every plan comes to an illegal action.
+
+    Examples
+    --------
+    The tiger: a plan that only listens pays 1 in every step; with the state observed one step late, the value is 87.2.
+
+    >>> import numpy as np
+    >>> from rlsuite.models import POMDP
+    >>> listen, door = np.eye(2), np.full((2, 2), 0.5)
+    >>> tiger = POMDP.from_arrays(
+    ...     [listen, door, door], [[-1, -1], [-100, 10], [10, -100]], [[[0.85, 0.15], [0.15, 0.85]], door, door],
+    ...     order="ass", gamma=0.95,
+    ... )
+    >>> lower, upper = endless_bounds(PreparedModel(tiger, "this example"), Watch("", tol=1.0)).at(tiger.start)
+    >>> round(lower, 6), 87.2 < upper < 88
+    (-20.0, True)
+    """
+    found = EndlessBounds(model, watch, share=1.0)
+    found.improve(watch, SHARE)
+    return found.bounds
+
+
+def bounds_with_horizon(pomdp: POMDP, horizon: int) -> Bounds:
+    """Return bounds on the values with a given number of steps to go, rounding included."""
+    lookahead = Lookahead(pomdp.mdp)
+    seen = backward_induction(pomdp.mdp, horizon=horizon, tol=math.inf)
+    actions, legal = pomdp.n_actions, pomdp.mdp.legal
+    acting = legal.any(axis=1)
+    reward = lookahead.reward.reshape(legal.shape)
+    lower = np.zeros((actions, pomdp.n_states))
+    for a in range(actions):
+        step: Any = lookahead.continuation[a::actions]
+        value, impossible = lower[a], np.zeros(pomdp.n_states, dtype=np.bool_)
+        for _ in range(horizon):
+            value = np.where(legal[:, a], reward[:, a] + pomdp.gamma * (step @ value), 0.0)
+            value -= lookahead.rounding(value)
+            impossible = _or_before(step, impossible, acting & ~legal[:, a])
+        lower[a] = np.where(impossible, -np.inf, value)
+    return Bounds(lower, np.ascontiguousarray(np.where(legal, seen.q + seen.error_bound, -np.inf).T))
+
+
+def _or_before(step: Any, after: BoolArray, now: BoolArray) -> BoolArray:
+    """Return the states that are in `now`, or from which a step may lead into `after`."""
+    return now | (step @ after.astype(np.float64) > 0.0)

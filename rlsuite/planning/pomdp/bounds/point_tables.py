@@ -1,0 +1,185 @@
+"""A POMDP in the form that the compiled point-based search reads: one table per region and action."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlsuite.models import POMDP
+from rlsuite.models.aliases import CsrMatrix, FloatArray, IndexArray, StateArray
+from rlsuite.planning.certificate import discounted
+from rlsuite.planning.operators import EPS
+from rlsuite.planning.pomdp.bounds.belief_supports import SparseModel, entries_of, find_regions
+
+
+class Tables(NamedTuple):
+    """A model, region by region. K regions, A actions, Z observations; M is the sum of the sizes of the regions.
+
+    State i of region k is the one with number ``first[k] + i`` among the M. The pair (k, a) has the number k A + a.
+    The successors of a pair are the states that the action can lead to from the region, in ascending order.
+    """
+
+    n_actions: int
+    """A"""
+    n_observations: int
+    """Z"""
+    gamma: float
+    """discount factor per step"""
+    first: IndexArray
+    """(K + 1,) int64"""
+    states: StateArray
+    """(M,) int32, number of each state in the model"""
+    reward: FloatArray
+    """(M * A,) float64, r(s, a); minus infinity for illegal actions"""
+    informed: FloatArray
+    """(M * A,) float64, upper bounds on the values of the actions if the state is observed; as the reward"""
+    corner: FloatArray
+    """(M,) float64, the largest of them"""
+    row: IndexArray
+    """(M * A + 1,) int64, the transitions of state i of region k by action a: row first[k] A + a size + i"""
+    successor: StateArray
+    """(n,) int32, where a transition leads, as a number among the successors of the pair"""
+    weight: FloatArray
+    """(n,) float64, c(s' | s, a)"""
+    successors: IndexArray
+    """(K A + 1,) int64, the successors of each pair"""
+    seen: IndexArray
+    """(n_successors + 1,) int64, what may be observed in each successor"""
+    symbol: StateArray
+    """(m,) int32, an observation"""
+    place: StateArray
+    """(m,) int32, the number of the successor in the region that the observation leads to"""
+    chance: FloatArray
+    """(m,) float64, Pr(z | a, s')"""
+    child: StateArray
+    """(K * A * Z,) int32, the region after an observation, -1 if it is impossible"""
+
+
+class PreparedModel:
+    """A POMDP, prepared for point-based planning: gamma < 1.
+
+    Parameters
+    ----------
+    pomdp : POMDP
+        The model.
+    method : str
+        Who asks, for error messages.
+
+    Attributes
+    ----------
+    pomdp : POMDP
+        The model.
+    lookahead : Lookahead
+        Its hidden process.
+    steps : list of csr_array (S, S)
+        For each action, c(s' | s, a) without stored zeros.
+    sparse : SparseModel
+        All of it but the rewards.
+    reward : ndarray (S, A) float64
+        r(s, a); minus infinity for illegal actions.
+    modulus : float
+        The factor by which a backup contracts.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is 1, or too close to 1.
+    ModelError
+        If values overflow.
+    """
+
+    def __init__(self, pomdp: POMDP, method: str) -> None:
+        self.pomdp = pomdp
+        self.lookahead = discounted(pomdp.mdp, method)
+        self.modulus = self.lookahead.modulus
+        states, actions = pomdp.n_states, pomdp.n_actions
+        ahead: Any = self.lookahead.continuation
+        self.steps: list[CsrMatrix] = [ahead[a::actions] for a in range(actions)]
+        rows = pomdp.observation_rows
+        # Rows of a model may sum to 1 only roughly; bounds are simpler if these do to rounding.
+        sums = np.add.reduceat(rows.probability, rows.indptr[:-1])
+        self.sparse = SparseModel(
+            states,
+            actions,
+            pomdp.n_observations,
+            ahead.indptr.astype(np.int64),
+            ahead.indices.astype(np.int32),
+            ahead.data,
+            rows.indptr,
+            rows.observation,
+            rows.probability / np.repeat(sums, np.diff(rows.indptr)),
+        )
+        legal = pomdp.mdp.legal
+        self.reward: FloatArray = np.where(legal, self.lookahead.reward.reshape(legal.shape), -np.inf)
+        longest = int(np.diff(ahead.indptr).max()) + int(np.diff(rows.indptr).max())
+        self._terms = longest + pomdp.n_observations + states
+
+    def rounding(self, size: float) -> float:
+        """Return a bound on the effect of the rounding errors of all backups on a value.
+
+        `size` is the largest magnitude of a value. A term of a backup goes through at most one rounding per transition
+        and observation of its rows, per possible observation, and twice one per state of the belief's support:
+        where its reward is added up, and its product with a vector. EPS is two roundings, and errors of later steps are
+        discounted.
+        """
+        one = (self._terms + 16) * EPS * (self.lookahead.reward_size + self.pomdp.gamma * size)
+        return one / (1.0 - self.modulus)
+
+
+def tables(model: PreparedModel, informed: FloatArray) -> Tables:
+    """Return the tables of a model.
+
+    Parameters
+    ----------
+    model : PreparedModel
+        The model.
+    informed : ndarray (S, A) float64
+        Upper bounds on the values of the actions if the state is seen; minus infinity for illegal actions.
+    """
+    sparse = model.sparse
+    states, actions = sparse.n_states, sparse.n_actions
+    regions = find_regions(sparse, model.pomdp.start > 0.0)
+    sizes = np.array([members.size for members in regions.members])
+    first = _pointers(sizes)
+    everywhere = np.concatenate(regions.members)
+    place: StateArray = np.full((sizes.size, states), -1, dtype=np.int32)
+    place[np.repeat(np.arange(sizes.size), sizes), everywhere] = np.arange(everywhere.size) - np.repeat(
+        first[:-1], sizes
+    )
+    # One row per region, action and state, in this order; the pair (region, action) that each belongs to.
+    rows = np.concatenate(
+        [(members * actions + np.arange(actions)[:, np.newaxis]).reshape(-1) for members in regions.members]
+    )
+    pair_of_row = np.repeat(np.arange(sizes.size * actions), np.repeat(sizes, actions))
+    entries, lengths = entries_of(sparse.row, rows)
+    # The successors of each pair, each once, in ascending order.
+    key = np.repeat(pair_of_row, lengths) * states + sparse.successor[entries]
+    reached, successor = np.unique(key, return_inverse=True)
+    pair, after = np.divmod(reached, states)
+    successors = _pointers(np.bincount(pair, minlength=sizes.size * actions))
+    observed, counts = entries_of(sparse.seen, pair % actions * states + after)
+    symbol = sparse.symbol[observed]
+    pair, after = np.repeat(pair, counts), np.repeat(after, counts)
+    child = regions.child.reshape(sizes.size * actions, -1)
+    return Tables(
+        n_actions=actions,
+        n_observations=sparse.n_observations,
+        gamma=model.pomdp.gamma,
+        first=first,
+        states=everywhere.astype(np.int32),
+        reward=np.ascontiguousarray(model.reward[everywhere]).reshape(-1),
+        informed=np.ascontiguousarray(informed[everywhere]).reshape(-1),
+        corner=informed[everywhere].max(axis=1),
+        row=_pointers(lengths),
+        successor=(successor - successors[np.repeat(pair_of_row, lengths)]).astype(np.int32),
+        weight=sparse.weight[entries],
+        successors=successors,
+        seen=_pointers(counts),
+        symbol=symbol.astype(np.int32),
+        place=place[child[pair, symbol], after],
+        chance=sparse.chance[observed],
+        child=child.reshape(-1).astype(np.int32),
+    )
+
+
+def _pointers(lengths: IndexArray) -> IndexArray:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -1,0 +1,1 @@
+"""Exact planners: sets of alpha vectors, stage by stage."""

@@ -1,0 +1,207 @@
+"""Exact planning for an infinite horizon: stages of value iteration, controllers made of them, and a certified gap.
+
+Let L be a set of vectors, each the value of a plan or less, and V = HL the set one step back. With
+up = max over beliefs of HL - L, the optimum lies between V and V + beta / (1 - beta) up, as for an MDP
+(`rlsuite.planning.certificate`); the largest rise is found by linear programs. Value iteration alone needs
+log(1 / tol) / log(1 / gamma) stages. But each stage is also a plan: the vector i of V begins with an action and goes
+on, after an observation, with a vector of L. With that vector of V in its place that loses least against it, the graph
+is a controller without end. Its value, from a linear system, is a lower bound as well, and joins the next set. Once the
+graph no longer changes, that value is the optimum (Hansen 1998).
+
+The upper bound begins as the fast informed bound. While the gap is wide, selections may lose a small part of it.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rlsuite.core.clock import OutOfTime
+from rlsuite.models import POMDP
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.pomdp.bounds.linear_bounds import endless_bounds
+from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
+from rlsuite.planning.pomdp.exact.backprojection import Projection
+from rlsuite.planning.pomdp.exact.controllers import MOST_UNKNOWNS, controller_value
+from rlsuite.planning.pomdp.exact.pruning import different, that_matter
+from rlsuite.planning.pomdp.exact.value_iteration_stages import CrossSum, Stage, next_stage, no_plan
+from rlsuite.planning.pomdp.exact.vector_dominance import largest_rise
+from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet, first_of_best, worth
+from rlsuite.planning.watch import Watch
+
+SHARE = 1.0 / 16.0
+"""Share of the gap that all selections of a stage together may lose."""
+BLOCK = 1 << 18
+"""Differences computed at a time."""
+
+
+class _Found(NamedTuple):
+    """The best bounds so far."""
+
+    lower: float
+    upper: float
+    plans: VectorSet
+
+
+def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVectorSolution:
+    """Narrow the gap at the start belief down to the tolerance, or until the watch ends it.
+
+    Parameters
+    ----------
+    pomdp : POMDP
+        The model; gamma < 1.
+    cross_sum : CrossSum
+        What the method consists of.
+    watch : Watch
+        The clock and counter of the method.
+
+    Raises
+    ------
+    ParameterError
+        If gamma is 1.
+    ModelError
+        If no plan is legal for ever, or values overflow.
+    """
+    start = pomdp.start[np.newaxis]
+    legal = pomdp.mdp.legal
+    everywhere = bool((legal.all(axis=1) | ~legal.any(axis=1)).all())
+    points: FloatArray = start
+    records: list[tuple[int, float, float, float]] = []
+    narrowed = 0, np.inf
+    with watch:
+        projection = Projection(pomdp)
+        found = _beginning(pomdp, everywhere, watch)
+        vectors, highest = found.plans.alpha_vectors, found.lower
+        # The number of stages in which value iteration alone would halve the part of the gap that is not rounding.
+        modulus = projection.lookahead.modulus
+        patience = 20 + int(math.log(2.0) / -math.log(modulus)) if modulus else 20
+        watch.between(found.lower, found.upper)
+        while watch.goes_on(found.upper - found.lower):
+            records.append((watch.iterations - 1, watch.seconds, found.lower, found.upper))
+            try:
+                stage = next_stage(projection, vectors, points, cross_sum, _epsilon(projection, found, watch), watch)
+                new = _bounded(projection, vectors, stage, everywhere, watch)
+                uncertain = projection.rounding(vectors) / (1.0 - modulus)
+                vectors, points = stage.plans.alpha_vectors, stage.points
+                if everywhere:
+                    vectors, points = _together(new.plans.alpha_vectors, stage, 2.0 * uncertain, watch)
+                highest = max(highest, new.lower)
+                upper = min(new.upper, found.upper)
+                # Of plans that are equally good at the start, up to rounding, the latest: it is the best elsewhere.
+                found = (new if new.lower >= highest - uncertain else found)._replace(upper=upper)
+            except OutOfTime:
+                continue
+            watch.between(found.lower, found.upper)
+            if found.upper - found.lower < 0.9 * narrowed[1]:
+                narrowed = watch.iterations, found.upper - found.lower
+            elif watch.iterations - narrowed[0] > patience:
+                watch.give_up("rounding keeps the bounds apart")
+                break
+    records.append((watch.iterations, watch.seconds, found.lower, found.upper))
+    return AlphaVectorSolution(
+        lower_bound=found.lower,
+        upper_bound=found.upper,
+        converged=found.upper - found.lower <= watch.tol,
+        horizon=None,
+        iterations=watch.iterations,
+        seconds=watch.seconds,
+        method=watch.method,
+        alpha_vectors=found.plans.alpha_vectors,
+        actions=found.plans.actions,
+        pomdp=pomdp,
+        trace=BoundsTrace.of(records),
+        successors=found.plans.successors,
+    )
+
+
+def _beginning(pomdp: POMDP, everywhere: bool, watch: Watch) -> _Found:
+    """Return the bounds before the first stage; `everywhere`: actions are legal in all states, or in none."""
+    model = PreparedModel(pomdp, f"{watch.method} without a horizon")
+    bounds = endless_bounds(model, watch)
+    lower, upper = bounds.at(pomdp.start)
+    vectors = bounds.lower
+    vectors[:, ~pomdp.mdp.legal.any(axis=1)] = 0.0
+    if not everywhere:  # below all plans that are legal to their end, if it is not one itself
+        worst = float(np.min(model.reward, where=model.reward > -np.inf, initial=0.0))
+        vectors, lower = np.full((1, pomdp.n_states), worst / (1.0 - model.modulus)), -np.inf
+    first: IndexArray = np.arange(len(vectors), dtype=np.int64)
+    for_ever: IndexArray = np.repeat(first, pomdp.n_observations).reshape(len(vectors), -1)
+    return _Found(lower, upper, VectorSet(vectors, first, for_ever))
+
+
+def _epsilon(projection: Projection, found: _Found, watch: Watch) -> float:
+    """Return the loss allowed to a selection: the losses of a stage count 1 / (1 - beta) times."""
+    gap = max(found.upper - found.lower, watch.tol) if np.isfinite(found.lower) else watch.tol
+    selections = 2 * projection.pomdp.n_observations
+    return SHARE * gap * (1.0 - projection.lookahead.modulus) / selections
+
+
+def _bounded(projection: Projection, vectors: FloatArray, stage: Stage, everywhere: bool, watch: Watch) -> _Found:
+    """Return the bounds that follow from the stage made of `vectors`, and the plan for the lower one."""
+    start = projection.pomdp.start[np.newaxis]
+    modulus = projection.lookahead.modulus
+    factor = modulus / (1.0 - modulus)
+    now = stage.plans.alpha_vectors
+    value = float(worth(now, start).max())
+    if value == -np.inf:
+        raise no_plan(start[0])
+    rounding = projection.rounding(vectors) / (1.0 - modulus)
+    rise = max(largest_rise(now, vectors, watch), 0.0) + stage.loss
+    upper = value + stage.loss + factor * rise + rounding
+    plans = _closed(stage, vectors, SHARE * watch.tol * (1.0 - modulus), 4.0 * projection.rounding(vectors), watch)
+    if not everywhere:
+        # Not yet a promise: the plans may still rest on beliefs in which no action is legal.
+        shift = factor * max(largest_rise(vectors, now, watch), 0.0) + rounding
+        lowered = plans._replace(alpha_vectors=plans.alpha_vectors - shift) if np.isfinite(shift) else plans
+        return _Found(value - shift, upper, lowered)
+    if plans.alpha_vectors.size <= MOST_UNKNOWNS:
+        own = controller_value(projection, plans.actions, plans.successors)
+        promised = float(worth(own, start).max())
+        if promised >= value - 2.0 * rounding:  # it is lowered by one rounding itself
+            return _Found(promised, upper, plans._replace(alpha_vectors=own))
+    return _Found(value - rounding, upper, plans)
+
+
+def _together(own: FloatArray, stage: Stage, epsilon: float, watch: Watch) -> tuple[FloatArray, FloatArray]:
+    """Return the vectors of a controller and those of a stage that rise above them by more than epsilon; and beliefs.
+
+    Where the controller is the optimum, the two are the same but for what the controller was lowered by.
+    """
+    controller = that_matter(own, stage.points, 0.0, watch)
+    vectors, others = own[controller.left], stage.plans.alpha_vectors
+    above = that_matter(others, stage.points, epsilon, watch, vectors)
+    points = np.concatenate([controller.points, above.points])
+    return np.concatenate([vectors, others[above.left]]), different(points)
+
+
+def _closed(stage: Stage, vectors: FloatArray, epsilon: float, tie: float, watch: Watch) -> VectorSet:
+    """Return the plans that matter by more than epsilon, each continued by others of this set.
+
+    In place of each of the old `vectors` comes the new one that loses least, the first of those that lose as much up to
+    `tie`.
+    """
+    plans = stage.plans
+    best = that_matter(plans.alpha_vectors, stage.points, epsilon, watch).left
+    replacement = _replacements(vectors, plans.alpha_vectors[best], tie, watch)
+    links = plans.successors[best]
+    return VectorSet(plans.alpha_vectors[best], plans.actions[best], np.where(links >= 0, replacement[links], -1))
+
+
+def _replacements(vectors: FloatArray, others: FloatArray, tie: float, watch: Watch) -> IndexArray:
+    """Return for each vector (n, S) the one of the others (k, S) whose largest shortfall below it is smallest: (n,).
+
+    That is the first that is not below it by `tie` more than another. One that is nowhere below it at all may take its
+    place without any loss.
+    """
+    now: FloatArray = np.ascontiguousarray(others.T)
+    replacement: IndexArray = np.empty(len(vectors), dtype=np.int64)
+    some = max(1, BLOCK // now.shape[1])
+    for begin in range(0, replacement.size, some):
+        olds = vectors[begin : begin + some]
+        least = np.full((olds.shape[0], now.shape[1]), np.inf)
+        for old, new in zip(olds.T, now, strict=True):
+            finite = old > -np.inf
+            least[finite] = np.minimum(least[finite], new - old[finite, np.newaxis])
+        replacement[begin : begin + some] = first_of_best(least, tie)
+        watch.check()
+    return replacement

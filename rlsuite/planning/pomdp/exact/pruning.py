@@ -1,0 +1,269 @@
+"""Pruning: sets of alpha vectors, and sums of two such sets, reduced to the vectors that are best somewhere.
+
+Vectors are computed with rounding errors, which differ from one processor to the next; the plans that are kept must
+not. So nothing is decided by less than rounding. Entries that agree up to rounding are ranked alike, and vectors that
+agree in all entries are merged before any linear program; they go through in an order that depends on these ranks
+alone; of vectors that are equally good in a belief, up to rounding, the first in that order is taken; and a vector that
+rises above the others by no more than rounding is left out. What that may lose is counted.
+"""
+
+import math
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.planning.operators import EPS, TINY
+from rlsuite.planning.pomdp.exact.backprojection import largest
+from rlsuite.planning.pomdp.exact.pruning_kernels import PURGE, TOLERANCE, best_at_each, gather, sift, write_ranks
+from rlsuite.planning.pomdp.exact.simplex_kernels import Basis
+from rlsuite.planning.pomdp.vectors import first_of_best
+from rlsuite.planning.watch import Watch
+
+WORK = 2e7
+"""Operations after which compiled code returns for a check of the clock: some ten milliseconds."""
+
+LEAST_SHARE_OF_NEW = 0.1
+"""Share of the beliefs looked at first that must have shown a new vector, or the others are not looked at."""
+
+NEAR = 9
+"""Decimals to which beliefs that are treated as equal agree."""
+
+
+class Kept(NamedTuple):
+    """The n sums left[i] + right[j] that matter."""
+
+    left: IndexArray
+    """(n,) int64, i of each"""
+    right: IndexArray
+    """(n,) int64, j of each"""
+    points: FloatArray
+    """(n, S) float64, a belief in which each is the best"""
+    loss: float
+    """how much what was left out can rise above them, at most"""
+
+
+class _Set(NamedTuple):
+    """A set of vectors as the kernel reads it: state by state, sorted, and without the part that all have in common.
+
+    Where several vectors are equally good in a belief, the lexicographically largest is certain to be the best in some
+    belief nearby (Littman 1996); sorted like this, it is the first.
+    """
+
+    columns: FloatArray
+    """(S, n)"""
+    number: IndexArray
+    """(n,), where each was before"""
+    common: FloatArray
+    """(S,), what was taken off"""
+    merged: float
+    """how far a vector that was treated as equal to another one can rise above it"""
+    rounding: float
+    """how far the entries can be off"""
+    depth: float
+    """minus the least entry of the columns"""
+
+    @classmethod
+    def of(cls, vectors: FloatArray) -> Self:
+        common, rounding = vectors.max(axis=0), rounding_of(vectors)
+        columns = np.ascontiguousarray((vectors - common).T)
+        first, merged = distinct(columns, max(TOLERANCE * float(-columns.min()), rounding))
+        columns = np.ascontiguousarray(columns[:, first])
+        return cls(columns, first, common, merged, rounding, float(-columns.min()))
+
+
+def distinct(columns: FloatArray, same: float) -> tuple[IndexArray, float]:
+    """Return the indices of the columns (S, n) that differ, in descending order; and a bound on what is lost.
+
+    Columns whose entries differ by `same` at most are one, and the first of them stands for all; entries may be -inf.
+    """
+    if columns.shape[1] == 1:
+        return np.zeros(1, dtype=np.int64), 0.0
+    keys: IndexArray = np.empty(columns.shape, dtype=np.int64)
+    write_ranks(columns, np.argsort(columns, axis=1), same, keys)
+    order = np.lexsort(keys[::-1])
+    n_different, lost = gather(columns, keys, order)
+    return order[:n_different], lost
+
+
+def rounding_of(vectors: FloatArray) -> float:
+    """Return how far the entries of vectors (n, S) can be off that were computed as sums over S states."""
+    return (vectors.shape[1] + 8) * EPS * largest(vectors)
+
+
+def that_matter(
+    vectors: FloatArray, points: FloatArray, epsilon: float, watch: Watch, beside: FloatArray | None = None
+) -> Kept:
+    """Return the vectors (n, S) that matter; as `sums_that_matter`, with all ``right`` 0. Some may hold -inf.
+
+    If all are finite, there may be others `beside` (q, S) them that are kept anyway.
+
+    A vector that is minus infinity in some states counts in the beliefs that exclude them, and there beside those
+    vectors only that are finite in all the states left: the others are minus infinity in the midst of these beliefs.
+    So the vectors go through by the set of states in which they are finite, large sets first.
+    """
+    finite: BoolArray = vectors > -np.inf
+    if finite.all() and len(vectors):
+        return _sums_that_matter(vectors, np.zeros((1, vectors.shape[1])), points, epsilon, watch, beside)
+    masks = np.unique(finite, axis=0) if len(vectors) else finite
+    kept: list[IndexArray] = [np.empty(0, dtype=np.int64)]
+    best_in: list[FloatArray] = [np.empty((0, vectors.shape[1]))]
+    loss = 0.0
+    for mask in masks[np.argsort(-masks.sum(axis=1), kind="stable")]:
+        if not mask.any():
+            continue
+        own = np.flatnonzero((finite == mask).all(axis=1))
+        others = np.concatenate(kept)
+        others = others[finite[others][:, mask].all(axis=1)]
+        inside = points[~(points[:, ~mask] > 0.0).any(axis=1)][:, mask]
+        zero = np.zeros((1, int(mask.sum())))
+        found = _sums_that_matter(vectors[own][:, mask], zero, inside, epsilon, watch, vectors[others][:, mask])
+        kept.append(own[found.left])
+        best_in.append(np.zeros((found.left.size, mask.size)))
+        best_in[-1][:, mask] = found.points
+        loss = max(loss, found.loss)
+    index = np.concatenate(kept)
+    return Kept(index, np.zeros_like(index), np.concatenate(best_in), loss)
+
+
+def sums_that_matter(left: FloatArray, right: FloatArray, points: FloatArray, epsilon: float, watch: Watch) -> Kept:
+    """Return the sums of a vector of `left` and one of `right` that matter. Cassandra, Littman & Zhang 1997, "purge".
+
+    Parameters
+    ----------
+    left, right : ndarray (n, S), (k, S) float64
+        Two sets of vectors; entries may be minus infinity.
+    points : ndarray (p, S) float64
+        Beliefs in which to look first; any will do, and good ones save time.
+    epsilon : float
+        How much may be lost in any belief.
+    watch : Watch
+        Told when to stop.
+
+    Raises
+    ------
+    OutOfTime
+        If it is.
+    """
+    if left.min(initial=0.0) > -np.inf and right.min(initial=0.0) > -np.inf and left.size and right.size:
+        return _sums_that_matter(left, right, points, epsilon, watch)
+    sums = (left[:, np.newaxis] + right).reshape(-1, left.shape[1])
+    found = that_matter(sums, points, epsilon, watch)
+    return found._replace(left=found.left // max(len(right), 1), right=found.left % max(len(right), 1))
+
+
+def _sums_that_matter(
+    left: FloatArray,
+    right: FloatArray,
+    points: FloatArray,
+    epsilon: float,
+    watch: Watch,
+    beside: FloatArray | None = None,
+) -> Kept:
+    """Do the same for finite vectors; `beside` (q, S) are vectors that are there anyway."""
+    first, second = _Set.of(left), _Set.of(right)
+    least, depth = first.rounding + second.rounding, first.depth + second.depth
+    epsilon = max(epsilon, least)
+    n, k = first.number.size, second.number.size
+    n_states = left.shape[1]
+    taken: BoolArray = np.zeros(n * k, dtype=np.bool_)
+    if beside is None or not beside.size:
+        tie = max(TOLERANCE * depth, least)
+        known, corners = _best_somewhere(first.columns, second.columns, points, tie, watch)
+        taken[known] = True
+        begun = first.columns[:, known // k] + second.columns[:, known % k]
+    else:
+        begun = (beside - first.common - second.common).T
+        known = np.full(begun.shape[1], -1, dtype=np.int64)
+        corners = np.zeros((known.size, n_states))
+    scale = max(depth, float(np.abs(begun).max()), TINY)
+    unit = power_of_two(scale)
+    left, right, begun = first.columns / unit, second.columns / unit, begun / unit
+    n_kept = n_known = known.size
+    capacity = min(n * k, n_kept + 64) + n_kept + 1
+    kept: FloatArray = np.empty((n_states, capacity))
+    kept[:, :n_kept] = begun
+    origin: IndexArray = np.empty(capacity, dtype=np.int64)
+    origin[:n_kept] = known
+    best_in: FloatArray = np.empty((capacity, n_states))
+    best_in[:n_kept] = corners
+    basis = Basis.of(n_states, capacity, max(n, k, capacity))
+    position, loss = 0, 0.0
+    while position < n * k:
+        n_kept, position, loss, _ = sift(
+            PURGE, left, right, taken, kept, origin, best_in, n_kept, position,
+            epsilon / unit, max(TOLERANCE * scale, least) / unit, scale / unit, WORK, loss, basis,
+        )  # fmt: skip
+        watch.check()
+        if n_kept == kept.shape[1]:
+            kept = np.concatenate([kept, np.empty((n_states, n_kept))], axis=1)
+            origin = np.concatenate([origin, np.empty(n_kept, dtype=np.int64)])
+            best_in = np.concatenate([best_in, np.empty((n_kept, n_states))])
+            basis = Basis.of(n_states, 2 * n_kept, max(n, k, 2 * n_kept))
+    own = np.arange(n_known if beside is not None and beside.size else 0, n_kept)
+    own = own[np.argsort(origin[own])]  # in the order of the ranks, not in that in which they were found
+    chosen = origin[own]
+    loss = loss * unit + first.merged + second.merged + scale * (n_states + 8) * EPS  # what the sums were rounded by
+    return Kept(first.number[chosen // k], second.number[chosen % k], best_in[own], loss)
+
+
+def best_vectors(vectors: FloatArray, beliefs: FloatArray) -> IndexArray:
+    """Return the index of the best of finite vectors (n, S) at each belief (p, S), the first of equals: (p,) int64."""
+    return _first_best(beliefs, np.ascontiguousarray(vectors.T), rounding_of(vectors))
+
+
+def different(points: FloatArray) -> FloatArray:
+    """Return beliefs (p, S) without those that are the same up to rounding, in ascending order."""
+    near = points.round(NEAR)
+    order = np.lexsort(near.T[::-1])  # much faster than np.unique(axis=0), which compares whole rows
+    near = near[order]
+    new = np.ones(order.size, dtype=np.bool_)
+    new[1:] = (near[1:] != near[:-1]).any(axis=1)
+    return points[order[new]]
+
+
+def power_of_two(size: float) -> float:
+    """Return the largest power of two up to a positive number: divided by it, numbers keep all their digits.
+
+    What the kernel takes for rounding is fit for vectors whose entries differ by about 1.
+    """
+    return math.ldexp(0.5, math.frexp(size)[1])
+
+
+def _best_somewhere(
+    left: FloatArray, right: FloatArray, points: FloatArray, tie: float, watch: Watch
+) -> tuple[IndexArray, FloatArray]:
+    """Return the indices (m,) of pairs that are the best at some of the points, and those points (m, S).
+
+    The states are looked at first: there a column has its own entry for a value, so that no belief has to be written
+    down. Then the points, in a random order, and no more of them once they rarely show a new vector.
+    """
+    n_states, n = left.shape
+    width = right.shape[1]
+    numbers: IndexArray = first_of_best(left, tie) * width + first_of_best(right, tie)
+    found, where = np.unique(numbers, return_index=True)
+    ahead = points[np.random.default_rng(0).permutation(points.shape[0])]
+    begin, some = 0, 64 + n_states
+    while begin < ahead.shape[0] and found.size < n * width:
+        watch.check()
+        now = ahead[begin : begin + some]
+        numbers = _first_best(now, left, tie) * width + _first_best(now, right, tie)
+        known = found.size
+        found, first = np.unique(np.concatenate([found, numbers]), return_index=True)
+        where = np.concatenate([where, n_states + np.arange(begin, begin + numbers.size)])[first]
+        if found.size - known < LEAST_SHARE_OF_NEW * numbers.size:
+            break
+        begin += some
+    beliefs = np.zeros((found.size, n_states))
+    corner = where < n_states
+    beliefs[np.flatnonzero(corner), where[corner]] = 1.0
+    beliefs[~corner] = ahead[where[~corner] - n_states]
+    return found, beliefs
+
+
+def _first_best(points: FloatArray, columns: FloatArray, tie: float) -> IndexArray:
+    """Return the first of the best columns (S, n) at each point (p, S)."""
+    best = np.zeros(len(points), dtype=np.int64)
+    if columns.shape[1] > 1:
+        best_at_each(columns, points, tie, np.empty_like(columns[0]), best)
+    return best

@@ -1,0 +1,1 @@
+"""Planners that search from the present belief: AEMS2 and POMCP."""

@@ -1,0 +1,1 @@
+"""Point-based planners: vectors for the beliefs that can be reached."""

@@ -1,0 +1,215 @@
+"""The compiled point-based search: trials through the most promising and least certain beliefs, and updates on the way.
+
+Below, n is a belief b, k its region, and c a child: a belief that may follow an action. An *update* bounds the value of
+a belief anew by one backup (HSVI2: Smith and Simmons 2005; SARSOP: Kurniawati, Hsu and Lee 2008),
+
+    upper(b) <- max_a rho(b, a) + gamma sum_z Pr(z | b, a) upper(c),
+
+and the same for lower, for which the vector of the best action is made and kept. An action is looked at only while its
+upper bound is the largest, or above the lower bound of the belief. An upper bound is the least of what backups, the
+corners of the region, and each of its points p give: since b = ratio p + a rest in the corners, convexity makes it at
+most corner(b) + ratio gain(p), with ratio = min over the states of p of b(s) / p(s) (the sawtooth: Hauskrecht 2000).
+
+The place in a trial is part of `Control`, so the search can stop anywhere and be resumed.
+"""
+
+import numpy as np
+
+from rlsuite.core.compilation import compiled
+from rlsuite.models.aliases import IndexArray, StateArray
+from rlsuite.planning.pomdp.bounds.point_tables import Tables
+from rlsuite.planning.pomdp.point_based.belief_steps import (
+    ALL_ACTIONS,
+    DEEP,
+    DEPTH,
+    DISCOUNT,
+    EDGES,
+    ENTRIES,
+    LAST_TRIAL,
+    LEAST_POINT,
+    NODES,
+    POINT,
+    SHALLOW,
+    TARGET,
+    TRIALS,
+    UPWARDS,
+    WANTED,
+    WANTED_GAP,
+    WORK,
+    follow,
+)
+from rlsuite.planning.pomdp.point_based.bound_updates import add_point, add_vector, cut_upper, raise_lower
+from rlsuite.planning.pomdp.point_based.search_arrays import (
+    Actions,
+    Beliefs,
+    Bounds,
+    Control,
+    Edges,
+    Points,
+    Scratch,
+    Vectors,
+)
+
+FINISHED, PAUSED, GRAPH_FULL, VECTORS_FULL, POINTS_FULL, STUCK = range(6)
+"""Why the search returned; STUCK is a belief in which no action is legal."""
+WANTS_ROOM = (GRAPH_FULL, VECTORS_FULL, POINTS_FULL)
+
+
+@compiled(in_place=True)
+def search(
+    t: Tables,
+    beliefs: Beliefs,
+    bounds: Bounds,
+    actions: Actions,
+    edges: Edges,
+    v: Vectors,
+    p: Points,
+    s: Scratch,
+    control: Control,
+    nodes: IndexArray,
+    work: int,
+) -> int:
+    """Do trials, or update a list of beliefs, and return why it ended.
+
+    Parameters
+    ----------
+    nodes : ndarray int64
+        The beliefs to update, from number ``count[DEPTH]`` on; empty for trials.
+    work : int
+        About how many operations to do before a pause.
+    """
+    count, number = control.tally, control.number
+    count[WORK] = 0
+    listed = nodes.size > 0
+    while count[WORK] < work:
+        depth = count[DEPTH]
+        if listed and depth == nodes.size:
+            return FINISHED
+        n = int(nodes[depth]) if listed else int(s.path[depth])
+        upwards = listed or count[UPWARDS] > 0
+        k = beliefs.region[n]
+        pair = n * t.n_actions
+        # Whatever this belief may need is made sure of before anything is written: the caller makes room and calls
+        # again, and the same step begins again.
+        count[WANTED] = k
+        if v.used[k] == v.room[k]:
+            return VECTORS_FULL
+        if p.used[k] == p.room[k]:
+            return POINTS_FULL
+        # ------------------------------------------------------------------------------- the bounds of the actions
+        for a in range(t.n_actions):
+            s.done[a] = 0
+        # Until the action with the largest upper bound has been followed: only then is that the upper bound of the
+        # belief. Following an action can only lower its bound, so others need no look as long as theirs are smaller.
+        chosen = -1
+        while True:
+            a = 0
+            for b in range(1, t.n_actions):
+                if actions.upper[pair + b] > actions.upper[pair + a]:
+                    a = b
+            if actions.upper[pair + a] == -np.inf:
+                return STUCK
+            if s.done[a] > 0:  # no other can have a larger one: now to those that may still be the best
+                chosen = a
+                a = -1
+                if upwards:
+                    for b in range(t.n_actions):
+                        known = actions.edge[pair + b] >= 0 or count[ALL_ACTIONS] > 0
+                        if s.done[b] == 0 and known and actions.upper[pair + b] > bounds.lower[n]:
+                            a = b
+                            break
+                if a < 0:
+                    break
+            # The beliefs that follow are made once, and found from then on.
+            if actions.edge[pair + a] < 0:
+                if (
+                    count[NODES] + t.n_observations > beliefs.region.size
+                    or count[EDGES] + t.n_observations > edges.child.size
+                    or count[ENTRIES] + s.states.size > beliefs.state.size
+                ):
+                    return GRAPH_FULL
+                follow(n, a, t, beliefs, bounds, actions, edges, s, control)
+            above = below = 0.0
+            first = actions.edge[pair + a]
+            for e in range(first, first + actions.size[pair + a]):
+                c = int(edges.child[e])
+                kc = int(beliefs.region[c])
+                # Bounds of a child are brought up to date when they are asked for: with the vectors and points that its
+                # region has got since then, and no others.
+                if bounds.compared[c] < v.used[kc]:
+                    raise_lower(c, int(t.first[kc + 1] - t.first[kc]), beliefs, bounds, v, s.sums, count)
+                if bounds.projected[c] < p.used[kc]:
+                    cut_upper(c, beliefs, bounds, p, s.dense, count)
+                above += edges.chance[e] * bounds.upper[c]
+                below += edges.chance[e] * bounds.lower[c]
+            # An upper bound that was valid stays valid, whatever rounding did since; the lower one is recomputed, as it
+            # can only have risen.
+            actions.upper[pair + a] = min(actions.upper[pair + a], actions.reward[pair + a] + t.gamma * above)
+            actions.lower[pair + a] = actions.reward[pair + a] + t.gamma * below
+            s.done[a] = 1
+            count[WORK] += 16 + 8 * actions.size[pair + a]
+        # -------------------------------------------------------------------------------- the bounds of the belief
+        bounds.visits[n] += 1
+        bounds.upper[n] = min(bounds.upper[n], actions.upper[pair + chosen])
+        if upwards:
+            # A point is worth its room where the bound lies clearly below that of the corners, and below its own older
+            # point.
+            known_gain = p.gain[p.begin[k] + bounds.point[n]] if bounds.point[n] >= 0 else 0.0
+            if bounds.upper[n] - bounds.corner[n] < known_gain - number[LEAST_POINT]:
+                add_point(n, beliefs, bounds, p)
+            # A vector for the action that promises the most, if that is more than the belief has by more than rounding.
+            a = int(np.int64(-1))  # as a plain -1 it would be a type of its own, and `add_vector` compiled for both
+            highest = bounds.lower[n] + 1e-13 * abs(bounds.lower[n])
+            for b in range(t.n_actions):
+                if s.done[b] > 0 and actions.lower[pair + b] > highest:
+                    highest = actions.lower[pair + b]
+                    a = b
+            if a >= 0:
+                add_vector(n, a, t, beliefs, bounds, actions, edges, v, s, count)
+        # ---------------------------------------------------------------------------------- where to go from here
+        if listed:
+            count[DEPTH] = depth + 1
+        elif upwards and depth > 0:
+            count[DEPTH] = depth - 1
+            number[DISCOUNT] /= t.gamma
+        elif upwards:
+            gap = bounds.upper[n] - bounds.lower[n]
+            count[TRIALS] += 1
+            count[UPWARDS] = 0
+            number[DISCOUNT] = 1.0
+            number[TARGET] = gap * number[DEEP if count[TRIALS] % 2 == 0 else SHALLOW]
+            number[LEAST_POINT] = gap * number[POINT]
+            if gap <= number[WANTED_GAP] or count[TRIALS] == count[LAST_TRIAL]:
+                return FINISHED
+        else:
+            # Into the child that contributes the most to the gap at the start, beyond what the trial aims at. The
+            # target grows by 1 / gamma with each step, as a gap down there counts for gamma^depth at the start. Where
+            # none exceeds it, or the path is full, the trial turns, and updates the beliefs on the way back.
+            target = number[TARGET] / number[DISCOUNT]
+            widest = 0.0
+            into = -1
+            first = actions.edge[pair + chosen]
+            for e in range(first, first + actions.size[pair + chosen]):
+                c = int(edges.child[e])
+                excess = edges.chance[e] * (t.gamma * (bounds.upper[c] - bounds.lower[c]) - target)
+                if excess > widest:
+                    widest = excess
+                    into = c
+            if into < 0 or depth + 1 == s.path.size or bounds.upper[n] - bounds.lower[n] <= target:
+                count[UPWARDS] = 1
+            else:
+                number[DISCOUNT] *= t.gamma
+                count[DEPTH] = depth + 1
+                s.path[depth + 1] = into
+    return PAUSED
+
+
+@compiled(in_place=True)
+def fill_table(n_nodes: int, key: IndexArray, table: StateArray) -> None:
+    """Enter all beliefs into an empty hash table."""
+    mask = table.size - 1
+    for n in range(n_nodes):
+        slot = key[n] & mask
+        while table[slot] >= 0:
+            slot = (slot + 1) & mask
+        table[slot] = n
