@@ -31,7 +31,7 @@ _HOME = {
         "PengQLambda PosteriorSampling Predictor PrioritizedSweeping QLearning RLearning RMax SampleAverage Sarsa "
         "SarsaLambda SlidingWindowUCB SpeedyQLearning StateValues SuccessiveElimination TD TDLambda TabularAgent "
         "ThompsonBernoulli ThompsonNormal ThompsonNormalGamma TrueOnlineSarsaLambda TrueOnlineTDLambda UCB1 UCBV "
-        "UCRL2 WatkinsQLambda count count_state follow load step_size value_step_size"
+        "UCRL2 WatkinsQLambda count count_state follow step_size value_step_size"
     ),
     "rlsuite.core.compilation": "compiled",
     "rlsuite.environments.belief_observation": "BeliefObservation",
@@ -48,6 +48,7 @@ _HOME = {
     "rlsuite.inference": "HMM ParticleFilter learn_pomdp",
     "rlsuite.models": "MDP POMDP MarkovChain",
     "rlsuite.planning": "Solution evaluate_policy solve",
+    "rlsuite.registry": "load",
     "rlsuite.rendering": "GridLayout",
     "rlsuite.schedules": "Exponential Inverse Linear Polynomial Schedule",
     "rlsuite.training.kernels": "Transition",
@@ -149,7 +150,6 @@ if TYPE_CHECKING:
     from rlsuite.agents import count as count
     from rlsuite.agents import count_state as count_state
     from rlsuite.agents import follow as follow
-    from rlsuite.agents import load as load
     from rlsuite.agents import step_size as step_size
     from rlsuite.agents import value_step_size as value_step_size
     from rlsuite.core.compilation import compiled as compiled
@@ -184,6 +184,7 @@ if TYPE_CHECKING:
     from rlsuite.planning import Solution as Solution
     from rlsuite.planning import evaluate_policy as evaluate_policy
     from rlsuite.planning import solve as solve
+    from rlsuite.registry import load as load
     from rlsuite.rendering import GridLayout as GridLayout
     from rlsuite.schedules import Exponential as Exponential
     from rlsuite.schedules import Inverse as Inverse

@@ -21,7 +21,6 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs.gridworld as gridworld
-from rlsuite.agents.description import agent_classes
 from rlsuite.approximation import (
     Chain,
     Clusters,
@@ -42,6 +41,7 @@ from rlsuite.errors import FileError, ParameterError, RlsuiteError, RlsuiteWarni
 from rlsuite.experiments import Experiment, load_results, store
 from rlsuite.exploration import every_action
 from rlsuite.inference import emissions
+from rlsuite.registry import agent_classes
 
 PROBLEMS = Path(__file__).parent / "problems"
 NUMBERS = [

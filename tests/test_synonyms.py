@@ -11,9 +11,9 @@ import pytest
 
 import rlsuite as rl
 from rlsuite import plotting
-from rlsuite.agents.description import agent_classes
 from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.errors import CallError, ModelError, ParameterError
+from rlsuite.registry import agent_classes
 from rlsuite.synonyms import SYNONYMS, nearest, plain
 
 

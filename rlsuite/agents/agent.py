@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.agents.storage import EPISODE, fill, learned_arrays, save, whole
 from rlsuite.core.checks import fraction, row_of_id
 from rlsuite.core.compilation import compiled
 from rlsuite.core.compiling_clock import CompilingTime
@@ -29,8 +30,6 @@ from rlsuite.training.observation_view import Encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record
 from rlsuite.training.run import Budget, LoopChoice, Run
-
-EPISODE = np.dtype([("return", np.float64), ("length", np.int64)])
 
 
 @dataclass(eq=False, kw_only=True)
@@ -276,14 +275,10 @@ class Agent(Described):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the agent to an .npz file; `rlsuite.load` reads it."""
-        from rlsuite.agents.storage import save
-
         save(self, path)
 
     def kept_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that a file keeps, which hold what was learned; part of `save`."""
-        from rlsuite.agents.storage import learned_arrays
-
         return learned_arrays(self.memory_)
 
     def restore(self, header: dict[str, Any], arrays: Npz, episodes: NDArray[np.void]) -> None:
@@ -294,8 +289,6 @@ class Agent(Described):
         KeyError, ValueError
             If something is missing, or is not what the agent declares.
         """
-        from rlsuite.agents.storage import fill, whole
-
         legal = arrays.take("legal", np.bool_, ndim=2)
         if not legal.size or legal.view(np.uint8).max() > 1:
             raise ValueError(f"legal is {legal.dtype} {legal.shape}, or holds what is neither true nor false")

@@ -1,6 +1,7 @@
 """Saving and loading agents: one .npz file of arrays and JSON text, never a pickle."""
 
 import json
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
 
@@ -8,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.agents.agent import EPISODE, Agent
-from rlsuite.agents.description import UnknownClass, build_agent, describe
 from rlsuite.core.declared import Array, check_array, declarations
+from rlsuite.core.described import UnknownClass, build, choices, describe
 from rlsuite.core.files import replacing
 from rlsuite.core.npz import Npz, reading_npz
+
+EPISODE = np.dtype([("return", np.float64), ("length", np.int64)])
 
 FORMAT = "rlsuite agent 1"
 HEADER = ("format", "agent", "seed", "first_observation", "first_action", "generator")
@@ -21,7 +23,7 @@ ROOM = {"scores"}
 """Fields of a memory that are not needed between two steps."""
 
 
-def save(agent: Agent, path: str | PathLike[str]) -> None:
+def save(agent: Any, path: str | PathLike[str]) -> None:
     """Write an agent to a file: parameters, learned arrays, episodes and the state of its generator.
 
     Raises
@@ -122,32 +124,36 @@ def take_header(arrays: Npz) -> dict[str, Any]:
     return header
 
 
-def load(path: str | PathLike[str]) -> Agent:
-    """Read an agent that was written by its ``save``.
+def defined_agents() -> dict[str, type[Any]]:
+    """The agents that are imported: those with features, which need scikit-learn, only once they are used."""
+    return {name: kind for name, kind in choices("agent")[1].items() if hasattr(kind, "step")}
 
-    Learning goes on with what it knows; its next run begins with a new episode.
+
+def read_agent(path: str | PathLike[str], make: Callable[[Mapping[str, Any]], Any]) -> Any:
+    """Read an agent, which `make` makes from the plain data of its parameters; see `rlsuite.load`.
 
     Raises
     ------
     FileError
-        If the file is missing, damaged, written by something else, or of an agent whose class is not imported; or if an
-        array holds what its class does not allow (see `rlsuite.Array`). No file can run code, or reach beyond an array.
-
-    Examples
-    --------
-    >>> import rlsuite as rl
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     rl.Sarsa().learn("FrozenLake-v1", steps=100, seed=1).save(f"{folder}/sarsa.npz")
-    ...     rl.load(f"{folder}/sarsa.npz").q_.shape
-    (16, 4)
+        If the file is missing, damaged, written by something else, or of an agent that `make` does not know.
     """
     with reading_npz(path, "an agent") as arrays:
         header = take_header(arrays)
         try:
-            agent = build_agent(header["agent"])
+            agent = make(header["agent"])
         except UnknownClass as error:
             raise errors.FileError(f"{path}: {error}; import the module that defines it first") from error
         agent.restore(header, arrays, take_episodes(arrays))
         arrays.finish()
     return agent
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read an agent whose class is imported; `rlsuite.load` knows those of `rlsuite.approximation`, too.
+
+    Raises
+    ------
+    FileError
+        As `rlsuite.load`.
+    """
+    return read_agent(path, lambda plain: build("agent", defined_agents(), plain))

@@ -54,8 +54,9 @@ def run_envs(chosen: argparse.Namespace) -> int:
 
 def run_agents(chosen: argparse.Namespace) -> int:
     """List agents, or show one."""
-    from rlsuite.agents.description import agent_classes, describe
+    from rlsuite.core.described import describe
     from rlsuite.experiments.lookup import find_agent_class
+    from rlsuite.registry import agent_classes
 
     if chosen.agent_name:
         kind = find_agent_class(chosen.agent_name)
@@ -159,7 +160,7 @@ def _size(space: Any) -> int | str:
 
 
 def _defaults(kind: type) -> dict[str, Any]:
-    from rlsuite.agents.description import parameters
+    from rlsuite.core.described import parameters
 
     return parameters(kind())
 

@@ -188,8 +188,8 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
     ParameterError
         If there is no such agent, or it does not take a parameter.
     """
-    from rlsuite.agents.description import agent_classes, build_agent
     from rlsuite.experiments.lookup import find_agent_class, match
+    from rlsuite.registry import agent_classes, build_agent
 
     try:
         kind: Any = find_agent_class(chosen.agent_name)

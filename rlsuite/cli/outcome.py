@@ -39,7 +39,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     written : dict of str to str
         The files that were written, by flag.
     """
-    from rlsuite.agents.description import describe
+    from rlsuite.core.described import describe
     from rlsuite.experiments import compare
     from rlsuite.experiments.comparison import VALUE
 

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from rlsuite import errors
 from rlsuite.agents import Agent
-from rlsuite.agents.description import describe
 from rlsuite.core.checks import seed_list, whole_number
+from rlsuite.core.described import describe
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.folder import as_folder

@@ -9,9 +9,9 @@ from types import ModuleType
 from typing import Any, cast
 
 from rlsuite.agents import Agent
-from rlsuite.agents.description import agent_classes, build_agent, choices, defined_agents
 from rlsuite.environments.finding import run_file
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
+from rlsuite.registry import agent_classes, build_agent, choices, defined_agents
 from rlsuite.synonyms import ELSEWHERE, in_dashes, nearest, plain
 
 
@@ -81,7 +81,7 @@ def agent_from_table(table: Mapping[str, Any], where: str, folder: Path = Path()
     Parameters
     ----------
     table : mapping
-        Class under ``name`` and parameters beside it, as `rlsuite.agents.description` describes it.
+        Class under ``name`` and parameters beside it, as `rlsuite.registry` describes it.
     where : str
         Path of the table in its file, such as ``agents[1]``.
     folder : Path

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from rlsuite.agents.description import describe
 from rlsuite.core.checks import seed_list
+from rlsuite.core.described import describe
 from rlsuite.errors import FileError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Experiment
 from rlsuite.experiments.folder import seed_folder, slug

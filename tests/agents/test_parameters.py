@@ -6,8 +6,8 @@ import math
 import pytest
 
 import rlsuite as rl
-from rlsuite.agents.description import agent_classes
 from rlsuite.errors import ParameterError
+from rlsuite.registry import agent_classes
 
 PARAMETERS = [
     (name, field.name)

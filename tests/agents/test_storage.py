@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.agents.description import agent_classes, build_agent, describe
+from rlsuite.core.described import describe
 from rlsuite.errors import FileError, NotLearned, ParameterError
+from rlsuite.registry import agent_classes, build_agent
 
 AGENTS = [
     rl.DeterministicQLearning(gamma=0.9),

@@ -5,6 +5,7 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.core.described import parameters as parameters_of
 
 ONE_STEP = {
     rl.SarsaLambda: rl.Sarsa,
@@ -74,7 +75,7 @@ def test_traces_are_early_on_the_windy_grid(agent, learning_rate):
     steps = {}
     for other in (agent, rl.Sarsa()):
         common = {"gamma": 1.0, "learning_rate": learning_rate, "exploration": rl.EpsilonGreedy(0.1)}
-        parameters = {**rl.agents.description.parameters(other), **common}
+        parameters = {**parameters_of(other), **common}
         results = rl.train(type(other)(**parameters), "rlsuite/WindyGrid-v0", episodes=50, seeds=30, regret=False)
         steps[type(other)] = np.array([record.episode_length.sum() for record in results.records])
     ratio = steps[type(agent)] / steps[rl.Sarsa].mean()
@@ -93,7 +94,7 @@ def mean_of_runs(agent, model, seeds=8, steps=400_000):
     """Mean and standard error of what several seeds have learned, shape (3, 2) each."""
     runs = []
     for seed in range(seeds):
-        pupil = type(agent)(**rl.agents.description.parameters(agent))
+        pupil = type(agent)(**parameters_of(agent))
         runs.append(pupil.learn(model.to_env(), steps=steps, seed=seed).q_)
     return np.mean(runs, axis=0), np.std(runs, axis=0, ddof=1) / np.sqrt(seeds)
 

@@ -4,7 +4,7 @@ import warnings
 import gymnasium
 
 import rlsuite as rl
-from rlsuite.agents.description import agent_classes
+from rlsuite.registry import agent_classes
 
 
 def test_environments_are_those_of_the_registry(rlsuite_json):

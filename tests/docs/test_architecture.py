@@ -23,6 +23,7 @@ LAYERS = (
     "training",
     "agents",
     "approximation",
+    "registry",
     "testing",
     "experiments",
     "plotting",
@@ -32,7 +33,6 @@ LAYERS = (
 """Modules and packages of rlsuite; each imports only from those before it."""
 
 UPWARDS = {
-    ("agents", "approximation"): "a list of all agents has those with features, which are not to be loaded before",
     ("models", "environments"): "`to_env` and `from_env` are where a user of a model looks for its environment",
 }
 """Imports that point upwards, inside functions only, and why they may."""

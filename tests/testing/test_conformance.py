@@ -9,10 +9,10 @@ import pytest
 from gymnasium import spaces
 
 import rlsuite as rl
-from rlsuite.agents.description import agent_classes
 from rlsuite.agents.storage import learned_arrays
 from rlsuite.errors import ConformanceError, LearningError, UnsuitableEnvironment
 from rlsuite.exploration import NO_ACTION
+from rlsuite.registry import agent_classes
 from rlsuite.testing import agent_checks, check_agent
 
 LOOPS = ("compiled", "stepwise")

@@ -8,8 +8,8 @@ import gymnasium
 import numpy as np
 
 from rlsuite import errors
-from rlsuite.agents.agent import EPISODE
 from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.storage import EPISODE
 from rlsuite.approximation.deep.inputs import CHANNELS, Inputs
 from rlsuite.approximation.deep.network import check_layers
 from rlsuite.approximation.deep.network_agent import NetworkAgent

@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.agents.agent import EPISODE
-from rlsuite.agents.description import build_part, describe
-from rlsuite.agents.storage import take_episodes, whole
+from rlsuite.agents.storage import EPISODE, take_episodes, whole
 from rlsuite.approximation.deep.inputs import Inputs
 from rlsuite.approximation.deep.pytorch import device_of
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.storage import put_weights, reading, write_file
 from rlsuite.core.checks import legal_actions, row_of_id
 from rlsuite.core.declared import Array, check_array
+from rlsuite.core.described import build_part, describe
 from rlsuite.core.keywords import SaysWhatToWrite
 
 

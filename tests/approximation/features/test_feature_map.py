@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import rlsuite.approximation.features as package
-from rlsuite.agents.description import describe
 from rlsuite.approximation.deep import AutoencoderFeatures
 from rlsuite.approximation.features import (
     Chain,
@@ -33,6 +32,7 @@ from rlsuite.approximation.features import (
     StateAggregation,
     TileCoding,
 )
+from rlsuite.core.described import describe
 from rlsuite.errors import NotLearned, ParameterError
 
 MAPS = [
