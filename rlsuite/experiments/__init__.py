@@ -11,7 +11,7 @@ from rlsuite.synonyms import attribute_error
 _MODULE_OF = {
     "AgentEntry": "config",
     "EnvironmentEntry": "config",
-    "Experiment": "config",
+    "Experiment": "experiment",
     "Row": "comparison",
     "Stopped": "run",
     "compare": "comparison",
@@ -23,7 +23,8 @@ __all__ = ["AgentEntry", "EnvironmentEntry", "Experiment", "Row", "Stopped", "co
 
 if TYPE_CHECKING:
     from rlsuite.experiments.comparison import Row, compare, table
-    from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Experiment
+    from rlsuite.experiments.config import AgentEntry, EnvironmentEntry
+    from rlsuite.experiments.experiment import Experiment
     from rlsuite.experiments.folder import load_results
     from rlsuite.experiments.run import Stopped
 else:

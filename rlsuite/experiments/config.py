@@ -1,43 +1,18 @@
-"""An experiment as data: agents x environments x seeds, validated, and its form in a TOML file.
-
-::
-
-    steps = 2_000                     # or episodes = ...
-    seeds = 30                        # or a list of seeds
-    evaluate_every = 100              # optional, as are checkpoint_every, loop and name
-
-    [[environments]]
-    id = "CliffWalking-v1"            # or module:Id, or file.py:Class relative to this file
-    max_episode_steps = 500           # optional: truncate every episode after this many steps
-    label = "slippery cliff"          # optional
-    parameters = { is_slippery = true }
-
-    [[agents]]
-    name = "QLearning"                # or module:Class, or file.py:Class relative to this file
-    label = "Q-learning"              # optional
-    learning_rate = { name = "Inverse", start = 1.0, per = "visits" }
-    exploration = { name = "EpsilonGreedy", epsilon = 0.1 }
-    environment = {}                  # optional: keywords of the environment for this agent alone
-"""
+"""What defines an experiment, as data: environments x agents x seeds, and how long they learn."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, cast
 
 from rlsuite import errors
 from rlsuite.agents import Agent
 from rlsuite.core.checks import seed_list, whole_number
 from rlsuite.core.described import describe
-from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.folder import as_folder
-from rlsuite.training.results import Results
 from rlsuite.training.run import LOOPS, Budget, LoopChoice
-
-if TYPE_CHECKING:
-    from rlsuite.experiments.runs import Cell
 
 
 @dataclass(frozen=True)
@@ -98,49 +73,8 @@ class AgentEntry(SaysWhatToWrite):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment(SaysWhatToWrite):
-    """Many agents in many environments with many seeds.
-
-    Parameters
-    ----------
-    environments : sequence of EnvironmentEntry
-        At least one.
-    agents : sequence of AgentEntry
-        At least one.
-    steps, episodes : int
-        Length of every run; one of the two.
-    seeds : int or sequence of int
-        Number of seeds (0, 1, ...), or the seeds.
-    evaluate_every, checkpoint_every : int, optional
-        As for `rlsuite.train`.
-    loop : {"auto", "compiled", "stepwise"}
-        As for `rlsuite.train`; the results do not depend on it.
-    regret : bool
-        As for `rlsuite.train`.
-    figures : sequence of str
-        The figures that ``rlsuite plot`` draws; by default all that it can.
-    name : str
-        Name of the experiment.
-    file : Path, optional
-        The TOML file that it was read from; file names are relative to its folder.
-
-    Raises
-    ------
-    ParameterError
-        If an argument is outside its allowed values, or two entries share a label.
-
-    Examples
-    --------
-    >>> import rlsuite as rl
-    >>> from tempfile import TemporaryDirectory
-    >>> experiment = Experiment(
-    ...     environments=[EnvironmentEntry("FrozenLake-v1")], agents=[AgentEntry(rl.Sarsa())], steps=500, seeds=2
-    ... )
-    >>> with TemporaryDirectory() as folder:
-    ...     results = experiment.run(f"{folder}/lake")
-    >>> [record.seed for record in results["FrozenLake-v1"][0].records]
-    [0, 1]
-    """
+class Settings(SaysWhatToWrite):
+    """What defines an experiment, checked; `Experiment` documents the fields."""
 
     environments: Sequence[EnvironmentEntry]
     agents: Sequence[AgentEntry]
@@ -176,41 +110,6 @@ class Experiment(SaysWhatToWrite):
         for index, entry in enumerate(self.agents):
             _check_plain(entry.environment, f"agents[{index}].environment")
 
-    @classmethod
-    def read(cls, path: str | PathLike[str], **changes: Any) -> Self:
-        """Read an experiment from a TOML file; the module docstring shows one.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-        **changes
-            Fields that replace those of the file.
-
-        Raises
-        ------
-        FileError
-            If the file is missing or is not valid TOML.
-        ParameterError
-            If a key is unknown, has a value of the wrong type or out of range; the message names file and key.
-        """
-        from rlsuite.experiments.reading import read
-
-        return read(cls, Path(path), changes)
-
-    @classmethod
-    def from_plain(cls, table: Mapping[str, Any], file: Path | None = None) -> Self:
-        """Make an experiment from the tables of a TOML file; `plain` turns it back into them.
-
-        Raises
-        ------
-        ParameterError
-            If a key is unknown, has a value of the wrong type or out of range; the message begins with the key.
-        """
-        from rlsuite.experiments.reading import from_plain
-
-        return from_plain(cls, table, file)
-
     def plain(self) -> dict[str, Any]:
         """The experiment as tables of numbers, strings and lists, with all defaults filled in."""
         environments = [
@@ -236,47 +135,6 @@ class Experiment(SaysWhatToWrite):
     def folder(self) -> Path:
         """The folder that file names are relative to."""
         return Path() if self.file is None else self.file.parent
-
-    def cells(self) -> "list[Cell]":
-        """All (environment, agent, seed), the first seed of all agents first."""
-        from rlsuite.experiments.runs import cells_of
-
-        return cells_of(self)
-
-    @says_what_to_write
-    def run(self, folder: str | PathLike[str], *, workers: int = 1, progress: bool = False) -> dict[str, list[Results]]:
-        """Learn all cells that ``folder`` does not hold yet, and return the results of all.
-
-        Parameters
-        ----------
-        folder : str or path
-            Where results are kept; made if it does not exist.
-        workers : int
-            Threads. The compiled loop runs in parallel on them; the results do not depend on their number.
-        progress : bool
-            Show a progress bar.
-
-        Returns
-        -------
-        dict
-            Label of the environment -> one `Results` per agent.
-
-        Raises
-        ------
-        ParameterError
-            If a finished cell in the folder was made with other parameters.
-        FileError
-            If a file of a finished cell is damaged, or another process is writing to the folder.
-        EnvironmentNotFound, UnsuitableEnvironment
-            If an environment does not exist or has spaces that are not Discrete.
-        LearningError
-            If a run had to stop; finished cells are kept.
-        Stopped
-            On Ctrl-C, a ``KeyboardInterrupt``; finished cells are kept.
-        """
-        from rlsuite.experiments.run import run
-
-        return run(self, Path(folder), workers=workers, progress=progress)
 
 
 def _set_label(entry: EnvironmentEntry | AgentEntry, default: str) -> None:

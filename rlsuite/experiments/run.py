@@ -10,10 +10,10 @@ from pathlib import Path
 from rlsuite.agents import Agent
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import LearningError, RlsuiteError
-from rlsuite.experiments.config import Experiment
+from rlsuite.experiments.config import Settings
 from rlsuite.experiments.environments import Originals
 from rlsuite.experiments.progress import Progress
-from rlsuite.experiments.runs import Cell
+from rlsuite.experiments.runs import Cell, cells_of
 from rlsuite.experiments.store import write_cell
 from rlsuite.experiments.writing import finished, versions, write_description, writing
 from rlsuite.training.optimum import Optima
@@ -34,10 +34,10 @@ class Stopped(KeyboardInterrupt):
         super().__init__(f"stopped; {done} of {total} cells are done; run it again to continue")
 
 
-def run(experiment: Experiment, folder: Path, *, workers: int, progress: bool) -> dict[str, list[Results]]:
+def run(experiment: Settings, folder: Path, *, workers: int, progress: bool) -> dict[str, list[Results]]:
     """Learn what ``folder`` does not hold yet; `Experiment.run` documents it."""
     whole_number("workers", workers, at_least=1)
-    cells = experiment.cells()
+    cells = cells_of(experiment)
     with writing(folder) as aside:
         records = finished(cells, folder)
         missing = [cell for cell in cells if cell.place not in records]
@@ -58,7 +58,7 @@ class _Workers:
     """Threads that take cells from a queue, learn them and write their results, while the caller waits."""
 
     def __init__(
-        self, experiment: Experiment, originals: Originals, folder: Path, aside: Path, records: dict[Path, Record]
+        self, experiment: Settings, originals: Originals, folder: Path, aside: Path, records: dict[Path, Record]
     ) -> None:
         self.experiment = experiment
         self.originals = originals

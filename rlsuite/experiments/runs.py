@@ -10,7 +10,7 @@ from typing import Any, cast
 from rlsuite.core.checks import seed_list
 from rlsuite.core.described import describe
 from rlsuite.errors import FileError
-from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Experiment
+from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
 from rlsuite.experiments.folder import seed_folder, slug
 
 
@@ -48,7 +48,7 @@ class Cell:
         return f"{self.agent.label} in {self.environment.label}, seed {self.seed}"
 
 
-def cells_of(experiment: Experiment) -> list[Cell]:
+def cells_of(experiment: Settings) -> list[Cell]:
     """All cells of an experiment, the first seed of all agents first.
 
     Raises
@@ -104,7 +104,7 @@ def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def _describe(
-    experiment: Experiment, environment: EnvironmentEntry, agent: AgentEntry
+    experiment: Settings, environment: EnvironmentEntry, agent: AgentEntry
 ) -> tuple[dict[str, Any], dict[str, Any], str]:
     """Spec without the seed, keywords of the environment, id of the environment."""
     given = {**environment.parameters, **environment.limit, **agent.environment}

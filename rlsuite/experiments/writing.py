@@ -14,7 +14,7 @@ from pathlib import Path
 import rlsuite
 from rlsuite.core.files import sync
 from rlsuite.errors import FileError, ParameterError, RlsuiteWarning, level_of_the_caller
-from rlsuite.experiments.config import Experiment
+from rlsuite.experiments.config import Settings
 from rlsuite.experiments.folder import FORMAT, RUN, read_run
 from rlsuite.experiments.runs import Cell, differences
 from rlsuite.experiments.store import read_cell, read_description
@@ -29,7 +29,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), "rlsuite": rlsuite.__version__, **packages}
 
 
-def write_description(experiment: Experiment, folder: Path, aside: Path) -> None:
+def write_description(experiment: Settings, folder: Path, aside: Path) -> None:
     """Write ``run.json``: everything that is needed to repeat the experiment; a repetition writes the same bytes.
 
     Raises

@@ -1,0 +1,220 @@
+"""An experiment: read from a TOML file, in which every key and its type are checked, and run.
+
+::
+
+    steps = 2_000                     # or episodes = ...
+    seeds = 30                        # or a list of seeds
+    evaluate_every = 100              # optional, as are checkpoint_every, loop and name
+
+    [[environments]]
+    id = "CliffWalking-v1"            # or module:Id, or file.py:Class relative to this file
+    max_episode_steps = 500           # optional: truncate every episode after this many steps
+    label = "slippery cliff"          # optional
+    parameters = { is_slippery = true }
+
+    [[agents]]
+    name = "QLearning"                # or module:Class, or file.py:Class relative to this file
+    label = "Q-learning"              # optional
+    learning_rate = { name = "Inverse", start = 1.0, per = "visits" }
+    exploration = { name = "EpsilonGreedy", epsilon = 0.1 }
+    environment = {}                  # optional: keywords of the environment for this agent alone
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self, cast
+
+from rlsuite import errors
+from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.errors import FileError, ParameterError, RlsuiteError
+from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
+from rlsuite.experiments.lookup import agent_from_table
+from rlsuite.experiments.run import run
+from rlsuite.experiments.runs import Cell, cells_of
+from rlsuite.training.results import Results
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment(Settings):
+    """Many agents in many environments with many seeds.
+
+    Parameters
+    ----------
+    environments : sequence of EnvironmentEntry
+        At least one.
+    agents : sequence of AgentEntry
+        At least one.
+    steps, episodes : int
+        Length of every run; one of the two.
+    seeds : int or sequence of int
+        Number of seeds (0, 1, ...), or the seeds.
+    evaluate_every, checkpoint_every : int, optional
+        As for `rlsuite.train`.
+    loop : {"auto", "compiled", "stepwise"}
+        As for `rlsuite.train`; the results do not depend on it.
+    regret : bool
+        As for `rlsuite.train`.
+    figures : sequence of str
+        The figures that ``rlsuite plot`` draws; by default all that it can.
+    name : str
+        Name of the experiment.
+    file : Path, optional
+        The TOML file that it was read from; file names are relative to its folder.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its allowed values, or two entries share a label.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> from tempfile import TemporaryDirectory
+    >>> experiment = Experiment(
+    ...     environments=[EnvironmentEntry("FrozenLake-v1")], agents=[AgentEntry(rl.Sarsa())], steps=500, seeds=2
+    ... )
+    >>> with TemporaryDirectory() as folder:
+    ...     results = experiment.run(f"{folder}/lake")
+    >>> [record.seed for record in results["FrozenLake-v1"][0].records]
+    [0, 1]
+    """
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], **changes: Any) -> Self:
+        """Read an experiment from a TOML file; the module docstring shows one.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        **changes
+            Fields that replace those of the file.
+
+        Raises
+        ------
+        FileError
+            If the file is missing or is not valid TOML.
+        ParameterError
+            If a key is unknown, has a value of the wrong type or out of range; the message names file and key.
+        """
+        file = Path(path)
+        try:
+            table = tomllib.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise FileError(f"there is no file {file}") from error
+        except OSError as error:
+            raise FileError(f"cannot read {file}: {error.strerror}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise FileError(f"{file} is not valid TOML: {error}") from error
+        try:
+            return cls.from_plain({"name": file.stem, **table, **changes}, file)
+        except RlsuiteError as error:
+            raise type(error)(f"{file}: {error}") from error
+
+    @classmethod
+    def from_plain(cls, table: Mapping[str, Any], file: Path | None = None) -> Self:
+        """Make an experiment from the tables of a TOML file; `plain` turns it back into them.
+
+        Raises
+        ------
+        ParameterError
+            If a key is unknown, has a value of the wrong type or out of range; the message begins with the key.
+        """
+        _check_keys(table, [one.name for one in fields(cls) if one.name != "file"], "")
+        folder = Path() if file is None else file.parent
+        name = _text(table, "name", "")
+        environments = [_environment(entry, where) for entry, where in _tables(table, "environments")]
+        agents = [_agent(entry, where, folder) for entry, where in _tables(table, "agents")]
+        rest = {key: value for key, value in table.items() if key not in ("name", "environments", "agents")}
+        return cls(name=name, environments=environments, agents=agents, file=file, **rest)
+
+    def cells(self) -> list[Cell]:
+        """All (environment, agent, seed), the first seed of all agents first."""
+        return cells_of(self)
+
+    @says_what_to_write
+    def run(self, folder: str | PathLike[str], *, workers: int = 1, progress: bool = False) -> dict[str, list[Results]]:
+        """Learn all cells that ``folder`` does not hold yet, and return the results of all.
+
+        Parameters
+        ----------
+        folder : str or path
+            Where results are kept; made if it does not exist.
+        workers : int
+            Threads. The compiled loop runs in parallel on them; the results do not depend on their number.
+        progress : bool
+            Show a progress bar.
+
+        Returns
+        -------
+        dict
+            Label of the environment -> one `Results` per agent.
+
+        Raises
+        ------
+        ParameterError
+            If a finished cell in the folder was made with other parameters.
+        FileError
+            If a file of a finished cell is damaged, or another process is writing to the folder.
+        EnvironmentNotFound, UnsuitableEnvironment
+            If an environment does not exist or has spaces that are not Discrete.
+        LearningError
+            If a run had to stop; finished cells are kept.
+        Stopped
+            On Ctrl-C, a ``KeyboardInterrupt``; finished cells are kept.
+        """
+        return run(self, Path(folder), workers=workers, progress=progress)
+
+
+def _check_keys(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:
+    for key in table:
+        if key not in allowed:
+            raise ParameterError(f"{where}{key}: {errors.unknown('key', key, allowed)}")
+
+
+def _text(table: Mapping[str, Any], key: str, where: str, default: str | None = None) -> str:
+    value = table.get(key, default)
+    if not isinstance(value, str) or not (value or default == ""):
+        raise ParameterError(
+            f"{where}{key} is missing" if value is None else f"{where}{key}={value!r} must be a string"
+        )
+    return value
+
+
+def _inner_table(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+    value = table.get(key, {})
+    if not isinstance(value, Mapping):
+        raise ParameterError(f"{where}{key}={value!r} must be a table, such as {{ keyword = value }}")
+    return cast("Mapping[str, Any]", value)
+
+
+def _tables(table: Mapping[str, Any], key: str) -> list[tuple[Mapping[str, Any], str]]:
+    value = table.get(key, [])
+    entries = cast("list[Any]", value) if isinstance(value, list) else [value]
+    if not all(isinstance(entry, Mapping) for entry in entries) or isinstance(value, Mapping):
+        raise ParameterError(f"{key}={value!r} must be an array of tables: write [[{key}]] above each table")
+    return [(entry, f"{key}[{index}]") for index, entry in enumerate(entries)]
+
+
+def _environment(table: Mapping[str, Any], where: str) -> EnvironmentEntry:
+    _check_keys(table, [one.name for one in fields(EnvironmentEntry)], f"{where}.")
+    limit = table.get("max_episode_steps")
+    return EnvironmentEntry(
+        id=_text(table, "id", f"{where}."),
+        label=_text(table, "label", f"{where}.", ""),
+        parameters=_inner_table(table, "parameters", f"{where}."),
+        max_episode_steps=None if limit is None else whole_number(f"{where}.max_episode_steps", limit),
+    )
+
+
+def _agent(table: Mapping[str, Any], where: str, folder: Path) -> AgentEntry:
+    label = _text(table, "label", f"{where}.", "")
+    environment = _inner_table(table, "environment", f"{where}.")
+    parameters = {key: value for key, value in table.items() if key not in ("label", "environment")}
+    agent = agent_from_table(parameters, where, folder)
+    source = table["name"] if ":" in table["name"] or table["name"].endswith(".py") else ""
+    return AgentEntry(agent, label, environment, source)
