@@ -15,6 +15,7 @@ from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import observations, validation
 from rlsuite.models.aliases import FloatArray
 from rlsuite.models.beliefs import Beliefs
+from rlsuite.models.finite_memory import windowed
 from rlsuite.models.mdp import MDP
 from rlsuite.models.observations import ObservationRows, Observations
 from rlsuite.models.pomdp_constructors import PomdpWaysIn
@@ -174,8 +175,6 @@ class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
         A learner that sees this window instead of the last observation has a memory of `k` steps - the history-based
         policy of the lecture notes. See `rlsuite.models.finite_memory`.
         """
-        from rlsuite.models.finite_memory import windowed
-
         return named(windowed(self, k), self.name and f"{self.name}, windows of {k}")
 
     def to_env(self, **kwargs: Any) -> TabularEnv:

@@ -13,6 +13,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import FileError, ModelError, ParameterError, unknown_suffix
 from rlsuite.models.cassandra import read_pomdp, write_pomdp
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, text, text_in, write_arrays
+from rlsuite.models.mdp import MDP
 from rlsuite.models.observations import ObservationRows, Observations
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class PomdpOnDisk:
         [0.15, 0.85]
         """
         kind = cast("type[Any]", cls)
-        found = read_pomdp(kind, path, gamma) if _suffix(path) == ".pomdp" else _from_npz(kind, path, gamma)
+        found = read_pomdp(kind, MDP, path, gamma) if _suffix(path) == ".pomdp" else _from_npz(kind, path, gamma)
         return named(found, Path(path).stem)
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -155,8 +156,6 @@ def _to_arrays(pomdp: POMDP) -> dict[str, np.ndarray]:
 
 
 def _from_npz(model: type[P], path: str | PathLike[str], gamma: float | None) -> P:
-    from rlsuite.models.mdp import MDP
-
     checked = None if gamma is None else fraction("gamma", gamma)
     with reading_model(path, "POMDP") as arrays:
         observation: Observations

@@ -1,6 +1,7 @@
 """The layers, lowest first: who may import whom, and how long a module may be."""
 
 import ast
+import graphlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,6 +112,18 @@ def test_imports_point_downwards(inner_imports: list[Import]) -> None:
     upwards = [each for each in inner_imports if points_upwards(each)]
     assert [each for each in upwards if not each.lazy] == []
     assert {each.layers for each in upwards} == set(UPWARDS)
+
+
+def test_no_module_imports_itself_by_way_of_others(ours: dict[str, Path]) -> None:
+    def imported(module: str, path: Path) -> Iterator[str]:
+        for each in imports_of(module, ast.parse(path.read_text(encoding="utf-8"))):
+            name = each.name if each.name in ours else each.name.rpartition(".")[0]
+            upwards = each.lazy and (module.split(".")[1], name.split(".")[1:2]) in [(a, [b]) for a, b in UPWARDS]
+            if name in ours and name not in (module, "rlsuite") and not upwards:
+                yield name
+
+    graph = {module: set(imported(module, path)) for module, path in ours.items() if module != "rlsuite"}
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, which lists the circle
 
 
 def test_the_library_knows_no_environment(ours: dict[str, Path]) -> None:

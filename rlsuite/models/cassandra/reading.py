@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,12 +16,10 @@ from rlsuite.models.cassandra.tables import Distributions
 from rlsuite.models.cassandra.text import Text
 from rlsuite.models.decimals import ROUNDING, rescaled
 from rlsuite.models.from_rows import FromRows
-
-if TYPE_CHECKING:
-    from rlsuite.models.pomdp import POMDP
+from rlsuite.models.observations import ObservationRows
 
 M = TypeVar("M", bound=FromRows)
-P = TypeVar("P", bound="POMDP")
+P = TypeVar("P")
 
 LOOSE = 1.0000001e-3
 """How far the rows of a ``.pomdp`` file may be off, with a warning: people write .333 for a third."""
@@ -54,8 +53,22 @@ def read_mdp(model: type[M], path: str | os.PathLike[str], gamma: float | None) 
     return _hidden(model, parsed, gamma, moves, tables.rewards(parsed, moves, None), ROUNDING)
 
 
-def read_pomdp(model: type[P], path: str | os.PathLike[str], gamma: float | None) -> P:
+def read_pomdp(
+    model: Callable[[M, ObservationRows, Sequence[str] | None], P],
+    hidden: type[M],
+    path: str | os.PathLike[str],
+    gamma: float | None,
+) -> P:
     """Return the model of a file with observations; parameters and errors as in `read_mdp`.
+
+    Parameters
+    ----------
+    model : callable
+        Makes the model of the process of the states, the observations and their names.
+    hidden : type
+        The class of the process of the states.
+    path, gamma
+        As in `read_mdp`.
 
     Warns
     -----
@@ -63,9 +76,6 @@ def read_pomdp(model: type[P], path: str | os.PathLike[str], gamma: float | None
         If rows are off by more than 1e-5, which the rounding of a few decimals does not explain. Beyond 1e-3 that is
         an error.
     """
-    from rlsuite.models.mdp import MDP
-    from rlsuite.models.observations import ObservationRows
-
     parsed = Parsed(Text.of(path), LOOSE).parse()
     names = parsed.declared.observations
     if names is None:
@@ -76,7 +86,7 @@ def read_pomdp(model: type[P], path: str | os.PathLike[str], gamma: float | None
     gamma = _discount(parsed, gamma)
     moves = tables.transitions(parsed, LOOSE)
     seen = tables.observations(parsed, LOOSE)
-    mdp = _hidden(MDP, parsed, gamma, moves, tables.rewards(parsed, moves, seen), LOOSE)
+    mdp = _hidden(hidden, parsed, gamma, moves, tables.rewards(parsed, moves, seen), LOOSE)
     rows = ObservationRows(seen.indptr, seen.column.astype(np.int32), seen.probability, names.size)
     try:
         return model(mdp, rows, names.labels)
