@@ -15,7 +15,7 @@ from rlsuite.models.from_rows import FromRows
 from rlsuite.models.pairs import rows_from_pairs
 
 
-class ArraysIn(FromRows):
+class ArrayConstructors(FromRows):
     """The constructors of an `MDP` from matrices."""
 
     @classmethod

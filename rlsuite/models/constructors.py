@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import validation
-from rlsuite.models.array_constructors import ArraysIn
+from rlsuite.models.array_constructors import ArrayConstructors
 from rlsuite.models.experience import Experience, rows_from_experience
 from rlsuite.models.functions import RewardFunction, Terminal, Transitions, explore, labels_of
 from rlsuite.models.gymnasium_table import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
 
-class WaysIn(ArraysIn):
+class Constructors(ArrayConstructors):
     """The constructors of an `MDP` from other things than rows."""
 
     @classmethod
@@ -193,7 +193,7 @@ class WaysIn(ArraysIn):
         """
         with opened(env, kwargs) as found:
             model: object = getattr(found.unwrapped, "model", None)
-            if isinstance(model, WaysIn):
+            if isinstance(model, Constructors):
                 found_model = cast("Any", model).replace(gamma=gamma)
                 return found_model if isinstance(model, cls) else cast("type[Any]", cls)(**vars(found_model))
             reject_partially_observable(model, name_of(found))

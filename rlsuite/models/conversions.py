@@ -51,7 +51,7 @@ class Pairs(NamedTuple):
     """(L,) int64, the action of each pair"""
 
 
-class WaysOut:
+class Conversions:
     """The methods of `MDP` that turn its rows into other arrays."""
 
     indptr: IndexArray

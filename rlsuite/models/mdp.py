@@ -19,9 +19,9 @@ from rlsuite.core.keywords import MadeFromArrays
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
-from rlsuite.models.constructors import WaysIn
-from rlsuite.models.conversions import WaysOut
-from rlsuite.models.mdp_files import OnDisk
+from rlsuite.models.constructors import Constructors
+from rlsuite.models.conversions import Conversions
+from rlsuite.models.mdp_files import MdpFiles
 from rlsuite.models.transition_view import TransitionView
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MDP(WaysIn, WaysOut, OnDisk, MadeFromArrays):
+class MDP(Constructors, Conversions, MdpFiles, MadeFromArrays):
     """A finite Markov decision process: S states, A actions, N transitions.
 
     Prefer the ways in (`from_rows`, `from_arrays`, ...) to the constructor: they take what you have, check it, and

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".mdp", ".npz", ".tra")
 
 
-class OnDisk(FromRows):
+class MdpFiles(FromRows):
     """The methods of `MDP` that read and write files."""
 
     @classmethod

@@ -18,8 +18,8 @@ from rlsuite.models.beliefs import Beliefs
 from rlsuite.models.finite_memory import windowed
 from rlsuite.models.mdp import MDP
 from rlsuite.models.observations import ObservationRows, Observations
-from rlsuite.models.pomdp_constructors import PomdpWaysIn
-from rlsuite.models.pomdp_files import PomdpOnDisk, named
+from rlsuite.models.pomdp_constructors import PomdpConstructors
+from rlsuite.models.pomdp_files import PomdpFiles, named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class POMDP(PomdpWaysIn, PomdpOnDisk, Beliefs, MadeFromArrays):
+class POMDP(PomdpConstructors, PomdpFiles, Beliefs, MadeFromArrays):
     """A finite POMDP: the MDP of its hidden states, and the probabilities of its observations.
 
     Parameters

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rlsuite.models.pomdp import POMDP
 
 
-class PomdpWaysIn:
+class PomdpConstructors:
     """The constructors of a `POMDP` from arrays, functions or environments."""
 
     @classmethod
@@ -202,7 +202,7 @@ class PomdpWaysIn:
         """
         with opened(env, kwargs) as found:
             model: object = getattr(found.unwrapped, "model", None)
-            if isinstance(model, PomdpWaysIn):
+            if isinstance(model, PomdpConstructors):
                 found_model = cast("POMDP", model).replace(gamma=gamma)
                 parts = found_model.mdp, found_model.given_observation, found_model.observation_labels
                 read = cast("Any", found_model if isinstance(model, cls) else cast("type[Any]", cls)(*parts))

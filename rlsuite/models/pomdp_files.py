@@ -39,7 +39,7 @@ def named(model: P, name: object) -> P:
     return model
 
 
-class PomdpOnDisk:
+class PomdpFiles:
     """The methods of `POMDP` that read and write files."""
 
     @classmethod

@@ -25,7 +25,7 @@ import numpy as np
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError, level_of_the_caller
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
-from rlsuite.planning.kernels import Range, backup, decide
+from rlsuite.planning.kernels import Range, backup, greedy_backup
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import on_blocks
@@ -98,7 +98,7 @@ def _carried_on(change: float, modulus: float) -> float:
     return modulus / (1.0 - modulus) * change
 
 
-def largest(changes: list[Range]) -> float:
+def largest_change(changes: list[Range]) -> float:
     """Return the largest absolute change of a sweep, 0 if nothing could change."""
     return max(0.0, -min(change[0] for change in changes), max(change[1] for change in changes))
 
@@ -140,7 +140,7 @@ def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
     result: FloatArray = np.empty(lookahead.n_states)
     policy: IndexArray = np.empty(lookahead.n_states, dtype=np.int64)
     rows, closed = lookahead.rows, lookahead.closed
-    changes = on_blocks(decide, lookahead.blocks, *rows, closed, ahead, 2.0 * rounding, result, policy)
+    changes = on_blocks(greedy_backup, lookahead.blocks, *rows, closed, ahead, 2.0 * rounding, result, policy)
     bounds = interval(lookahead, changes, rounding)
     if bounds.shift != 0.0:
         np.add(result, bounds.shift, out=result, where=policy >= 0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import FloatArray, PointerArray, SingleArray, StateArray, SuccessorArray
-from rlsuite.planning.kernels import ONE, SOON, Range, expected
+from rlsuite.planning.kernels import ONE, PREFETCH, Range, expected
 from rlsuite.planning.prefetch import prefetch
 
 
@@ -162,8 +162,8 @@ def propagate(
     last = indptr[begin]
     for s in range(np.uint64(begin), np.uint64(end)):
         first, last = last, indptr[s + ONE]
-        prefetch(successor, first + SOON)
-        prefetch(weight, first + SOON)
+        prefetch(successor, first + PREFETCH)
+        prefetch(weight, first + PREFETCH)
         follows = np.float32(0.0)
         for i in range(first, last):
             follows += weight[i] * change[successor[i]]

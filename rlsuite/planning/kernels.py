@@ -17,14 +17,14 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArr
 from rlsuite.planning.prefetch import AHEAD, prefetch
 
 ONE = np.uint64(1)
-SOON = np.uint64(AHEAD)
+PREFETCH = np.uint64(AHEAD)
 
 Range = tuple[float, float]
 """Least and greatest change of a sweep, over the states that are not closed; (inf, -inf) if there is none."""
 
 
 @compiled(in_place=True)
-def survey(
+def row_statistics(
     begin: int,
     end: int,
     n_actions: int,
@@ -134,8 +134,8 @@ def backup(
         best, chosen = -np.inf, -1
         for a in range(n_actions):
             first, last = last, indptr[row + ONE]
-            prefetch(successor, first + SOON)
-            prefetch(weight, first + SOON)
+            prefetch(successor, first + PREFETCH)
+            prefetch(weight, first + PREFETCH)
             follows = expected(first, last, successor, weight, ahead)
             value = reward[row] + gamma * follows
             if value > best and last > first:
@@ -229,7 +229,7 @@ def backup_of_some(
 
 
 @compiled(in_place=True)
-def decide(
+def greedy_backup(
     begin: int,
     end: int,
     n_actions: int,
@@ -253,8 +253,8 @@ def decide(
         earlier = -np.inf  # the best of the actions before the best one
         for a in range(n_actions):
             first, last = last, indptr[row + ONE]
-            prefetch(successor, first + SOON)
-            prefetch(weight, first + SOON)
+            prefetch(successor, first + PREFETCH)
+            prefetch(weight, first + PREFETCH)
             follows = expected(first, last, successor, weight, ahead)
             q = reward[row] + gamma * follows
             if q > best and last > first:

@@ -8,7 +8,7 @@ computed in double precision (iterative refinement). Single precision halves the
 import numpy as np
 
 from rlsuite.models.aliases import FloatArray, SingleArray, StateArray
-from rlsuite.planning.certificate import interval, largest
+from rlsuite.planning.certificate import interval, largest_change
 from rlsuite.planning.chain_kernels import begin_series, end_series, propagate
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.policy_rows import PolicyRows
@@ -65,7 +65,7 @@ class ValueSeries:
         self._change, self._spare = self._spare, self._change
         bounds = interval(lookahead, terms, 0.0)
         self._missing = self._scale * bounds.certain
-        self._largest = largest(terms)
+        self._largest = largest_change(terms)
         self.exhausted = self._largest <= SINGLE_EPS
         return self._scale * bounds.width
 

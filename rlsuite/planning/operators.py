@@ -28,7 +28,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
-from rlsuite.planning.kernels import action_values, mean_rewards, survey
+from rlsuite.planning.kernels import action_values, mean_rewards, row_statistics
 from rlsuite.planning.matrices import continuation_matrix
 from rlsuite.planning.threads import cut, on_blocks
 from rlsuite.planning.vectors import vector
@@ -101,7 +101,7 @@ class Lookahead:
             self.closed[mdp.next_state[mdp.terminated]] = True
         pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
         rows = (self.n_actions, *pointers, mdp.probability, mdp.terminated)
-        found = on_blocks(survey, self.blocks, *rows, self.closed, any_closed)
+        found = on_blocks(row_statistics, self.blocks, *rows, self.closed, any_closed)
         least, greatest, longest, mixed = zip(*found, strict=True)
         if any(mixed):
             self.weight = np.where(mdp.terminated, 0.0, mdp.probability)

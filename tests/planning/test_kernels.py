@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rlsuite.models import MDP
 from rlsuite.planning import Lookahead
 from rlsuite.planning.chain_kernels import follow_in_place, propagate
-from rlsuite.planning.kernels import backup, backup_in_place, backup_of_some, best_rewards, decide
+from rlsuite.planning.kernels import backup, backup_in_place, backup_of_some, best_rewards, greedy_backup
 from rlsuite.planning.policy_rows import PolicyRows, PolicySteps
 
 GAMMA = 0.9
@@ -114,7 +114,7 @@ def test_deciding_takes_the_first_action_that_is_good_enough(problem, tolerance)
     lookahead = Lookahead(mdp)
     ahead = lookahead.ahead(value)
     out, policy = np.full(mdp.n_states, np.nan), np.full(mdp.n_states, -7)
-    decide(0, mdp.n_states, *lookahead.rows, lookahead.closed, ahead, tolerance, out, policy)
+    greedy_backup(0, mdp.n_states, *lookahead.rows, lookahead.closed, ahead, tolerance, out, policy)
     q = q_by_hand(mdp, value)
     best = q.max(axis=1)
     assert out == pytest.approx(best, abs=1e-12)

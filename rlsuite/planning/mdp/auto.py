@@ -7,7 +7,7 @@ import numpy as np
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
-from rlsuite.planning.certificate import discounted, largest
+from rlsuite.planning.certificate import discounted, largest_change
 from rlsuite.planning.initial_values import typical_value
 from rlsuite.planning.kernels import best_rewards
 from rlsuite.planning.mdp.gauss_seidel import sweep_in_place
@@ -29,7 +29,7 @@ PROBE = 8
 
 MOST_ITERATIONS = 100_000
 
-FORGETFUL = 0.5
+FAST_MIXING = 0.5
 """Ratio of the widths of the bounds, over the last half of the probe, up to which following policies is faster."""
 
 
@@ -107,7 +107,7 @@ def auto(
     lookahead = discounted(mdp, "auto")
     series = ValueSeries(lookahead)
     value, fall = _probe(lookahead, series)
-    if fall <= FORGETFUL:
+    if fall <= FAST_MIXING:
         watch.method = "modified_policy_iteration"
         return follow_policies(lookahead, value, series, watch)
     del series, value  # their memory is needed
@@ -122,7 +122,7 @@ def _probe(lookahead: Lookahead, series: ValueSeries) -> tuple[FloatArray, float
     n_actions, indptr, *_ = lookahead.rows
     arguments = (n_actions, indptr, lookahead.reward, lookahead.closed, value, action)
     changes = on_blocks(best_rewards, lookahead.blocks, *arguments)
-    scale = largest(changes)
+    scale = largest_change(changes)
     if scale == 0.0:
         return value, 0.0
     series.begin(action, nothing, value, scale)

@@ -6,7 +6,7 @@ from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.planning.certificate import representable, warn_unless_converged
-from rlsuite.planning.kernels import decide
+from rlsuite.planning.kernels import greedy_backup
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.solution import FiniteHorizonSolution
 from rlsuite.planning.threads import on_blocks
@@ -83,7 +83,7 @@ def backward_induction(
         ahead = lookahead.ahead(values[t + 1])
         rounding = lookahead.rounding(ahead)
         rows, closed = lookahead.rows, lookahead.closed
-        on_blocks(decide, lookahead.blocks, *rows, closed, ahead, 2.0 * rounding, values[t], policies[t])
+        on_blocks(greedy_backup, lookahead.blocks, *rows, closed, ahead, 2.0 * rounding, values[t], policies[t])
         bound = (lookahead.modulus * bound + rounding) * (1.0 + 4.0 * EPS)
         watch.iterations += 1
         watch.note(bound)

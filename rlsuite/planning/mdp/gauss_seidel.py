@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
-from rlsuite.planning.certificate import certified, discounted, interval, largest
+from rlsuite.planning.certificate import certified, discounted, interval, largest_change
 from rlsuite.planning.initial_values import starting_value, typical_value
 from rlsuite.planning.kernels import backup, backup_in_place
 from rlsuite.planning.operators import Lookahead
@@ -114,7 +114,7 @@ def sweep_in_place(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Sol
             for forward in (True, False):
                 before = _copied(value, spare, blocks)
                 arguments = (forward, *lookahead.rows, lookahead.closed, before, value, action)
-                change = largest(on_blocks(backup_in_place, blocks, *arguments))
+                change = largest_change(on_blocks(backup_in_place, blocks, *arguments))
             bound = factor * change
             watch.measure(value, lookahead.largest_value)
             if bound <= watch.tol or change <= lookahead.rounding(value):
@@ -134,7 +134,7 @@ def _follow(
 ) -> None:
     for sweep in range(DEEPEST):
         changes = rows.follow_in_place(blocks, sweep % 2 == 0, _copied(value, spare, blocks), value)
-        if largest(changes) <= enough or watch.hurries:
+        if largest_change(changes) <= enough or watch.hurries:
             return
 
 

@@ -15,7 +15,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.models.policies import policy_weights
-from rlsuite.planning.certificate import Interval, discounted, interval, largest, warn_not_converged
+from rlsuite.planning.certificate import Interval, discounted, interval, largest_change, warn_not_converged
 from rlsuite.planning.chain_kernels import follow
 from rlsuite.planning.initial_values import starting_value
 from rlsuite.planning.kernels import Range
@@ -137,7 +137,7 @@ def iterative_policy_evaluation(
             bound = _distance(interval(chain, changes, rounding))
             value, spare = spare, value
             watch.measure(value, lookahead.largest_value)
-            if largest(changes) <= rounding:
+            if largest_change(changes) <= rounding:
                 watch.give_up("the changes are down to rounding error")
                 break
     changes = chain.follow(value, spare)

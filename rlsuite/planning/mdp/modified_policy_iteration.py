@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
-from rlsuite.planning.certificate import bounded, certified, discounted, interval, largest
+from rlsuite.planning.certificate import bounded, certified, discounted, interval, largest_change
 from rlsuite.planning.initial_values import starting_value
 from rlsuite.planning.kernels import backup
 from rlsuite.planning.neumann_series import ValueSeries
@@ -126,10 +126,10 @@ def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries
             watch.measure(value, lookahead.largest_value)
             if bound <= watch.tol:
                 break
-            if largest(changes) <= rounding:
+            if largest_change(changes) <= rounding:
                 watch.give_up("the changes are down to rounding error")
                 break
-            another = series.begin(action, backed_up, value, largest(changes))
+            another = series.begin(action, backed_up, value, largest_change(changes))
             # A policy that stays the same is likely to be the best one: follow it to the end.
             enough = max(END * watch.tol, DEPTH * bound if another else 0.0)
             for _ in range(DEEPEST):

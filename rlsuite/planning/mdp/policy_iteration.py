@@ -22,7 +22,7 @@ DIRECT = 2_000
 """Up to this many states a policy is evaluated by elimination, for more by a Krylov method."""
 
 
-SETTLED = 1e-3
+MAX_CHANGING = 1e-3
 """Share of the states whose action may still change when the sweeps that find a first policy end."""
 
 
@@ -134,6 +134,6 @@ def _first_policy(lookahead: Lookahead, watch: Watch) -> tuple[FloatArray, Index
     for sweep in range(lookahead.n_states):
         before = action.copy()
         backup_in_place(0, lookahead.n_states, sweep % 2 == 0, *lookahead.rows, lookahead.closed, value, value, action)
-        if np.count_nonzero(action != before) <= SETTLED * lookahead.n_states or watch.hurries:
+        if np.count_nonzero(action != before) <= MAX_CHANGING * lookahead.n_states or watch.hurries:
             break
     return value, greedy(lookahead.q(value))

@@ -11,7 +11,7 @@ from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
 from rlsuite.planning.certificate import warn_unless_converged
-from rlsuite.planning.kernels import Range, decide
+from rlsuite.planning.kernels import Range, greedy_backup
 from rlsuite.planning.long_run_structure import episodes_end, long_run_structure
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.threads import on_blocks
@@ -222,7 +222,8 @@ def _rounding(lookahead: Lookahead, defect: float, value: FloatArray) -> float:
 def _bounds(changes: list[Range], rounding: float, ends: bool) -> Range:
     """Return bounds on the gain of the greedy policy and on the optimal one.
 
-    `decide` chooses within a tie of 2 rounding errors, so the lower one is lowered by 4. At the end nothing changes.
+    `greedy_backup` chooses within a tie of 2 rounding errors, so the lower one is lowered by 4. At the end nothing
+    changes.
     """
     least = min(change[0] for change in changes)
     greatest = max(change[1] for change in changes)
@@ -239,7 +240,7 @@ def _certified(
     backed_up: FloatArray = np.empty(lookahead.n_states)
     policy: IndexArray = np.empty(lookahead.n_states, dtype=np.int64)
     rows, closed = lookahead.rows, lookahead.closed
-    changes = on_blocks(decide, lookahead.blocks, *rows, closed, value, 2.0 * rounding, backed_up, policy)
+    changes = on_blocks(greedy_backup, lookahead.blocks, *rows, closed, value, 2.0 * rounding, backed_up, policy)
     least, greatest = _bounds(changes, rounding, ends)
     bound = (greatest - least) * (1.0 + 4.0 * EPS)
     watch.note(bound)

@@ -5,7 +5,7 @@ import numpy as np
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray
-from rlsuite.planning.certificate import certified, discounted, interval, largest
+from rlsuite.planning.certificate import certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import backup_of_some
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import on_blocks
@@ -94,7 +94,7 @@ def value_iteration(
             # is then lower by more than what the two can still gain and lose loses for good.
             gain, loss = max(0.0, bounds.upper), max(0.0, -bounds.lower)
             margin = lookahead.modulus * gain + loss + 2.0 * lookahead.rounding(backed_up)
-            if largest(changes) <= rounding:
+            if largest_change(changes) <= rounding:
                 watch.give_up("the changes are down to rounding error")
                 break
             value, backed_up = backed_up, value

@@ -32,8 +32,8 @@ import numpy as np
 from rlsuite.core.clock import Clock
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.models.validation import row_sums
-from rlsuite.planning.certificate import largest
-from rlsuite.planning.kernels import backup, decide
+from rlsuite.planning.certificate import largest_change
+from rlsuite.planning.kernels import backup, greedy_backup
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.total_reward.endings import soonest_end
@@ -75,7 +75,7 @@ def certify(engine: Engine, clock: Clock, *, thoroughly: bool = False) -> Certif
     delta = model.rounding(value)
     result: FloatArray = np.empty(model.n_states)
     policy: IndexArray = np.empty(model.n_states, dtype=np.int64)
-    changes = on_blocks(decide, model.blocks, *model.rows, model.closed, value, 2.0 * delta, result, policy)
+    changes = on_blocks(greedy_backup, model.blocks, *model.rows, model.closed, value, 2.0 * delta, result, policy)
     nothing = Certified(result, policy, np.inf, np.inf)
     if clock.hurries or not np.isfinite(result).all():
         return nothing
@@ -89,7 +89,7 @@ def certify(engine: Engine, clock: Clock, *, thoroughly: bool = False) -> Certif
     # Two more are for the probabilities of a row, which are meant to add up to 1.
     short = max(0.0, (6.0 if thoroughly else 4.0) * delta - min(0.0, min(change[0] for change in changes)))
     lower = short / slack
-    upper = _upper(engine, 2.0 * largest(changes) + 4.0 * delta, steps, clock)
+    upper = _upper(engine, 2.0 * largest_change(changes) + 4.0 * delta, steps, clock)
     longest = float(steps.max(initial=0.0)) / slack
     if thoroughly:
         highest = np.where(model.closed, value, np.maximum(_ceiling(model), value))

@@ -10,7 +10,7 @@ import numpy as np
 
 from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
-from rlsuite.planning.certificate import largest
+from rlsuite.planning.certificate import largest_change
 from rlsuite.planning.kernels import backup_in_place
 from rlsuite.planning.linear_system import seconds_to_eliminate, solve_fixed_point
 from rlsuite.planning.operators import Lookahead, best, greedy
@@ -200,7 +200,7 @@ class Sweeps:
         for forward in (True, False):
             before = self._seen_by_others(self.value)
             arguments = (forward, *self.model.rows, self.model.closed, before, self.value, self._action)
-            change = largest(on_blocks(backup_in_place, self._blocks, *arguments))
+            change = largest_change(on_blocks(backup_in_place, self._blocks, *arguments))
         if change > self.model.rounding(self.value):
             self._rows.take(self._action)
             self._follow(self.value, DEPTH * change, DEEPEST)
@@ -216,7 +216,7 @@ class Sweeps:
         wrong, sweeps = np.inf, 8
         while wrong > ACCURATE and sweeps < MOST_SWEEPS and not self._watch.hurries:
             self._follow(steps, 0.1 * ACCURATE, sweeps)
-            wrong = largest(self._rows.follow(steps, self._spare))
+            wrong = largest_change(self._rows.follow(steps, self._spare))
             sweeps *= 2
         return steps
 
@@ -229,7 +229,7 @@ class Sweeps:
         for sweep in range(most):
             before = self._seen_by_others(value)
             changes = self._rows.follow_in_place(self._blocks, sweep % 2 == 0, before, value)
-            if largest(changes) <= enough or self._watch.hurries:
+            if largest_change(changes) <= enough or self._watch.hurries:
                 return
 
     def _seen_by_others(self, value: FloatArray) -> FloatArray:

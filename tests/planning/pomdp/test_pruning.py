@@ -4,7 +4,7 @@ from scipy.optimize import linprog
 
 from rlsuite.core.clock import OutOfTime
 from rlsuite.planning.pomdp.exact.pruning import sums_that_matter, that_matter
-from rlsuite.planning.pomdp.exact.vector_dominance import Surface, largest_rise
+from rlsuite.planning.pomdp.exact.vector_dominance import UpperSurface, max_regret
 from rlsuite.planning.watch import Watch
 
 WATCH = Watch("test", tol=1e-6)
@@ -73,16 +73,16 @@ def test_the_largest_rise_is_that_of_the_linear_program():
         states = int(rng.integers(1, 6))
         vectors, surface = rng.normal(size=(5, states)), rng.normal(size=(7, states))
         expected = max(rise(vector, surface) for vector in vectors)
-        found = largest_rise(vectors, surface, WATCH)
+        found = max_regret(vectors, surface, WATCH)
         assert expected - 1e-9 <= found <= expected + 1e-9
-    assert abs(largest_rise(surface, surface, WATCH)) < 1e-12
+    assert abs(max_regret(surface, surface, WATCH)) < 1e-12
 
 
 def test_a_witness_proves_what_it_says():
     rng = np.random.default_rng(3)
     known = rng.random((20, 4))
     vectors = np.concatenate([known - 0.1, known[:1] + 0.2 * np.eye(4)[:1], known[1:2] + 2.0])
-    surface = Surface(known)
+    surface = UpperSurface(known)
     candidates = surface.candidates(vectors)
     position, belief, _ = surface.first_witness(candidates, 0, 1e-9, 0.0, WATCH)
     assert position == (20 if rise(vectors[20], known) > 1e-9 else 21)
@@ -97,7 +97,7 @@ def test_a_witness_proves_what_it_says():
 def test_a_surface_may_grow_beyond_its_room():
     rng = np.random.default_rng(5)
     curve = drawn(rng, 200, 5, "curved")
-    surface = Surface(curve[:1])
+    surface = UpperSurface(curve[:1])
     for number, new in enumerate(curve[1:], start=1):
         candidates = surface.candidates(new[np.newaxis])
         position, belief, _ = surface.first_witness(candidates, 0, 1e-12, 0.0, WATCH)
@@ -113,8 +113,8 @@ def test_minus_infinity_restricts_a_vector_to_the_beliefs_where_it_counts():
     best = that_matter(vectors, np.empty((0, 3)), 1e-12, WATCH)
     # the second is best where b(2) = 0 and b(0) > 1/2, the fourth where b(0) = 1; the others are covered
     assert sorted(best.left.tolist()) == [0, 1, 3]
-    assert largest_rise(vectors[3:4], vectors[:3], WATCH) == pytest.approx(7.0)
-    assert largest_rise(vectors[:1], vectors[1:], WATCH) == inf
+    assert max_regret(vectors[3:4], vectors[:3], WATCH) == pytest.approx(7.0)
+    assert max_regret(vectors[:1], vectors[1:], WATCH) == inf
     sums = sums_that_matter(vectors[:2], vectors[3:], np.empty((0, 3)), 1e-12, WATCH)
     assert (sums.left.tolist(), sums.right.tolist()) == ([1], [0])
 

@@ -15,7 +15,7 @@ MOST_POINTS = 256
 """Grid beliefs for which the lower bound makes plans."""
 MOST_SWEEPS = 200
 """Number of times that it improves them."""
-SETTLED = 1e-4
+SMALL_CHANGE = 1e-4
 """Relative change, times 1 - beta, at which they are good enough."""
 
 
@@ -46,7 +46,7 @@ def lower_bound(
         promised = worth(vectors, points)
         vectors = vectors[np.unique(first_of_best(promised, projection.rounding(vectors)))]
         before, values = values, promised.max(axis=1)
-        enough = min(1e-3 * watch.tol, SETTLED * float(np.abs(values).max())) * (1.0 - modulus)
+        enough = min(1e-3 * watch.tol, SMALL_CHANGE * float(np.abs(values).max())) * (1.0 - modulus)
         if np.max(values - before) <= enough or watch.hurries:
             break
     return float(values[0]) - projection.rounding(vectors) / (1.0 - modulus)

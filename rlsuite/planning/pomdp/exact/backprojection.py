@@ -98,7 +98,7 @@ class Projection:
 
         A term goes through at most S + Z + 3 rounded operations, and the terms add up to at most max |r| + max |w|.
         """
-        size = self.lookahead.reward_size + largest(vectors)
+        size = self.lookahead.reward_size + max_abs(vectors)
         return (self.pomdp.n_states + self.pomdp.n_observations + 8) * EPS * size
 
 
@@ -123,7 +123,7 @@ def own_worth(vectors: FloatArray, beliefs: FloatArray) -> FloatArray:
     return np.where(beliefs > 0.0, beliefs * np.where(beliefs > 0.0, vectors, 0.0), 0.0).sum(axis=1)
 
 
-def largest(vectors: FloatArray) -> float:
+def max_abs(vectors: FloatArray) -> float:
     """Return the largest absolute value of the finite entries."""
     least = float(vectors.min(initial=0.0))
     if least == -np.inf:

@@ -25,7 +25,7 @@ from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.controllers import MOST_UNKNOWNS, controller_value
 from rlsuite.planning.pomdp.exact.pruning import different, that_matter
 from rlsuite.planning.pomdp.exact.value_iteration_stages import CrossSum, Stage, next_stage, no_plan
-from rlsuite.planning.pomdp.exact.vector_dominance import largest_rise
+from rlsuite.planning.pomdp.exact.vector_dominance import max_regret
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet, first_of_best, worth
 from rlsuite.planning.watch import Watch
 
@@ -146,12 +146,12 @@ def _bounded(projection: Projection, vectors: FloatArray, stage: Stage, everywhe
     if value == -np.inf:
         raise no_plan(start[0])
     rounding = projection.rounding(vectors) / (1.0 - modulus)
-    rise = max(largest_rise(now, vectors, watch), 0.0) + stage.loss
+    rise = max(max_regret(now, vectors, watch), 0.0) + stage.loss
     upper = value + stage.loss + factor * rise + rounding
     plans = _closed(stage, vectors, SHARE * watch.tol * (1.0 - modulus), 4.0 * projection.rounding(vectors), watch)
     if not everywhere:
         # Not yet a promise: the plans may still rest on beliefs in which no action is legal.
-        shift = factor * max(largest_rise(vectors, now, watch), 0.0) + rounding
+        shift = factor * max(max_regret(vectors, now, watch), 0.0) + rounding
         lowered = plans._replace(alpha_vectors=plans.alpha_vectors - shift) if np.isfinite(shift) else plans
         return _Found(value - shift, upper, lowered)
     if plans.alpha_vectors.size <= MOST_UNKNOWNS:

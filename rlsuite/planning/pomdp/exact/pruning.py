@@ -14,8 +14,8 @@ import numpy as np
 
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import EPS, TINY
-from rlsuite.planning.pomdp.exact.backprojection import largest
-from rlsuite.planning.pomdp.exact.pruning_kernels import PURGE, TOLERANCE, best_at_each, gather, sift, write_ranks
+from rlsuite.planning.pomdp.exact.backprojection import max_abs
+from rlsuite.planning.pomdp.exact.pruning_kernels import PURGE, TOLERANCE, best_at_each, gather, prune, write_ranks
 from rlsuite.planning.pomdp.exact.simplex_kernels import Basis
 from rlsuite.planning.pomdp.vectors import first_of_best
 from rlsuite.planning.watch import Watch
@@ -88,7 +88,7 @@ def distinct(columns: FloatArray, same: float) -> tuple[IndexArray, float]:
 
 def rounding_of(vectors: FloatArray) -> float:
     """Return how far the entries of vectors (n, S) can be off that were computed as sums over S states."""
-    return (vectors.shape[1] + 8) * EPS * largest(vectors)
+    return (vectors.shape[1] + 8) * EPS * max_abs(vectors)
 
 
 def that_matter(
@@ -190,7 +190,7 @@ def _sums_that_matter(
     basis = Basis.of(n_states, capacity, max(n, k, capacity))
     position, loss = 0, 0.0
     while position < n * k:
-        n_kept, position, loss, _ = sift(
+        n_kept, position, loss, _ = prune(
             PURGE, left, right, taken, kept, origin, best_in, n_kept, position,
             epsilon / unit, max(TOLERANCE * scale, least) / unit, scale / unit, WORK, loss, basis,
         )  # fmt: skip

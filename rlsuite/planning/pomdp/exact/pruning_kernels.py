@@ -26,7 +26,7 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.pomdp.exact.simplex_kernels import ALIKE, Basis, begin, exchange, invert, leaving, locate, rise
 
 PURGE, FIND, MEASURE = 0, 1, 2
-"""What `sift` does: keep what matters; stop at the first witness; find the largest rise above the set."""
+"""What `prune` does: keep what matters; stop at the first witness; find the largest rise above the set."""
 
 TOLERANCE = 1e-13
 """Of probabilities, and of values relative to their scale."""
@@ -184,7 +184,7 @@ def _keep(
 
 
 @compiled(in_place=True)
-def sift(
+def prune(
     task: int,
     left: FloatArray,
     right: FloatArray,

@@ -7,7 +7,7 @@ import numpy as np
 from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.planning.operators import TINY
 from rlsuite.planning.pomdp.exact.pruning import WORK, power_of_two
-from rlsuite.planning.pomdp.exact.pruning_kernels import FIND, MEASURE, sift
+from rlsuite.planning.pomdp.exact.pruning_kernels import FIND, MEASURE, prune
 from rlsuite.planning.pomdp.exact.simplex_kernels import Basis
 from rlsuite.planning.watch import Watch
 
@@ -18,7 +18,7 @@ ALIKE = 1e-12
 """Differences of vectors below this share of their size do not tell those that others will have."""
 
 
-def largest_rise(vectors: FloatArray, surface: FloatArray, watch: Watch) -> float:
+def max_regret(vectors: FloatArray, surface: FloatArray, watch: Watch) -> float:
     """Return an upper bound, tight up to rounding, on max over beliefs of max_i v_i . b - max_k w_k . b.
 
     The rounding of the differences themselves is left to the caller: about 2 S roundings of the largest entry.
@@ -51,7 +51,7 @@ def largest_rise(vectors: FloatArray, surface: FloatArray, watch: Watch) -> floa
 
 
 def _largest_rise(vectors: FloatArray, surface: FloatArray, most: float, watch: Watch) -> float:
-    beneath = Surface(surface)
+    beneath = UpperSurface(surface)
     candidates = beneath.candidates(vectors)
     position = 0
     while position < len(vectors):
@@ -71,7 +71,7 @@ class Candidates(NamedTuple):
     """largest absolute value"""
 
 
-class Surface:
+class UpperSurface:
     """The maximum of some vectors; more can be added.
 
     Parameters
@@ -84,9 +84,9 @@ class Surface:
     >>> import numpy as np
     >>> from rlsuite.planning.pomdp.exact.vector_dominance import Surface
     >>> from rlsuite.planning.watch import Watch
-    >>> roof = Surface(np.array([[1.0, 0.0], [0.0, 1.0]]))
-    >>> some = roof.candidates(np.array([[0.4, 0.4], [0.6, 0.6]]))
-    >>> number, belief, _ = roof.first_witness(some, 0, 1e-9, 0.0, Watch("this example", tol=1.0))
+    >>> surface = Surface(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    >>> some = surface.candidates(np.array([[0.4, 0.4], [0.6, 0.6]]))
+    >>> number, belief, _ = surface.first_witness(some, 0, 1e-9, 0.0, Watch("this example", tol=1.0))
     >>> number, belief.tolist()
     (1, [0.5, 0.5])
     """
@@ -120,9 +120,9 @@ class Surface:
     def go_on(
         self, task: int, candidates: Candidates, position: int, epsilon: float, most: float
     ) -> tuple[int, float, bool]:
-        """Look at candidates from `position` on, for a while; see `pruning_kernels.sift`."""
+        """Look at candidates from `position` on, for a while; see `pruning_kernels.prune`."""
         states = self._kept.shape[0]
-        _, position, most, found = sift(
+        _, position, most, found = prune(
             task, candidates.left, np.zeros((states, 1)), candidates.taken, self._kept, np.empty(0, dtype=np.int64),
             np.empty((0, states)), self._n, position, epsilon / self._unit, 0.0, max(self._scale, candidates.scale),
             WORK, most / self._unit, self._basis,

@@ -15,7 +15,7 @@ from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.incremental_pruning import in_turns
 from rlsuite.planning.pomdp.exact.pruning import best_vectors, different, that_matter
 from rlsuite.planning.pomdp.exact.value_iteration_stages import Sums
-from rlsuite.planning.pomdp.exact.vector_dominance import Surface
+from rlsuite.planning.pomdp.exact.vector_dominance import UpperSurface
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
@@ -102,7 +102,7 @@ def _by_witnesses(sets: list[FloatArray], points: FloatArray, epsilon: float, wa
     agenda = _Agenda(parts)
     for number in np.unique(np.stack([best_vectors(part, every) for part in parts], axis=1), axis=0):
         agenda.add(number, every[:0])
-    surface = Surface(np.stack([agenda.sums(np.array([plan]))[0] for plan in agenda.order]))
+    surface = UpperSurface(np.stack([agenda.sums(np.array([plan]))[0] for plan in agenda.order]))
     rise = 0.0
     while agenda.waiting:
         neighbours = agenda.neighbours(agenda.waiting.pop())

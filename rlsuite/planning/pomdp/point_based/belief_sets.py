@@ -6,7 +6,7 @@ from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.point_based.belief_steps import follow
 from rlsuite.planning.pomdp.point_based.search import Search
-from rlsuite.planning.pomdp.point_based.search_memory import room_for_beliefs
+from rlsuite.planning.pomdp.point_based.search_memory import grow_beliefs
 from rlsuite.planning.watch import Watch
 
 EPISODE = 200
@@ -45,7 +45,7 @@ def edges_of(search: Search, node: int, action: int) -> tuple[IndexArray, FloatA
     """Return the beliefs that follow a belief and an action, and their probabilities."""
     t, pair = search.t, node * search.t.n_actions + action
     if search.pools.actions.edge[pair] < 0:
-        search.pools = room_for_beliefs(t, search.pools)
+        search.pools = grow_beliefs(t, search.pools)
         beliefs, bounds, actions, edges, _, _, scratch, control = search.pools
         follow(node, action, t, beliefs, bounds, actions, edges, scratch, control)
     actions, edges = search.pools.actions, search.pools.edges

@@ -14,9 +14,9 @@ DISCOUNT, TARGET, MERGED, LEAST_POINT, DEEP, SHALLOW, POINT, WANTED_GAP = range(
 least change worth a point; the gaps at which trials turn, in turn, and what is worth a point, in times of the gap at
 the start; the gap at which the search is at its end."""
 
-GRAIN = float(1 << 44)
+HASH_RESOLUTION = float(1 << 44)
 """Beliefs that agree to this fraction, entry by entry, may be treated as equal."""
-ALIKE = 4.0 / GRAIN
+ALIKE = 4.0 / HASH_RESOLUTION
 
 
 @compiled(in_place=True)
@@ -42,7 +42,7 @@ def belief_number(
     for i in range(at, end):
         s.weights[i] /= chance
         key = (key ^ np.int64(s.states[i])) * 0x9E3779B97F4A7C1
-        key = (key ^ (key >> 29)) + np.int64(s.weights[i] * GRAIN + 0.5)
+        key = (key ^ (key >> 29)) + np.int64(s.weights[i] * HASH_RESOLUTION + 0.5)
     key = key * 0x2545F4914F6CDD1
     key ^= key >> 32
     slot = key & mask

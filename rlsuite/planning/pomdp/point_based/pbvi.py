@@ -11,12 +11,12 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.point_based.belief_sets import dense, followers
-from rlsuite.planning.pomdp.point_based.point_search import PointSearch, told
+from rlsuite.planning.pomdp.point_based.point_search import PointSearch, warn_if_open
 from rlsuite.planning.pomdp.point_based.point_solution import PointBasedSolution
 from rlsuite.planning.pomdp.point_based.search import Search
 from rlsuite.planning.watch import Watch
 
-SETTLED = 0.01
+MIN_GAIN = 0.01
 """A set grows when updating it no longer narrows the gap at the start by this share,"""
 ROUNDS = 10
 """or when it was updated so often."""
@@ -100,10 +100,10 @@ def pbvi(
                     pass
                 rounds += 1
                 before, gap = gap, search.upper - search.lower
-                if gap > (1.0 - SETTLED) * before or not planner.goes_on():
+                if gap > (1.0 - MIN_GAIN) * before or not planner.goes_on():
                     break
             points = np.concatenate([points, _furthest(search, points, watch)])[:most]
-    return told(planner.solution(rounds), watch, f"{rounds} rounds over {points.size} beliefs")
+    return warn_if_open(planner.solution(rounds), watch, f"{rounds} rounds over {points.size} beliefs")
 
 
 def _furthest(search: Search, points: IndexArray, watch: Watch) -> IndexArray:

@@ -11,13 +11,13 @@ from rlsuite.inference.sampling import generator
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.pomdp.point_based.belief_sets import BeliefSet, random_walk
-from rlsuite.planning.pomdp.point_based.point_search import PointSearch, told
+from rlsuite.planning.pomdp.point_based.point_search import PointSearch, warn_if_open
 from rlsuite.planning.pomdp.point_based.point_solution import PointBasedSolution
 from rlsuite.planning.watch import Watch
 
-STILL = 30
+MAX_IDLE = 30
 """Rounds after which the search ends if the bounds do not get better, but by"""
-SETTLED = 1e-10
+MIN_GAIN = 1e-10
 """this fraction of the largest value."""
 
 
@@ -101,16 +101,16 @@ def perseus(
             if rounds == most:
                 watch.give_up(f"max_iterations={most} reached")
                 break
-            if still == STILL:
+            if still == MAX_IDLE:
                 watch.give_up("the bounds no longer get better")
                 break
             upper = planner.search.upper
             value = _round(planner, points, before, rng)
             rounds += 1
-            better = max(float((value - before).max()), upper - planner.search.upper) > SETTLED * planner.size
+            better = max(float((value - before).max()), upper - planner.search.upper) > MIN_GAIN * planner.size
             still = 0 if better else still + 1
             before = value
-    return told(planner.solution(rounds), watch, f"{rounds} rounds over {points.nodes.size} beliefs")
+    return warn_if_open(planner.solution(rounds), watch, f"{rounds} rounds over {points.nodes.size} beliefs")
 
 
 def _round(planner: PointSearch, points: BeliefSet, before: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -21,7 +21,7 @@ PIECE = 0.02
 FIRST_WORK = 20_000
 """Operations of the first piece."""
 
-STILL = 200
+MAX_IDLE = 200
 """Pieces of work after which a search that finds nothing new is at its end."""
 
 LARGEST_ANSWER = 1 << 30
@@ -30,7 +30,7 @@ LARGEST_ANSWER = 1 << 30
 ANSWER_SHARE = 0.02
 """Part of the time that making the solution may take."""
 
-PACE = 1e9
+BYTES_PER_SECOND = 1e9
 """Bytes of a solution that are made per second, about."""
 
 SHARE = 0.15
@@ -125,7 +125,7 @@ class PointSearch:
             watch.give_up(f"deadline={watch.deadline:g} seconds passed")
         if self.search.full:
             watch.give_up("the memory that it may take is used up")
-        elif self._still > STILL or (self._finished and not self._want_less()):
+        elif self._still > MAX_IDLE or (self._finished and not self._want_less()):
             watch.give_up("the bounds no longer move")
         return not watch.stopped
 
@@ -164,12 +164,12 @@ class PointSearch:
         """Return the size of the largest set of vectors that there is time and memory to return."""
         if self.watch.deadline is None:
             return LARGEST_ANSWER
-        return min(LARGEST_ANSWER, int((0.05 + ANSWER_SHARE * self.watch.deadline) * PACE))
+        return min(LARGEST_ANSWER, int((0.05 + ANSWER_SHARE * self.watch.deadline) * BYTES_PER_SECOND))
 
     def _answer_seconds(self) -> float:
         """Return about how long it takes to return the answer."""
         size = 8 * self.pomdp.n_states * min(self.search.n_vectors, self.search.n_beliefs)
-        return min(size, self._answer_bytes()) / PACE
+        return min(size, self._answer_bytes()) / BYTES_PER_SECOND
 
     def solution(self, iterations: int | None = None) -> PointBasedSolution:
         """Return what was found, and the number of iterations, by default that of the trials."""
@@ -192,7 +192,7 @@ class PointSearch:
         )
 
 
-def told(solution: PointBasedSolution, watch: Watch, effort: str) -> PointBasedSolution:
+def warn_if_open(solution: PointBasedSolution, watch: Watch, effort: str) -> PointBasedSolution:
     """Return a solution, and issue a `ConvergenceWarning` if its bounds are too far apart."""
     if not solution.converged:
         warn_not_converged(

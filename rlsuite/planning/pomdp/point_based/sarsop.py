@@ -7,7 +7,7 @@ SARSOP (Kurniawati, Hsu and Lee 2008) and HSVI2 (Smith and Simmons 2005) as one 
 from rlsuite.core.checks import positive_number, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
-from rlsuite.planning.pomdp.point_based.point_search import PointSearch, told
+from rlsuite.planning.pomdp.point_based.point_search import PointSearch, warn_if_open
 from rlsuite.planning.pomdp.point_based.point_solution import PointBasedSolution
 from rlsuite.planning.watch import Watch
 
@@ -95,4 +95,4 @@ def sarsop(
                 watch.give_up(f"max_iterations={last} reached")
                 break
             planner.trials(last)
-    return told(planner.solution(), watch, f"{planner.search.trials} trials")
+    return warn_if_open(planner.solution(), watch, f"{planner.search.trials} trials")

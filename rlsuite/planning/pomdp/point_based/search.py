@@ -26,9 +26,9 @@ from rlsuite.planning.pomdp.point_based.belief_steps import (
 from rlsuite.planning.pomdp.point_based.search_memory import (
     Pools,
     first_pools,
-    room_for_beliefs,
-    room_for_points,
-    room_for_vectors,
+    grow_beliefs,
+    grow_points,
+    grow_vectors,
 )
 
 NOTHING: IndexArray = np.empty(0, dtype=np.int64)
@@ -144,7 +144,7 @@ class Search:
     def add(self, k: int, belief: FloatArray) -> int:
         """Return the number of a belief, given over the states of region k, which is added if it is new."""
         t = self.t
-        self.pools = room_for_beliefs(t, self.pools)
+        self.pools = grow_beliefs(t, self.pools)
         beliefs, bounds, actions, _, v, _, scratch, control = self.pools
         places = np.flatnonzero(belief)
         scratch.states[: places.size] = places
@@ -196,11 +196,11 @@ class Search:
                     self.late = True
                     return False
             if code == kernel.GRAPH_FULL:
-                self.pools = room_for_beliefs(self.t, pools)
+                self.pools = grow_beliefs(self.t, pools)
             elif code == kernel.VECTORS_FULL:
-                self.pools = room_for_vectors(self.t, pools, int(count[WANTED]))
+                self.pools = grow_vectors(self.t, pools, int(count[WANTED]))
             elif code == kernel.POINTS_FULL:
-                self.pools = room_for_points(pools, int(count[WANTED]))
+                self.pools = grow_points(pools, int(count[WANTED]))
             elif code == kernel.STUCK:
                 n = int(nodes[count[DEPTH]] if nodes.size else pools.scratch.path[count[DEPTH]])
                 raise ModelError(

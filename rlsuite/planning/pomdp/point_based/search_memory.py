@@ -84,7 +84,7 @@ def first_pools(t: Tables, n_vectors: int, deepest: int) -> Pools:
     )
 
 
-def room_for_beliefs(t: Tables, pools: Pools) -> Pools:
+def grow_beliefs(t: Tables, pools: Pools) -> Pools:
     """Return pools with room for the beliefs that may follow one action."""
     beliefs, bounds, actions, edges = pools.beliefs, pools.bounds, pools.actions, pools.edges
     count, symbols = pools.control.tally, t.n_observations
@@ -103,7 +103,7 @@ def room_for_beliefs(t: Tables, pools: Pools) -> Pools:
     return pools._replace(beliefs=beliefs, bounds=bounds, actions=actions, edges=edges)
 
 
-def room_for_vectors(t: Tables, pools: Pools, k: int) -> Pools:
+def grow_vectors(t: Tables, pools: Pools, k: int) -> Pools:
     """Return pools with room for twice as many vectors in region k, whose block moves to the end."""
     v = pools.vectors
     states, old = int(t.first[k + 1] - t.first[k]), int(v.room[k])
@@ -128,7 +128,7 @@ def room_for_vectors(t: Tables, pools: Pools, k: int) -> Pools:
     return pools._replace(vectors=v, scratch=scratch)
 
 
-def room_for_points(pools: Pools, k: int) -> Pools:
+def grow_points(pools: Pools, k: int) -> Pools:
     """Return pools with room for twice as many points in region k, whose block moves to the end."""
     p = pools.points
     old, at = int(p.room[k]), _end(p.begin, p.room)
