@@ -291,7 +291,7 @@ class Agent(Described):
         """
         legal = arrays.take("legal", np.bool_, ndim=2)
         if not legal.size or legal.view(np.uint8).max() > 1:
-            raise ValueError(f"legal is {legal.dtype} {legal.shape}, or holds what is neither true nor false")
+            raise ValueError(f"legal, of shape {legal.shape}, is empty, or has an entry other than 0 and 1")
         memory = self.remember(legal, every_action if legal.all() else listed_actions)
         fill(memory, legal, arrays)
         self.check_memory(memory)
@@ -304,7 +304,7 @@ class Agent(Described):
         try:
             self.generator_.bit_generator.state = header["generator"]
         except (TypeError, ValueError, KeyError, OverflowError) as error:
-            raise ValueError(f"its generator is not in a state of PCG64: {error}") from error
+            raise ValueError(f"the state of its generator is not one of PCG64: {error}") from error
 
     def check_memory(self, memory: Any) -> None:
         """Raise ValueError unless the arrays of a memory are consistent; part of `rlsuite.load`.
@@ -321,13 +321,13 @@ def _step_of(kind: type[Agent]) -> Step:
         return kind.step
     if len(names) != 8:
         raise errors.ParameterError(
-            f"{kind.__name__}.step has the parameters ({', '.join(names)}), and should have (memory, t, rng): t is an "
+            f"{kind.__name__}.step has the parameters ({', '.join(names)}), but should have (memory, t, rng): t is an "
             "rlsuite.Transition with the fields state, action, reward, next_state, terminated and truncated"
         )
     fields = ", ".join(f"t.{field}" for field in Transition._fields)
     warnings.warn(
-        f"{kind.__name__}.step({', '.join(names)}) has the form of rlsuite 0.1, soon to be refused: "
-        f"write step(memory, t, rng), and {fields} in its body",
+        f"{kind.__name__}.step({', '.join(names)}) has the signature of rlsuite 0.1, which a later version will "
+        f"refuse: write step(memory, t, rng), and {fields} in its body",
         errors.FormerSignatureWarning,
         stacklevel=errors.level_of_the_caller(),
     )

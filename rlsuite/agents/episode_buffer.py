@@ -23,7 +23,7 @@ class EpisodeBuffer(NamedTuple):
     state: NDArray[np.int64]  # (longest,)
     action: NDArray[np.int64]  # (longest,)
     reward: NDArray[np.float64]  # (longest,)
-    note: NDArray[np.float64]  # (longest,), how probable the action was, say
+    note: NDArray[np.float64]  # (longest,), such as the probability of the action
     length: NDArray[np.int64]  # (1,)
 
 

@@ -140,7 +140,7 @@ def begin(memory: Any, state: Any, rng: np.random.Generator) -> int:
     return choose(memory, locate_first(memory, state), rng)
 
 
-# ------------------------------------------------------------------------------------------------- what a table answers
+# ------------------------------------------------------------------------------------------------ `Answers` of a table
 
 
 @compiled(in_place=True)
@@ -232,7 +232,7 @@ class ActionValues(NamedTuple):
     exploration: ExplorationRule
     scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
-    scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
+    scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     answers: Answers = TABLE
 
 

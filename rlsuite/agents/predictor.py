@@ -88,7 +88,7 @@ def begin_predicting(memory: Any, state: Any, rng: np.random.Generator) -> int:
     return next_action(memory, state, locate_first(memory, state), rng)
 
 
-# ------------------------------------------------------------------------------------------------- what a table answers
+# ------------------------------------------------------------------------------------------- `StateAnswers` of a table
 
 
 @compiled(in_place=True)
@@ -208,7 +208,7 @@ class StateValues(NamedTuple):
     gamma: float
     learning_rate: Rate
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
-    scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
+    scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     answers: StateAnswers = STATE_TABLE
 
 

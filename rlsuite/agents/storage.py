@@ -88,7 +88,7 @@ def take_episodes(arrays: Npz) -> NDArray[np.void]:
     """
     episodes = arrays.take("episodes", EPISODE, ndim=1)
     if not (np.isfinite(episodes["return"]).all() and (episodes["length"] >= 0).all()):
-        raise ValueError("an episode has a return that is not finite, or less than 0 steps")
+        raise ValueError("an episode has a return that is not finite, or a negative number of steps")
     return episodes
 
 
@@ -116,7 +116,7 @@ def take_header(arrays: Npz) -> dict[str, Any]:
     """
     header = arrays.take_json("header")
     if header.get("format") != FORMAT:
-        raise ValueError(f"it holds {header.get('format')!r}, not {FORMAT!r}")
+        raise ValueError(f"its format is {header.get('format')!r}, not {FORMAT!r}")
     for name in header.keys() ^ set(HEADER):
         raise ValueError(f"its header {'has an unknown entry' if name in header else 'has no'} {name!r}")
     if not isinstance(header["agent"], dict):

@@ -18,7 +18,7 @@ Any estimator with scikit-learn's `fit` and `predict`, or `transform`, plugs in 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_ROOMS = ("features", "agents", "batch", "policies", "selection", "deep")
+_MODULES = ("features", "agents", "batch", "policies", "selection", "deep")
 """Modules whose names this package has, in the order in which they are searched; the last one needs torch."""
 
 if TYPE_CHECKING:
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        if name in _ROOMS:
+        if name in _MODULES:
             return import_module(f"{__name__}.{name}")
         if name == "__all__":
             return _names()
         if not name.startswith("_"):
-            for room in _ROOMS:
-                module = import_module(f"{__name__}.{room}")
+            for submodule in _MODULES:
+                module = import_module(f"{__name__}.{submodule}")
                 if name in module.__all__:
                     globals()[name] = getattr(module, name)
                     return globals()[name]
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_ROOMS, *_names()})
+        return sorted({*globals(), *_MODULES, *_names()})
 
     def _names() -> list[str]:
-        return [name for room in _ROOMS for name in import_module(f"{__name__}.{room}").__all__]
+        return [name for submodule in _MODULES for name in import_module(f"{__name__}.{submodule}").__all__]

@@ -488,12 +488,12 @@ def test_arms_may_come_and_go(kind):
         (lambda: rl.ThompsonNormal(prior_std=-2.0), "prior_std=-2 is not above 0"),
         (lambda: rl.ThompsonNormalGamma(kappa=0), "kappa=0 is not above 0"),
         (lambda: rl.EXP3(epsilon=1.5), "epsilon=1.5 lies outside [0, 1]"),
-        (lambda: rl.EXP3(epsilon=0), "epsilon=0 is the step size, too"),
-        (lambda: rl.EXP3(epsilon=0.0), "epsilon=0 is the step size, too"),
+        (lambda: rl.EXP3(epsilon=0), "epsilon=0 is not in (0, 1]: as the step size"),
+        (lambda: rl.EXP3(epsilon=0.0), "epsilon=0 is not in (0, 1]: as the step size"),
         (lambda: rl.ExploreThenCommit(m=2.5), "m=2.5 is not a whole number"),
-        (lambda: rl.SuccessiveElimination(delta=1.0), "delta=1 is not between 0 and 1"),
+        (lambda: rl.SuccessiveElimination(delta=1.0), "delta=1 is not in (0, 1)"),
         (lambda: rl.SlidingWindowUCB(window=0), "window=0 is less than 1"),
-        (lambda: rl.DiscountedUCB(discount=1.0), "discount=1 is not between 0 and 1"),
+        (lambda: rl.DiscountedUCB(discount=1.0), "discount=1 is not in (0, 1)"),
     ],
 )
 def test_bad_parameters_are_named(make, message):

@@ -397,14 +397,14 @@ def test_the_chain_is_walked_to_its_end():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rl.RMax(gamma=1.0), "gamma=1: RMax plans for discounted rewards; give a gamma below 1, 0.99 say"),
+        (lambda: rl.RMax(gamma=1.0), "gamma=1: RMax plans for discounted rewards; give a gamma below 1, such as 0.99"),
         (lambda: rl.RMax(m=0), "m=0 is less than 1"),
         (lambda: rl.RMax(r_max=math.inf), "r_max=inf is not a finite number"),
         (lambda: rl.RMax(tol=0.0), "tol=0.0 is not a positive number"),
         (lambda: rl.PosteriorSampling(gamma=1.0), "gamma=1: PosteriorSampling plans"),
         (lambda: rl.PosteriorSampling(outcome_weight=0.0), "outcome_weight=0 is not above 0"),
-        (lambda: rl.PosteriorSampling(reward_prior=(0, 1, 1)), "reward_prior=(0, 1, 1) is not four numbers"),
-        (lambda: rl.PosteriorSampling(reward_prior="0111"), "reward_prior='0111' is not four numbers"),
+        (lambda: rl.PosteriorSampling(reward_prior=(0, 1, 1)), "reward_prior=(0, 1, 1) must be four numbers"),
+        (lambda: rl.PosteriorSampling(reward_prior="0111"), "reward_prior='0111' must be four numbers"),
         (lambda: rl.PosteriorSampling(reward_prior=(0, 1, 0, 1)), "reward_prior[2]=0 is not above 0"),
         (lambda: rl.PosteriorSampling(redraw="epsiode"), "unknown redraw 'epsiode'; did you mean 'episode'"),
         (lambda: rl.UCRL2(delta=1.0), "delta=1 is not in (0, 1)"),

@@ -232,6 +232,6 @@ class TooShort(rl.TabularAgent):
 
 def test_a_rule_with_other_parameters_is_refused_with_the_form_that_is_expected():
     with pytest.raises(
-        rl.errors.ParameterError, match=r"TooShort\.step has the parameters \(memory, rng\), and should"
+        rl.errors.ParameterError, match=r"TooShort\.step has the parameters \(memory, rng\), but should"
     ):
         TooShort().learn("CliffWalking-v1", steps=10)

@@ -94,7 +94,7 @@ class Bandit(TabularAgent):
     """
 
     gamma: float = 0.0
-    # In the memory the rule of the class takes its place.
+    # Not used: the memory gets `rule` instead.
     exploration: Exploration = field(init=False, repr=False, default_factory=lambda: EpsilonGreedy(0.0))
     learning_rate: float | Schedule = field(init=False, repr=False, default=1.0)
     initial_value: float = field(init=False, repr=False, default=0.0)

@@ -213,7 +213,7 @@ class DiscountedUCB(IndexPolicy):
         super().__post_init__()
         self.discount = finite_number("discount", self.discount)
         if not 0.0 < self.discount < 1.0:
-            raise ParameterError(f"discount={self.discount:g} is not between 0 and 1")
+            raise ParameterError(f"discount={self.discount:g} is not in (0, 1)")
         self.c = not_negative("c", self.c)
 
     def tables(self, n_states: int, n_actions: int) -> DiscountTables:

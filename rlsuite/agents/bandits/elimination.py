@@ -29,7 +29,7 @@ class CommitTables(NamedTuple):
     score: Score
     level: Level
     m: int
-    committed: ActionOrNone  # (n_states,), the arm that was decided for, -1 before
+    committed: ActionOrNone  # (n_states,), the arm that was chosen for good, -1 before
 
 
 @compiled(in_place=True)
@@ -224,7 +224,7 @@ class SuccessiveElimination(IndexPolicy):
         super().__post_init__()
         self.delta = finite_number("delta", self.delta)
         if not 0.0 < self.delta < 1.0:
-            raise ParameterError(f"delta={self.delta:g} is not between 0 and 1")
+            raise ParameterError(f"delta={self.delta:g} is not in (0, 1)")
         self.c = not_negative("c", self.c)
 
     def tables(self, n_states: int, n_actions: int) -> EliminationTables:

@@ -113,7 +113,7 @@ class EXP3(Bandit):
         super().__post_init__()
         as_schedule("epsilon", self.epsilon, 0.0, 1.0)
         if self.epsilon == 0:
-            raise ParameterError("epsilon=0 is the step size, too: the weights would never change; give more than 0")
+            raise ParameterError("epsilon=0 is not in (0, 1]: as the step size it would leave all weights as they are")
 
     def rule(self) -> ExplorationRule:
         """A draw by the weights, mixed with a uniform one."""

@@ -27,7 +27,7 @@ Baseline = Compiled[[Any, int, float], float]
 class GradientTables(NamedTuple):
     """What a gradient bandit learns beside the preferences, which are stored in place of Q."""
 
-    mean_reward: NDArray[np.float64]  # (n_states,), of all rewards so far
+    mean_reward: NDArray[np.float64]  # (n_states,), the mean of all rewards so far
     baseline: Baseline  # (memory, state, reward) -> number
 
 

@@ -85,7 +85,7 @@ class LinearBandit(Bandit):
             return known.copy(), 1
         raise ParameterError(
             f"features have the shape {known.shape}; this environment has {n_states} states and {n_actions} arms, and "
-            f"takes ({n_states}, d) or ({n_states}, {n_actions}, d)"
+            f"needs ({n_states}, d) or ({n_states}, {n_actions}, d)"
         )
 
     @property

@@ -31,7 +31,7 @@ def _draw(memory: ActionValues, state: int, arm: int, rng: np.random.Generator) 
     shape: float = memory.learned.alpha[state, arm]
     rate: float = memory.learned.beta[state, arm]
     tau = rng.gamma(shape, 1.0 / rate)
-    # a precision that is too small to be a number still has a square root
+    # tau may have underflowed to 0
     return rng.normal(mean, 1.0 / math.sqrt(memory.learned.kappa[state, arm] * max(tau, 1e-300)))
 
 

@@ -169,7 +169,7 @@ class ActorCriticAgent(Agent):
         masked: NDArray[np.float64] = np.where(known.legal, known.preference, -np.inf)
         highest: NDArray[np.float64] = masked.max(
             axis=1, keepdims=True, initial=-np.finfo(np.float64).max
-        )  # finite at an end too
+        )  # finite in a terminal state, too
         weights: NDArray[np.float64] = np.exp(masked - highest)
         return weights / np.where(known.legal.any(axis=1, keepdims=True), weights.sum(axis=1, keepdims=True), 1.0)
 

@@ -31,7 +31,7 @@ class Gain(NamedTuple):
 class Waiting(NamedTuple):
     """The last step of an episode, while the next one has not begun, and the step size of the gain."""
 
-    pair: NDArray[np.int64]  # (2,), state and action; [-1, -1] if nothing waits
+    pair: NDArray[np.int64]  # (2,), state and action; [-1, -1] if no step waits
     numbers: NDArray[np.float64]  # (3,), reward, alpha, beta
     beta: Rate
 

@@ -28,7 +28,7 @@ class Attempts(NamedTuple):
     total: NDArray[np.float64]  # (n_states, n_actions), the paper's U: sum of the samples
     samples: Count  # (n_states, n_actions), the paper's l
     attempted: Count  # (n_states, n_actions), the paper's t(s, a): time of the last attempt
-    resting: NDArray[np.bool_]  # (n_states, n_actions), the paper's LEARN is False: nothing to be learned for now
+    resting: NDArray[np.bool_]  # (n_states, n_actions), not the paper's LEARN: no attempts for now
     changed: Count  # (1,), the paper's t*: time of the last change of any value
 
 
@@ -119,7 +119,9 @@ class DelayedQLearning(TabularAgent):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.gamma == 1.0:
-            raise ParameterError("gamma=1 is not in [0, 1): the optimistic start is largest_reward / (1 - gamma)")
+            raise ParameterError(
+                "gamma=1 is not in [0, 1): the optimistic initial value is largest_reward / (1 - gamma)"
+            )
         self.m = whole_number("m", self.m)
         self.epsilon1 = finite_number("epsilon1", positive_number("epsilon1", self.epsilon1))
         self.largest_reward = finite_number("largest_reward", self.largest_reward)

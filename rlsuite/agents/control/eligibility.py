@@ -23,8 +23,8 @@ from rlsuite.training.kernels import Begin
 class Eligibility(NamedTuple):
     """The traces of the present episode."""
 
-    traces: Traces  # of n_states * n_actions pairs, step sizes included
-    kind: TraceUpdate  # what a visit does to a trace
+    traces: Traces  # of the n_states * n_actions pairs, step sizes included
+    kind: TraceUpdate  # how a visit changes a trace
     lambda_: float
 
 

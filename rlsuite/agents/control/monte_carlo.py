@@ -38,7 +38,7 @@ class Episode(NamedTuple):
     """The present episode; the buffer's note is 1 for the first visit of a pair, and 0 for all others."""
 
     buffer: EpisodeBuffer
-    number: NDArray[np.int64]  # (1,), of this episode
+    number: NDArray[np.int64]  # (1,), the number of this episode
     seen: NDArray[np.int64]  # (n_states, n_actions), number of the latest episode with this pair
 
 
@@ -155,8 +155,8 @@ class MonteCarloExploringStarts(MonteCarloControl):
     """Monte Carlo control that explores in the first step only (Monte Carlo ES, S&B2 p. 99).
 
     The first action of each episode is any legal one, all others are greedy. It finds the optimal policy where
-    episodes may begin in every state; a pair that no greedy policy meets is otherwise never tried. A greedy policy that
-    goes round in circles ends no episode: then the environment needs a time limit.
+    episodes may begin in every state; a pair that no greedy policy visits is otherwise never tried. A greedy policy
+    may never end an episode: then the environment needs a time limit.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def _learn(memory: ActionValues, future: float) -> None:
         target = buffer.reward[t] + memory.gamma * target
         weights[state, action] += weight
         memory.q[state, action] += weight / weights[state, action] * (target - memory.q[state, action])
-        # rounding may call an action impossible that a softmax has drawn all the same
+        # a softmax may draw an action whose probability is rounded to 0
         if buffer.note[t] == 0.0 or not _is_greedy(memory, state, action):
             break
         weight /= buffer.note[t]

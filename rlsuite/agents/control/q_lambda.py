@@ -50,7 +50,7 @@ def _watkins_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Learn as the naive rule does; e <- 0 if the next action is not greedy."""
     next_action = _naive_step(memory, t, rng)
     if next_action != NO_ACTION:
-        s = locate(memory, t.next_state)  # the next observation is the present one by now
+        s = locate(memory, t.next_state)  # the present observation after `_naive_step`
         if memory.q[s, next_action] < max_value(memory, s):
             reset_traces(memory.scratch.traces)
     return next_action

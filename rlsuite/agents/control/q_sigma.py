@@ -44,7 +44,7 @@ def _choose_and_note(memory: ActionValues, state: int, rng: np.random.Generator)
     behaviour = policy[action]
     scratch.target_policy(memory, state, policy)
     scratch.latest[0] = rate_now(scratch.sigma, memory.clock, memory.visits[state, action])
-    # rounding may call an action impossible that a softmax has drawn all the same
+    # a softmax may draw an action whose probability is rounded to 0
     scratch.latest[1] = policy[action] / behaviour if behaviour > 0.0 else 0.0
     return action
 

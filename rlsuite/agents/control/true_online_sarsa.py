@@ -33,8 +33,8 @@ from rlsuite.training.kernels import Begin, Step, Transition
 class TrueOnline(NamedTuple):
     """What the rule keeps of the present episode."""
 
-    traces: Traces  # of n_states * n_actions pairs, step sizes included
-    former: NDArray[np.float64]  # (1,), what the present pair was worth when the last error was computed
+    traces: Traces  # of the n_states * n_actions pairs, step sizes included
+    former: NDArray[np.float64]  # (1,), value of the present pair when the last error was computed
     lambda_: float
 
 

@@ -84,7 +84,7 @@ def check_discount(agent: str, gamma: float) -> None:
         If gamma is 1.
     """
     if gamma == 1.0:
-        raise ParameterError(f"gamma=1: {agent} plans for discounted rewards; give a gamma below 1, 0.99 say")
+        raise ParameterError(f"gamma=1: {agent} plans for discounted rewards; give a gamma below 1, such as 0.99")
 
 
 @compiled(in_place=True)

@@ -28,7 +28,7 @@ class LastOutcomes(NamedTuple):
     """The last outcome of each pair, and the pairs that planning may draw."""
 
     last_reward: NDArray[np.float64]  # (n_states, n_actions)
-    last_next: StateOrNone  # (n_states, n_actions), END after an end
+    last_next: StateOrNone  # (n_states, n_actions), END if the episode terminated
     pairs: Pair  # (n_states * n_actions,), the first n_pairs[0] are known: state * n_actions + action
     n_pairs: CountOfPairs  # (1,)
     n: int
@@ -38,11 +38,11 @@ class DatedOutcomes(NamedTuple):
     """The same, with the time at which each pair was last tried."""
 
     last_reward: NDArray[np.float64]  # (n_states, n_actions)
-    last_next: StateOrNone  # (n_states, n_actions), END after an end
-    pairs: Pair  # (n_states * n_actions,), the first n_pairs[0] may be imagined
+    last_next: StateOrNone  # (n_states, n_actions), END if the episode terminated
+    pairs: Pair  # (n_states * n_actions,), the first n_pairs[0] may be drawn
     n_pairs: CountOfPairs  # (1,)
     n: int
-    listed: NDArray[np.bool_]  # (n_states, n_actions), which pairs stand in `pairs`
+    listed: NDArray[np.bool_]  # (n_states, n_actions), which pairs are in `pairs`
     last_tried: Count  # (n_states, n_actions), the step at which it was last taken, counted from 1; 0: never
     kappa: float
 
@@ -93,7 +93,7 @@ def _dyna_q_plus(memory: ActionValues, t: Transition, rng: np.random.Generator) 
     for a in range(memory.q.shape[1]):
         if not model.listed[t.state, a] and (a == t.action or is_legal(memory, t.state, a)):
             model.listed[t.state, a] = True
-            model.last_next[t.state, a] = t.state  # until it is tried: it leads back, and pays nothing
+            model.last_next[t.state, a] = t.state  # until it is tried: the state itself, with reward 0
             _list(model, t.state, a)
     model.last_reward[t.state, t.action] = t.reward
     model.last_next[t.state, t.action] = successor
@@ -165,7 +165,9 @@ class DynaQ(TabularAgent):
         """Raise ValueError if more pairs are known than were taken: the next would be written beyond the end."""
         model: LastOutcomes = memory.learned
         if model.n_pairs[0] > np.count_nonzero(memory.visits):
-            raise ValueError(f"{model.n_pairs[0]} pairs are known, and {np.count_nonzero(memory.visits)} were taken")
+            raise ValueError(
+                f"n_pairs is {model.n_pairs[0]}, but only {np.count_nonzero(memory.visits)} pairs were taken"
+            )
 
     def tables(self, n_states: int, n_actions: int) -> LastOutcomes:
         """Make an empty model."""
@@ -244,7 +246,7 @@ class DynaQPlus(TabularAgent):
         """
         model: DatedOutcomes = memory.learned
         if model.n_pairs[0] != np.count_nonzero(model.listed):
-            raise ValueError(f"{model.n_pairs[0]} pairs may be drawn, and {np.count_nonzero(model.listed)} are listed")
+            raise ValueError(f"n_pairs is {model.n_pairs[0]}, but {np.count_nonzero(model.listed)} pairs are listed")
 
     def tables(self, n_states: int, n_actions: int) -> DatedOutcomes:
         """Make an empty model."""

@@ -53,7 +53,7 @@ class SampledModel(NamedTuple):
 
     chance: NDArray[np.float64]  # (n_pairs, n_states + 1), probabilities of the outcomes
     reward: NDArray[np.float64]  # (n_states, n_actions), mean rewards
-    value: NDArray[np.float64]  # (n_states + 1,), of the best policy; that of an end, 0, comes last
+    value: NDArray[np.float64]  # (n_states + 1,), of the best policy; the last, 0, is that of a terminal state
     weight: float  # prior weight of each outcome
     mean: float  # the four parameters of the prior of the rewards
     mean_weight: float
@@ -83,7 +83,7 @@ def draw_chances(memory: ActionValues, pair: int, rng: np.random.Generator) -> N
     for outcome in range(chance.size):
         chance[outcome] = rng.gamma(sampled.weight + counts[outcome], 1.0)
         total += chance[outcome]
-    if total == 0.0:  # tiny weights: all have underflowed, and in the limit one outcome takes it all
+    if total == 0.0:  # all have underflowed: in the limit of small weights one outcome is certain
         chance[int(rng.random() * chance.size)] = total = 1.0
     for outcome in range(chance.size):
         chance[outcome] /= total
@@ -270,6 +270,6 @@ def _positive(name: str, value: object) -> float:
 def _reward_prior(value: object) -> list[float]:
     given: list[Any] = list(cast("Sequence[Any]", value)) if isinstance(value, Sequence | np.ndarray) else []
     if len(given) != 4 or isinstance(value, str):
-        raise ParameterError(f"reward_prior={value!r} is not four numbers: mean, its weight, shape and rate")
+        raise ParameterError(f"reward_prior={value!r} must be four numbers: mean, its weight, shape and rate")
     names = [f"reward_prior[{k}]" for k in range(4)]
     return [finite_number(names[0], given[0]), *map(_positive, names[1:], given[1:])]

@@ -34,12 +34,12 @@ class SweptModel(NamedTuple):
     """
 
     last_reward: NDArray[np.float64]  # (n_pairs,)
-    last_next: StateOrNone  # (n_pairs,), NOWHERE after an end or if never taken
+    last_next: StateOrNone  # (n_pairs,), NOWHERE if the episode terminated, or if never taken
     first_before: PairOrNone  # (n_states,), the first pair that leads to the state, or NOWHERE
     later: PairOrNone  # (n_pairs,), the next pair that leads to the same state, or NOWHERE
     earlier: PairOrNone  # (n_pairs,), the previous one, or NOWHERE
     heap: PairOrNone  # (n_pairs,), the first n_waiting[0] are the pairs that wait, the most urgent first
-    place: PairOrNone  # (n_pairs,), where in the heap the pair stands, or NOWHERE
+    place: PairOrNone  # (n_pairs,), place of the pair in the heap, or NOWHERE
     priority: NDArray[np.float64]  # (n_pairs,), of the pairs that wait
     n_waiting: CountOfPairs  # (1,)
     updates: Count  # (1,), how many values have been changed so far
@@ -194,22 +194,22 @@ def check_model(model: SweptModel) -> None:
     pairs = np.arange(model.last_next.size)
     known = model.last_next != NOWHERE
     if np.any(model.later[~known] != NOWHERE) or np.any(model.earlier[~known] != NOWHERE):
-        raise ValueError("a pair without a next state stands in a list")
+        raise ValueError("a pair without a next state is in a list of predecessors")
     for links, back in ((model.later, model.earlier), (model.earlier, model.later)):
         linked = pairs[links != NOWHERE]
         others = links[linked]
         if np.any(back[others] != linked) or np.any(model.last_next[others] != model.last_next[linked]):
-            raise ValueError("the lists of what leads to each state contradict each other")
+            raise ValueError("the lists of predecessors contradict each other")
     first = pairs[known & (model.earlier == NOWHERE)]
     leads = model.first_before != NOWHERE
     if np.count_nonzero(leads) != first.size or np.any(model.first_before[model.last_next[first]] != first):
-        raise ValueError("the list of what leads to a state has no beginning, or two")
+        raise ValueError("a list of predecessors has no first pair, or two")
     waiting = model.heap[: model.n_waiting[0]]
     if (
         np.any(model.place[waiting] != np.arange(waiting.size))
         or np.count_nonzero(model.place != NOWHERE) != waiting.size
     ):
-        raise ValueError("the queue and the places in it contradict each other")
+        raise ValueError("heap and place contradict each other")
 
 
 @dataclass(eq=False, kw_only=True)

@@ -33,8 +33,8 @@ class OptimisticModel(NamedTuple):
     successors: Annotated[NDArray[np.int32], Array(at_least=0, at_most="n_states")]  # (n_pairs, n_states + 1)
     n_successors: Count  # (n_pairs,)
     mean_reward: NDArray[np.float64]  # (n_states, n_actions)
-    value: NDArray[np.float64]  # (n_states + 1,), of the plan; that of an end, 0, comes last
-    largest_reward: NDArray[np.float64]  # (1,), r_max, or the largest reward there was if that is more
+    value: NDArray[np.float64]  # (n_states + 1,), of the plan; the last, 0, is that of a terminal state
+    largest_reward: NDArray[np.float64]  # (1,), r_max, or the largest reward so far if that is larger
     iterations: Count  # (1,), sweeps of the last plan
     error_bound: NDArray[np.float64]  # (1,), of its values
     m: int

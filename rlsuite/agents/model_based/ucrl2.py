@@ -36,11 +36,11 @@ class Regions(NamedTuple):
     starts: Count  # (n_states,), how many episodes began in each state
     is_end: NDArray[np.bool_]  # (n_states,), states that ended an episode and were never left
     reward_range: NDArray[np.float64]  # (2,), least and largest reward
-    value: NDArray[np.float64]  # (n_states + 1,), of the plan, up to a constant, in units of the range; the end's last
+    value: NDArray[np.float64]  # (n_states + 1,), up to a constant, in units of the reward range; the end's last
     ranking: StateOrEnd  # (n_states + 1,), outcomes by value, the best first
-    gain: NDArray[np.float64]  # (1,), average reward that the plan hopes for
+    gain: NDArray[np.float64]  # (1,), average reward of the plan in the optimistic model
     iterations: Count  # (1,), sweeps of the last plan
-    error_bound: NDArray[np.float64]  # (1,), how far its gain is from the best in these regions at most
+    error_bound: NDArray[np.float64]  # (1,), bound on the error of the gain
     delta: float
     max_iterations: int
 

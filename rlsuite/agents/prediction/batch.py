@@ -30,14 +30,14 @@ class Evidence(NamedTuple):
     """Sums over the samples of each state."""
 
     rewards: NDArray[np.float64]  # (n_states,)
-    successors: NDArray[np.float64]  # (n_states, n_states), fractions of the value of another state
-    ends: NDArray[np.float64]  # (n_states,), the rest of each fraction to 1
+    successors: NDArray[np.float64]  # (n_states, n_states), weights of the values of the successors
+    ends: NDArray[np.float64]  # (n_states,), number of samples less these weights
 
 
 class System(NamedTuple):
     """The equations of the states that have been left, while they are solved."""
 
-    states: NDArray[np.int64]  # (n_states,), which they are
+    states: NDArray[np.int64]  # (n_states,), their numbers
     rewards: NDArray[np.float64]  # (n_states,)
     successors: NDArray[np.float64]  # (n_states, n_states)
     ends: NDArray[np.float64]  # (n_states,)
@@ -97,7 +97,7 @@ def solve(evidence: Evidence, value: NDArray[np.float64], visits: NDArray[np.int
             total += successors[k, j]
         if total == 0.0:
             rewards[k], ends[k], total = value[states[k]], 1.0, 1.0
-        successors[k, k] = total  # a step back to itself changes nothing, so its place is free
+        successors[k, k] = total  # the diagonal is free: a step from a state to itself cancels out
         for i in range(k + 1, n):
             share = successors[i, k] / total
             if share > 0.0:
@@ -132,7 +132,7 @@ def _monte_carlo(memory: StateValues, t: Transition, rng: np.random.Generator) -
     count_state(memory, t.state, over)
     if over:
         total = 0.0
-        future = 0.0 if t.terminated else 1.0  # fraction of the value of the state that the episode was cut off in
+        future = 0.0 if t.terminated else 1.0  # weight of V(s') on truncation
         for time in range(buffer.length[0] - 1, -1, -1):
             total = buffer.reward[time] + memory.gamma * total
             future *= memory.gamma

@@ -23,7 +23,7 @@ class EpisodeOfFirsts(NamedTuple):
     """What is kept during an episode."""
 
     buffer: EpisodeBuffer
-    first: NDArray[np.int64]  # (n_states,), when each state of a finished episode was visited first
+    first: NDArray[np.int64]  # (n_states,), time of the first visit to each state of a finished episode
 
 
 @compiled(in_place=True)
@@ -49,7 +49,7 @@ def _first_visit(memory: StateValues, t: Transition, rng: np.random.Generator) -
     if over:
         note_returns(buffer, memory.gamma, 0.0 if t.terminated else float(memory.value[t.next_state]))
         for time in range(buffer.length[0] - 1, -1, -1):
-            first[buffer.state[time]] = time  # written last by the first visit
+            first[buffer.state[time]] = time  # backwards, so that the first visit is written last
         for time in range(buffer.length[0]):
             if first[buffer.state[time]] == time:
                 learn_return(memory, buffer.state[time], buffer.note[time])

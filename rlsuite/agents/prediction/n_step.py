@@ -21,7 +21,7 @@ class Ring(NamedTuple):
     """The steps whose states have not learned yet, at most n; step t of the episode is at position t modulo n."""
 
     state: NDArray[np.int64]  # (n,)
-    reward: NDArray[np.float64]  # (n,), what followed
+    reward: NDArray[np.float64]  # (n,), the reward that followed
     target: NDArray[np.float64]  # (n,), the return, once it is known
     elapsed: NDArray[np.int64]  # (1,), steps of this episode so far
 

@@ -28,7 +28,7 @@ class Eligibility(NamedTuple):
     """What is kept during an episode, and the two constants of the rule."""
 
     traces: Traces  # one for each state
-    kind: TraceUpdate  # what a visit does to a trace
+    kind: TraceUpdate  # how a visit changes a trace
     lambda_: float
 
 
@@ -36,7 +36,7 @@ class TrueOnline(NamedTuple):
     """What is kept during an episode, and the constant of the rule."""
 
     traces: Traces  # one for each state
-    expected: NDArray[np.float64]  # (1,), what the present state was worth when it was the next one
+    expected: NDArray[np.float64]  # (1,), value of the present state when it was the next one
     lambda_: float
 
 

@@ -26,14 +26,14 @@ def rows_of_actions(action: NDArray[np.int64], n_actions: int, fix: str) -> list
     Raises
     ------
     ParameterError
-        If an action has none; the message ends with how to mend that.
+        If an action has none; the message ends with what to do.
     """
     rows = [np.flatnonzero(action == a) for a in range(n_actions)]
     missing = [a for a in range(n_actions) if not rows[a].size]
     if missing:
         raise ParameterError(
-            f"the batch has no transition with action {', '.join(map(str, missing))} (of {n_actions}), so nothing can "
-            f"be learned about it; {fix}"
+            f"the batch has no transition with action {', '.join(map(str, missing))} (of 0..{n_actions - 1}), so its "
+            f"value cannot be learned; {fix}"
         )
     return rows
 
@@ -42,7 +42,7 @@ class OnePerAction:
     """Training inputs of one regressor per action."""
 
     def __init__(self, features: Matrix, action: NDArray[np.int64], weight: NDArray[np.float64], n_actions: int):
-        fix = "collect more, or let one regressor see all actions (one_per_action=False)"
+        fix = "collect more transitions, or let one regressor see all actions (one_per_action=False)"
         self.rows = rows_of_actions(action, n_actions, fix)
         self.inputs = [features[rows] for rows in self.rows]
         self.weights = [weight[rows] for rows in self.rows]

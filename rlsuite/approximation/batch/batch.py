@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Batch(WaysIn):
     """Transitions, in the order in which they happened.
 
-    Use the ways in (`collect`, `from_arrays`, `from_csv`, `from_minari`, `from_model`): they check everything.
+    Use the class methods (`collect`, `from_arrays`, `from_csv`, `from_minari`, `from_model`): they check everything.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Batch(WaysIn):
     first_action: int = 0
     observation_space: Space[Any] | None = None
 
-    # ---------------------------------------------------------------------------------------------- ways in
+    # -------------------------------------------------------------------------------------------- constructors
 
     @classmethod
     def from_arrays(
@@ -126,7 +126,9 @@ class Batch(WaysIn):
         n = len(before)
         after = columns.observations("next_observation", next_observation)
         if after.shape != before.shape:
-            raise ParameterError(f"next_observation has shape {after.shape}, and observation {before.shape}")
+            raise ParameterError(
+                f"next_observation has shape {after.shape}; it must have that of observation, {before.shape}"
+            )
         ended = columns.terminated(terminated, n)
         lowest = whole_number("first_action", first_action, at_least=-(2**62))
         taken, many = columns.actions(action, n, lowest, n_actions)
@@ -154,12 +156,13 @@ class Batch(WaysIn):
         """
         parts: Sequence[Batch] = list(batches)
         if not parts:
-            raise ParameterError("there is no batch to join")
+            raise ParameterError("batches is empty; give at least one batch to join")
         kinds = {(part.observation.shape[1], part.first_action) for part in parts}
         if len(kinds) > 1:
             listed = ", ".join(f"({width}, {lowest})" for width, lowest in sorted(kinds))
             raise ParameterError(
-                f"batches of different environments: (numbers of an observation, first action) are {listed}"
+                f"batches of different environments cannot be joined: their (numbers per observation, first action) "
+                f"are {listed}, and must be the same"
             )
         begins = [np.concatenate([[True], part.first[1:]]) for part in parts]
         return cls(
@@ -175,7 +178,7 @@ class Batch(WaysIn):
             parts[0].observation_space,
         )
 
-    # --------------------------------------------------------------------------------------------- ways out
+    # ------------------------------------------------------------------------------------- selection and files
 
     def take(self, rows: ArrayLike) -> Self:
         """Return a batch of some of the transitions.
@@ -193,12 +196,14 @@ class Batch(WaysIn):
         """
         chosen = np.asarray(rows)
         if chosen.dtype == np.bool_ and chosen.shape != self.action.shape:
-            raise ParameterError(f"a mask of shape {chosen.shape} cannot choose among {len(self)} transitions")
+            raise ParameterError(f"the mask has shape {chosen.shape}; for this batch it must have ({len(self)},)")
         index = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else columns.whole("rows", chosen)
         if not index.size:
-            raise ParameterError("no transition is left")
+            raise ParameterError("rows selects no transition; select at least one")
         if index.min() < 0 or index.max() >= len(self):
-            raise ParameterError(f"rows name transitions {index.min()}..{index.max()}; there are 0..{len(self) - 1}")
+            raise ParameterError(
+                f"rows has numbers from {index.min()} to {index.max()}; allowed are 0..{len(self) - 1}"
+            )
         first = self.first[index]
         first[1:] |= index[1:] != index[:-1] + 1
         first[0] = True
@@ -260,7 +265,7 @@ def check_batch(batch: object, owner: str) -> Batch:
     if not isinstance(batch, Batch):
         raise ParameterError(
             f"{owner} takes a Batch, not a {type(batch).__name__}; Batch.collect(env, ...) makes one from an "
-            "environment, Batch.from_arrays of arrays, Batch.from_model of a model"
+            "environment, Batch.from_arrays from arrays, Batch.from_model from a model"
         )
     return batch
 

@@ -31,7 +31,7 @@ def weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
         at = int(np.argmax(found < 0.0))
         raise ParameterError(f"weight[{at}] is {found[at]:g}; weights are at least 0")
     if not found.any():
-        raise ParameterError("all weights are 0; there is nothing to learn from")
+        raise ParameterError("all weights are 0; at least one must be above 0")
     return found
 
 
@@ -39,8 +39,8 @@ def terminated(given: ArrayLike | None, n: int) -> NDArray[np.bool_]:
     """Return the flags of termination, (n,) bool."""
     if given is None:
         raise ParameterError(
-            "a batch needs terminated, which says of each transition whether the episode ended by it: that decides "
-            "whether something follows. Give np.zeros(n, dtype=bool) if no episode ever ended"
+            "a batch needs terminated, (n,) bool: whether each transition ended its episode, so that the target does "
+            "not bootstrap. Give np.zeros(n, dtype=bool) if no episode terminated"
         )
     return _flags("terminated", given, n)
 
@@ -49,7 +49,7 @@ def first(given: ArrayLike, n: int) -> NDArray[np.bool_]:
     """Return where episodes begin, (n,) bool; the first transition begins one."""
     found = _flags("first", given, n)
     if not found[0]:
-        raise ParameterError("first[0] is False, but the first transition has none before it")
+        raise ParameterError("first[0] is False; it must be True, since the first transition begins an episode")
     return found
 
 
@@ -69,7 +69,7 @@ def actions(given: ArrayLike, n: int, lowest: int, n_actions: int | None) -> tup
 def whole(name: str, given: NDArray[Any]) -> NDArray[np.int64]:
     """Return an array of whole numbers as int64."""
     if not np.issubdtype(given.dtype, np.number) or np.issubdtype(given.dtype, np.complexfloating):
-        raise ParameterError(f"{name} holds {given.dtype}, not whole numbers")
+        raise ParameterError(f"{name} has dtype {given.dtype}; it must hold whole numbers")
     with np.errstate(invalid="ignore"):
         found = given.astype(np.int64)
     wrong = found != given
@@ -77,7 +77,7 @@ def whole(name: str, given: NDArray[Any]) -> NDArray[np.int64]:
         at = int(np.argmax(wrong))
         raise ParameterError(
             f"{name}[{at}] is {given[at]}, not a whole number; batch methods choose among discrete actions: round "
-            "continuous ones to a few levels, and give the numbers of the levels"
+            "continuous ones to a few levels, and give the number of each level"
             if name == "action"
             else f"{name}[{at}] is {given[at]}, not a whole number"
         )
@@ -87,7 +87,7 @@ def whole(name: str, given: NDArray[Any]) -> NDArray[np.int64]:
 def _floats(name: str, given: ArrayLike) -> NDArray[np.float64]:
     try:
         if np.iscomplexobj(given):
-            raise TypeError("they are complex")  # NumPy would leave half of each out
+            raise TypeError("its numbers are complex")  # NumPy would drop the imaginary parts
         found = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(f"{name} is not an array of numbers: {error}") from error
@@ -99,12 +99,16 @@ def _floats(name: str, given: ArrayLike) -> NDArray[np.float64]:
 
 def _flags(name: str, given: ArrayLike, n: int) -> NDArray[np.bool_]:
     found = _of_length(name, np.asarray(given), n)
-    if found.dtype != np.bool_ and not (np.issubdtype(found.dtype, np.number) and np.isin(found, (0, 1)).all()):
-        raise ParameterError(f"{name} must hold flags, False or True (0 or 1), and holds {found.dtype}")
+    if found.dtype != np.bool_ and not np.issubdtype(found.dtype, np.number):
+        raise ParameterError(f"{name} has dtype {found.dtype}; it must hold False and True (or 0 and 1)")
+    wrong = ~np.isin(found, (0, 1))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ParameterError(f"{name}[{at}] is {found[at]}; it must be False or True (or 0 or 1)")
     return found.astype(np.bool_)
 
 
 def _of_length(name: str, found: NDArray[Any], n: int) -> NDArray[Any]:
     if found.shape != (n,):
-        raise ParameterError(f"{name} has shape {found.shape}, not ({n},): one entry for each observation")
+        raise ParameterError(f"{name} has shape {found.shape}; it must have ({n},), one entry for each observation")
     return found

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.core.files import replacing
-from rlsuite.errors import FileError, unknown
+from rlsuite.errors import FileError
+from rlsuite.synonyms import nearest
 
 if TYPE_CHECKING:
     from rlsuite.approximation.batch.batch import Batch
@@ -40,13 +41,15 @@ def read(path: str | PathLike[str]) -> Table:
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"cannot read {path}: {error}") from error
     if len(lines) < 2:
-        raise FileError(f"{path} has {len(lines)} lines; a line of names and at least one transition are needed")
+        raise FileError(f"{path} has {len(lines)} lines; a line of column names and at least one transition are needed")
     names = [name.strip() for name in lines[0]]
     seen, ahead = _numbered(path, names, "observation"), _numbered(path, names, "next_observation")
     wanted = [*seen, *ahead, "action", "reward", "terminated"]
     for name in wanted:
         if name not in names:
-            raise FileError(f"{path}: there is no column {name!r}: {unknown('column', name, names)}")
+            near = nearest(name, [each for each in names if each not in wanted])
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise FileError(f"{path} has no column {name!r}{hint} (columns: {', '.join(names)})")
     extra = [name for name in ("episode", "weight") if name in names]
     places = [names.index(name) for name in [*wanted, *extra]]
     table = np.array([_numbers(path, number, line, names, places) for number, line in enumerate(lines[1:], 2)])
@@ -71,7 +74,7 @@ def _numbered(path: str | PathLike[str], names: Sequence[str], what: str) -> lis
         return [what]
     numbers = sorted(int(name.removeprefix(f"{what}_")) for name in names if re.fullmatch(rf"{what}_\d+", name))
     if numbers != list(range(len(numbers))) or not numbers:
-        listed = f"{numbers[0]}..{numbers[-1]} with gaps or twice" if numbers else "none of them"
+        listed = f"{numbers[0]}..{numbers[-1]} with gaps or repetitions" if numbers else "none of them"
         raise FileError(f"{path} needs the columns {what}_0, {what}_1, ... (or {what}); it has {listed}")
     return [f"{what}_{number}" for number in numbers]
 
@@ -80,14 +83,15 @@ def _numbers(
     path: str | PathLike[str], number: int, line: Sequence[str], names: Sequence[str], places: Sequence[int]
 ) -> list[float]:
     if len(line) != len(names):
-        raise FileError(f"{path}, line {number}: {len(line)} entries, and the first line names {len(names)} columns")
+        raise FileError(f"{path}, line {number}: {len(line)} entries, but the first line names {len(names)} columns")
     values: list[float] = []
     for place in places:
         word = line[place].strip()
         try:
             values.append(_FLAGS[word.casefold()] if names[place] == "terminated" and word.isalpha() else float(word))
         except (KeyError, ValueError):
-            raise FileError(f"{path}, line {number}: {names[place]} is {word!r}, not a number") from None
+            wanted = "false, true, 0 or 1" if names[place] == "terminated" else "a number"
+            raise FileError(f"{path}, line {number}: {names[place]} is {word!r}; it must be {wanted}") from None
     return values
 
 

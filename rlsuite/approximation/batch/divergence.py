@@ -31,10 +31,10 @@ def trouble(values: NDArray[np.float64], limit: float) -> str | None:
     'they reach 50, and ten times the largest possible return is 40'
     >>> trouble(np.array([1.0, 3.0]), limit=40.0)
     """
-    # NaN is the largest and the smallest number there is
+    # the maximum and the minimum are NaN if any value is
     largest = float(np.maximum(values.max(initial=0.0), -values.min(initial=0.0)))
     if not np.isfinite(largest):
-        return "they are not finite numbers"
+        return "they are not finite"
     if largest > limit:
         return f"they reach {largest:g}, and ten times the largest possible return is {limit:g}"
     return None

@@ -92,11 +92,11 @@ class FittedIteration(SaysWhatToWrite):
         """Warn that values have diverged; raise an error if there are no earlier ones to keep."""
         self.converged_ = False
         rounds = len(self._errors)
-        message = f"{self.round_name}: values diverge, {wrong}"
+        message = f"{self.round_name}: values diverge ({wrong})"
         if not rounds:
             raise LearningError(f"{message}. Scale the observations, or choose another regressor")
         warnings.warn(
-            f"{message}; those of round {rounds} are kept. Regressors that average targets cannot diverge: trees, "
+            f"{message}; the values of round {rounds} are kept. Regressors that average targets cannot diverge: trees, "
             "forests, nearest neighbours",
             DivergenceWarning,
             stacklevel=level_of_the_caller(),

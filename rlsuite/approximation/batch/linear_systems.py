@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 
-# the stubs of SciPy leave most sparse types open
+# SciPy's stubs leave out most types of sparse matrices
 _linalg: Any = scipy.linalg
 _sparse: Any = scipy.sparse
 _sparse_linalg: Any = scipy.sparse.linalg
@@ -56,10 +56,10 @@ def solve(A: Any, b: NDArray[np.float64], ridge: float, owner: str) -> NDArray[n
     array([1. , 0. , 0.5])
     """
     sparse = hasattr(A, "tocsr")
-    heard = np.diff(A.tocsr().indptr) > 0 if sparse else (A != 0.0).any(axis=1)
-    if b[~heard].any():
+    nonempty = np.diff(A.tocsr().indptr) > 0 if sparse else (A != 0.0).any(axis=1)
+    if b[~nonempty].any():
         raise _contradiction(ridge, owner)
-    unknowns = np.flatnonzero(heard)
+    unknowns = np.flatnonzero(nonempty)
     system: Any = A.tocsr()[unknowns][:, unknowns] if sparse else A[np.ix_(unknowns, unknowns)]
     weights = np.zeros(b.size)
     if unknowns.size:
@@ -72,8 +72,8 @@ def solve(A: Any, b: NDArray[np.float64], ridge: float, owner: str) -> NDArray[n
 def _finite(numbers: NDArray[np.float64], ridge: float, owner: str) -> NDArray[np.float64]:
     if not np.isfinite(numbers).all():
         raise errors.LearningError(
-            f"{owner}: the equations have numbers that are not finite; the features or rewards may be too large, or "
-            f"too alike: try ridge={max(10.0 * ridge, 1e-6):g}"
+            f"{owner}: the linear equations or their solution are not finite; the features or rewards may be too "
+            f"large, or the features too similar: try ridge={max(10.0 * ridge, 1e-6):g}"
         )
     return numbers
 
@@ -86,7 +86,7 @@ def _solved(system: Any, b: NDArray[np.float64], ridge: float, owner: str) -> ND
             return factors.solve(b)
         if k > LARGE:
             raise errors.LearningError(
-                f"{owner}: {k} features depend linearly on each other; give a small ridge, such as ridge=1e-6, which "
+                f"{owner}: the {k} features are linearly dependent; give a small ridge, such as ridge=1e-6, which "
                 "makes the weights unique"
             )
     dense: NDArray[np.float64] = system.toarray() if hasattr(system, "toarray") else system
@@ -118,6 +118,6 @@ def _shortest(A: NDArray[np.float64], b: NDArray[np.float64], ridge: float, owne
 
 def _contradiction(ridge: float, owner: str) -> errors.LearningError:
     return errors.LearningError(
-        f"{owner}: there is no fixed point: the equations of the features contradict each other, which happens where "
-        f"a batch is too small or follows another policy; try ridge={max(10.0 * ridge, 1e-6):g}"
+        f"{owner}: the linear equations of the TD fixed point have no solution, which can happen if the batch is too "
+        f"small, or was collected with another policy; try ridge={max(10.0 * ridge, 1e-6):g}"
     )

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.errors import ParameterError
 
-# scikit-learn carries no types that strict checking could use
+# scikit-learn has no type annotations
 _BaseEstimator: Any = sklearn.base.BaseEstimator
 _RegressorMixin: Any = sklearn.base.RegressorMixin
 _NearestNeighbors: Any = sklearn.neighbors.NearestNeighbors
@@ -30,7 +30,7 @@ CHUNK: Final = 4_096
 """Queries that are answered at once."""
 
 LEAST: Final = 1e-6
-"""Weight of the farthest neighbour, which the formula leaves without any."""
+"""Least weight of a neighbour; the formula gives the farthest one 0."""
 
 
 @dataclass(eq=False, repr=False)
@@ -93,7 +93,7 @@ class LocallyWeightedRegression(_RegressorMixin, _BaseEstimator):
         weighted = weight[:, :, None] * design
         normal: NDArray[np.float64] = np.einsum("qki,qkj->qij", weighted, design)
         moment = np.einsum("qki,qki->q", weighted[:, :, 1:], offset) / width
-        # where all neighbours are in one place there is no slope to fit: any penalty leaves it at 0
+        # neighbours that are all equal have no slope; any penalty keeps it at 0
         penalty = np.where(moment > 0.0, self.ridge * moment, 1.0)
         normal[:, 1:, 1:] += penalty[:, None, None] * np.eye(width)
         right: NDArray[np.float64] = np.einsum("qki,qk->qi", weighted, self.targets_[nearest])

@@ -45,7 +45,7 @@ class LSPI(BatchAgent, SaysWhatToWrite):
     iterations : int
         Policies that are evaluated by one `learn`, at most.
     ridge : float
-        Added to the diagonal of the system, for features that are almost alike.
+        Added to the diagonal of the system, for features that are almost linearly dependent.
 
     Attributes
     ----------
@@ -111,8 +111,8 @@ class LSPI(BatchAgent, SaysWhatToWrite):
         Warns
         -----
         ConvergenceWarning
-            If the policy still changes after `iterations` rounds. With features that are not exact it may go round in
-            a circle for ever.
+            If the policy still changes after `iterations` rounds. With features that are not exact it may alternate
+            between policies for ever.
         """
         self.bind_environment(batch)
         features = self._features or ObservedFeatures(self.features, batch, "LSPI")
@@ -167,11 +167,11 @@ class _System:
         before = features(batch.observation)
         self.goes_on = ~batch.terminated
         self.ahead = features(batch.next_observation[self.goes_on])
-        self.rows = rows_of_actions(batch.action, n_actions, "collect more")
+        self.rows = rows_of_actions(batch.action, n_actions, "collect more transitions")
         self.weighted = [scaled(before[rows], batch.weight[rows]).T for rows in self.rows]  # (k, n_a)
         self.own = [self.weighted[a] @ before[rows] for a, rows in enumerate(self.rows)]  # (k, k)
         self.b = np.concatenate([self.weighted[a] @ batch.reward[rows] for a, rows in enumerate(self.rows)])
-        # of each transition that goes on, the row of `ahead`
+        # row of `ahead` for each transition that does not end its episode
         self.place = np.cumsum(self.goes_on) - 1
 
     def greedy(self, weights: NDArray[np.float64] | None, policy: NDArray[np.int64] | None) -> NDArray[np.int64]:

@@ -38,8 +38,8 @@ def check_discrete_actions(space: gymnasium.Space[Any], owner: str) -> spaces.Di
     """
     if not isinstance(space, spaces.Discrete):
         raise errors.UnsuitableEnvironment(
-            f"{owner} has actions of {space}; batch methods choose among the actions of a Discrete space. Let them "
-            "choose among a few levels: wrap the environment in rlsuite.DiscreteActions, or give the number of the "
-            "level to Batch.from_arrays"
+            f"{owner} has the action space {space}; batch methods need a Discrete one. Replace continuous actions by a "
+            "few levels: wrap the environment in rlsuite.DiscreteActions, or give the numbers of the levels to "
+            "Batch.from_arrays"
         )
     return space

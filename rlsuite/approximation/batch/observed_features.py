@@ -12,7 +12,7 @@ from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch
 from rlsuite.approximation.features.checks import check_observations, naming, shown
 
-# scikit-learn carries no types that strict checking could use
+# scikit-learn has no type annotations
 _base: Any = sklearn.base
 _frozen: Any = sklearn.frozen
 
@@ -46,7 +46,7 @@ class ObservedFeatures:
                     "transform, such as TileCoding(), or a Pipeline of scikit-learn"
                 )
             self.map = _base.clone(features)
-            if not isinstance(features, _frozen.FrozenEstimator):  # whose fit does nothing, and wants targets for it
+            if not isinstance(features, _frozen.FrozenEstimator):  # its fit does nothing, but would need targets
                 with self._naming("be fitted to"):
                     self.map.fit(np.concatenate([batch.observation, batch.next_observation]))
 

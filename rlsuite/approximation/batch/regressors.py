@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.approximation.features.checks import naming, shown
 
-# scikit-learn carries no types that strict checking could use
+# scikit-learn has no type annotations
 _base: Any = sklearn.base
 _validation: Any = sklearn.utils.validation
 
@@ -93,7 +93,7 @@ def weight_keyword(regressor: Any, owner: str) -> str:
     if _validation.has_fit_parameter(regressor, "sample_weight"):
         return "sample_weight"
     steps = getattr(regressor, "steps", None)
-    if steps and _validation.has_fit_parameter(steps[-1][1], "sample_weight"):  # a pipeline weighs in its last step
+    if steps and _validation.has_fit_parameter(steps[-1][1], "sample_weight"):  # of a pipeline's last step
         return f"{steps[-1][0]}__sample_weight"
     raise errors.ParameterError(
         f"{owner}: {type(regressor).__name__} does not accept sample weights, and the transitions of this batch have "

@@ -164,7 +164,7 @@ def check_callable(name: str, policy: object) -> None:
         If it is not a function.
     """
     if not callable(policy):
-        hint = f"; an agent's is its method: {name}=agent.act" if hasattr(policy, "act") else ""
+        hint = f"; of an agent, give the method: {name}=agent.act" if hasattr(policy, "act") else ""
         raise errors.ParameterError(f"{name}={policy!r} is not a function from observations to actions{hint}")
 
 

@@ -51,7 +51,7 @@ def collected(
 ) -> Transitions:
     """Act in an environment; see `Batch.collect`."""
     if (steps is None) == (episodes is None):
-        raise ParameterError(f"give one of steps and episodes, got steps={steps} and episodes={episodes}")
+        raise ParameterError(f"give either steps or episodes, got steps={steps} and episodes={episodes}")
     most_steps = None if steps is None else whole_number("steps", steps)
     most_episodes = None if episodes is None else whole_number("episodes", episodes)
     entropy = None if seed is None else whole_number("seed", seed, at_least=0)
@@ -59,7 +59,7 @@ def collected(
         check_callable("policy", policy)
     made = find_env(env)
     name = name_of(made)
-    space = check_discrete_actions(made.action_space, "this environment")
+    space = check_discrete_actions(made.action_space, name)
     as_vector = encoding(made.observation_space).encode
     lowest, many = int(space.start), int(space.n)
     env_seed, action_seed = np.random.SeedSequence(entropy).spawn(2)
@@ -118,8 +118,8 @@ def collected(
 def _every_action_is_legal(env: Env[Any, Any], info: Mapping[str, Any], place: str, many: int) -> None:
     if actions_are_told(env, info) and not mask_of(info["action_mask"], many, place).all():
         raise UnsuitableEnvironment(
-            "some actions of this environment are illegal, which a function of the observation cannot "
-            "take into account; make them legal first: MDP.from_env(env, gamma=...).with_all_legal().to_env()"
+            f"{place} some actions are illegal, and a policy of a batch is not told which; make them legal first: "
+            "MDP.from_env(env, gamma=...).with_all_legal().to_env()"
         )
 
 
@@ -193,7 +193,7 @@ def from_dataset(dataset: Any) -> Transitions:
         dataset = _loaded(dataset)
     if not hasattr(dataset, "iterate_episodes"):
         raise ParameterError(
-            f"{dataset!r} is not a data set of Minari; give its id, or what minari.load_dataset(id) has returned"
+            f"{dataset!r} is not a Minari data set; give its id, or the result of minari.load_dataset(id)"
         )
     space = check_discrete_actions(dataset.action_space, "this data set")
     as_vector = encoding(dataset.observation_space).encode
@@ -229,13 +229,13 @@ def _loaded(name: str) -> Any:
         return library.load_dataset(name)
     except ImportError as error:
         raise MissingPackage(
-            f"the data set {name!r} is read by Minari, which is not installed, or not all of it ({error}): "
+            f"reading the data set {name!r} needs Minari, which is not installed, or not completely ({error}): "
             "pip install 'minari[hdf5]'"
         ) from error
     except FileNotFoundError as error:
         raise ParameterError(
             f"Minari has no data set {name!r} on this machine; minari.list_local_datasets() lists those it has, and "
-            f"minari.load_dataset({name!r}, download=True) fetches it"
+            f"minari.load_dataset({name!r}, download=True) downloads it"
         ) from error
 
 

@@ -31,7 +31,7 @@ class AutoencoderFeatures(FeatureMap):
 
     PyTorch fits the networks; what it has found is kept as plain arrays. So the features are compiled as those of all
     feature maps, and saved with an agent; only `fit` needs PyTorch. A linear agent is given a fitted one: call `fit`
-    with observations that a few random episodes meet.
+    with observations from a few random episodes.
     Each column is first moved to mean 0 and divided by its standard deviation, where that is not 0.
 
     Parameters
@@ -95,8 +95,8 @@ class AutoencoderFeatures(FeatureMap):
 
     def check_parameters(self) -> None:
         """Raise unless the numbers are above 0, and the hidden layers a sequence of such numbers."""
-        if not hasattr(self.hidden, "__len__"):  # what can be gone through only once would be empty the second time
-            raise errors.ParameterError(f"hidden={self.hidden!r} must be a sequence of sizes of layers such as (32,)")
+        if not hasattr(self.hidden, "__len__"):  # an iterator would be empty the second time
+            raise errors.ParameterError(f"hidden={self.hidden!r} must be a sequence of layer sizes such as (32,)")
         check_layers(self.hidden, ())
         for name in ("n_features", "epochs", "batch_size"):
             whole_number(name, getattr(self, name))
@@ -158,14 +158,15 @@ class AutoencoderFeatures(FeatureMap):
             fitted[f"{name}_"] for name in ("mean", "scale", "widths", "encoder", "decoder", "losses")
         )
         if widths.dtype != np.int64 or widths.ndim != 1 or widths.size < 2 or widths.min() < 1:
-            raise ValueError(f"the widths of the layers are {widths}")
+            raise ValueError(f"widths_ is {widths}; it must hold two or more whole numbers of at least 1")
         expected = {f"{name}_" for name in ("mean", "scale", "widths", "encoder", "decoder", "losses")}
         for name in sorted(fitted.keys() - expected - {"n_features_in_", "n_features_out_", "most_active_"}):
             raise ValueError(f"it has an unknown array {name!r}")
         shapes = [(int(widths[0]),), (int(widths[0]),), (n_weights(widths),), (n_weights(widths[::-1]),)]
-        for array, shape in zip((mean, scale, encoder, decoder), shapes, strict=True):
+        for name, shape in zip(("mean_", "scale_", "encoder_", "decoder_"), shapes, strict=True):
+            array = fitted[name]
             if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
-                raise ValueError(f"an array is {array.dtype} {array.shape}, or not finite; it must be float64 {shape}")
+                raise ValueError(f"{name} is {array.dtype} {array.shape}, or not finite; it must be float64 {shape}")
         self.mean_: NDArray[np.float64] = mean
         self.scale_: NDArray[np.float64] = scale
         self.widths_: NDArray[np.int64] = widths

@@ -38,7 +38,7 @@ class DQN(NetworkAgent):
     Its greedy policy is not sure to get better with every lesson: a good one may come early and be lost again. Look now
     and then (``evaluate_every=``), go back to the best (`restore_best`), and report on episodes with other seeds.
 
-    To end with a good policy takes longer than to meet one. On CartPole, with much more exploration and fewer, smaller
+    Ending with a good policy takes longer than finding one. On CartPole, with much more exploration and fewer, smaller
     lessons (see ``benchmarks/dqn.py``), each of ten seeds holds the pole for 475 of 500 steps or more after 500,000
     steps, as the mean of 100 episodes with seeds of their own; nine of them hold it to the end in all.
 
@@ -79,7 +79,7 @@ class DQN(NetworkAgent):
     target_rate : float
         Share of the way to the network that learns that the target network goes after each lesson, in [0, 1].
     device : str
-        Where the networks live: "cpu", "cuda", ...
+        Device of the networks: "cpu", "cuda", ...
 
     Attributes
     ----------
@@ -130,7 +130,9 @@ class DQN(NetworkAgent):
                 f"exploration={self.exploration!r} must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)"
             )
         if as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate.unit == VISITS:
-            raise errors.ParameterError("learning_rate: a network counts no visits; give per='steps' or 'episodes'")
+            raise errors.ParameterError(
+                "learning_rate: a schedule per='visits' needs a table; use per='steps' or per='episodes'"
+            )
         self.hidden, self.convolutions = check_layers(self.hidden, self.convolutions)
         one_of("channels", self.channels, CHANNELS)
         for name in ("replay_size", "batch_size", "learning_starts", "train_every"):
@@ -207,7 +209,7 @@ class DQN(NetworkAgent):
     def restore_best(self) -> Self:
         """Restore the weights that did best in an evaluation of the present run (the last of equals); return self.
 
-        What is left of their luck in those episodes is not known: report on episodes with other seeds.
+        They were chosen for their returns in those episodes: report on episodes with other seeds.
 
         Raises
         ------

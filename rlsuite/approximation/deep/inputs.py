@@ -76,7 +76,7 @@ class Inputs:
         if isinstance(space, spaces.Discrete):
             return cls((1,), n_ids=int(space.n), first_id=int(space.start))
         if isinstance(space, spaces.Box) and space.shape:
-            box = cast(Any, space)  # the type of its numbers is known to the running program only
+            box = cast(Any, space)  # its dtype is known only at run time
             last = channels_last(space.shape, channels)
             if box.dtype in (np.uint8, np.bool_):
                 brightest = 255 if box.dtype == np.uint8 else 1
@@ -103,14 +103,14 @@ class Inputs:
             if type(number) is not int or not least <= number <= 2**53:
                 raise ValueError(f"{name} of the inputs is {number!r}, not a whole number of at least {least}")
         if type(self.pixels) is not bool or type(self.channels_last) is not bool:
-            raise ValueError("pixels and channels_last of the inputs are not true or false")
+            raise ValueError("pixels and channels_last of the inputs must be true or false")
         if self.n_ids and self.shape != (1,):
             raise ValueError(f"inputs that are ids have shape {self.shape}, not (1,)")
         for bound in (self.low, self.high):
             if len(bound) not in (1, math.prod(self.shape)) or not all(type(each) is float for each in bound):
-                raise ValueError(f"low and high of the inputs are not bounds of {math.prod(self.shape)} numbers")
+                raise ValueError(f"low and high of the inputs must be 1 or {math.prod(self.shape)} floats each")
         if len(self.low) != len(self.high) or any(np.isnan(self.low + self.high)):
-            raise ValueError("low and high of the inputs do not go together, or are not numbers")
+            raise ValueError("low and high of the inputs have different lengths, or are NaN")
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -160,9 +160,9 @@ class Inputs:
             return self._ids(numbers.reshape(-1, 1))
         if found.ndim != 1 + len(self.shape) or found.shape[1:] != self.shape:
             raise errors.ParameterError(
-                f"observations of shape {found.shape[1:]} are not those of this network, which have shape {self.shape}"
+                f"observations have shape {found.shape[1:]}; this network takes observations of shape {self.shape}"
             )
-        with np.errstate(over="ignore"):  # what becomes infinite is found below
+        with np.errstate(over="ignore"):  # infinite results are refused below
             kept = numbers.astype(np.uint8) if self.pixels else self._scaled(numbers)
         if not np.isfinite(kept).all():
             raise errors.ParameterError(f"observation {found[~np.isfinite(kept)][0]} is not a finite number")
@@ -187,7 +187,7 @@ class Inputs:
             return torch.nn.functional.one_hot(moved[:, 0], self.n_ids).float()
         if self.channels_last:
             moved = moved.permute(0, 3, 1, 2)
-        # in one order in memory: torch takes another convolution, which rounds differently, for another order
+        # the order in memory decides which convolution torch uses, and these round differently
         moved = moved.contiguous()
         return moved.float() / self.brightest if self.pixels else moved
 

@@ -17,11 +17,11 @@ from rlsuite.core.compilation import compiled
 class Layers(NamedTuple):
     """The data of the compiled form of a network."""
 
-    mean: NDArray[np.float64]  # (d,), taken from what comes in
-    scale: NDArray[np.float64]  # (d,), by which the rest is divided
-    widths: NDArray[np.int64]  # (n_layers + 1,), how many numbers go into each layer, and how many come out in the end
+    mean: NDArray[np.float64]  # (d,), subtracted from the inputs
+    scale: NDArray[np.float64]  # (d,), by which the differences are divided
+    widths: NDArray[np.int64]  # (n_layers + 1,), number of inputs of each layer, then of outputs of the last
     weights: NDArray[np.float64]  # layer after layer: weights (inputs, outputs) row by row, then biases (outputs,)
-    room: int  # the most numbers that go into a layer
+    room: int  # largest number of inputs of a layer
 
 
 @compiled(in_place=True)
@@ -93,7 +93,7 @@ def n_weights(widths: NDArray[np.int64]) -> int:
     >>> n_weights(np.array([2, 1, 1]))
     5
     """
-    sizes: list[int] = widths.tolist()  # of Python's own kind, which do not overflow
+    sizes: list[int] = widths.tolist()  # Python integers do not overflow
     return sum((n_in + 1) * n_out for n_in, n_out in itertools.pairwise(sizes))
 
 

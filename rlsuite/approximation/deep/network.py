@@ -46,7 +46,7 @@ def check_layers(
         sizes, layers = tuple(hidden), tuple(Convolution(*layer) for layer in convolutions)
     except TypeError as error:
         raise errors.ParameterError(
-            f"hidden={hidden!r} must be sizes of layers such as (64, 64), and convolutions={convolutions!r} "
+            f"hidden={hidden!r} must be layer sizes such as (64, 64), and convolutions={convolutions!r} "
             "layers (filters, kernel, stride) such as [(16, 3, 1)]"
         ) from error
     checked = tuple(
@@ -79,7 +79,7 @@ def build_network(
     rng : numpy.random.Generator
         Where the weights come from.
     device : torch.device or str
-        Where the network lives.
+        Device of the network.
 
     Returns
     -------
@@ -106,9 +106,9 @@ def build_network(
         for filters, kernel, stride in convolutions:
             if kernel > min(rows, columns):
                 raise errors.UnsuitableEnvironment(
-                    f"a kernel of {kernel} does not fit into an image of {rows} x {columns} that is left of "
-                    f"{shape[0] if len(shape) == 3 else 1} planes of {shape[-2]} x {shape[-1]}; give fewer or smaller "
-                    "convolutions, or channels='last' (or 'first') if the environment has the planes elsewhere"
+                    f"a kernel of {kernel} x {kernel} does not fit into {rows} x {columns} numbers (observations are "
+                    f"{shape[0] if len(shape) == 3 else 1} planes of {shape[-2]} x {shape[-1]}); give fewer or smaller "
+                    "convolutions, or channels='last' (or 'first') if the planes are the other axis"
                 )
             layers += [empty_layer(nn.Conv2d, planes, filters, kernel, stride=stride, device=device), nn.ReLU()]
             planes, rows, columns = filters, (rows - kernel) // stride + 1, (columns - kernel) // stride + 1
@@ -129,8 +129,8 @@ def _image(shape: tuple[int, ...]) -> tuple[int, int, int]:
         return shape[0], shape[1], shape[2]
     raise errors.UnsuitableEnvironment(
         f"convolutions need images of shape (planes, rows, columns), (rows, columns, planes) or (rows, columns), and "
-        f"observations have {shape}; leave convolutions=() for vectors, and make a stack of colour images grey before "
-        "it is stacked (gymnasium.wrappers.GrayscaleObservation)"
+        f"observations have {shape}; use convolutions=() for vectors, and convert colour images to grey before "
+        "stacking them (gymnasium.wrappers.GrayscaleObservation)"
     )
 
 

@@ -146,7 +146,7 @@ class NetworkAgent(SaysWhatToWrite):
             seen, n_actions = Inputs(**inputs), whole(header, "n_actions")
             seen.check()
             if n_actions < 1:
-                raise ValueError(f"n_actions={n_actions}: there is no action")
+                raise ValueError(f"n_actions={n_actions} is less than 1")
             learner = agent.make_learner(seen, n_actions, np.random.default_rng(0))
             put_weights(learner.networks, arrays)
             clock = arrays.take("clock", agent._clock.dtype, agent._clock.shape)

@@ -67,7 +67,7 @@ class QLearner:
     rng : numpy.random.Generator
         Where the first weights come from.
     device : str
-        Where the networks live.
+        Device of the networks.
     """
 
     def __init__(
@@ -136,11 +136,11 @@ class QLearner:
         loss = torch.nn.functional.mse_loss(present, wanted)
         self.optimizer.zero_grad()
         loss.backward()
-        length = torch.nn.utils.clip_grad_norm_(self.weights, math.inf)  # measures only
+        length = torch.nn.utils.clip_grad_norm_(self.weights, math.inf)  # an infinite limit: only computes the norm
         size = loss.item()
         if not (math.isfinite(size) and math.isfinite(length.item())):
             raise errors.LearningError(
-                f"learning diverges: the loss is {size:g}; the weights before are kept. "
+                f"learning diverges: the loss is {size:g}; the weights from before this update are kept. "
                 "Give a smaller learning_rate=, or divide the rewards by their largest size"
             )
         for group in self.optimizer.param_groups:

@@ -19,7 +19,7 @@ class Transitions(NamedTuple):
     reward: NDArray[np.float32]  # (n,)
     next_observation: NDArray[Any]  # (n, *shape)
     terminated: NDArray[np.bool_]  # (n,)
-    next_legal: NDArray[np.bool_]  # (n, n_actions), the actions that exist in the next observation
+    next_legal: NDArray[np.bool_]  # (n, n_actions), the actions that are legal in the next observation
 
 
 class Replay:

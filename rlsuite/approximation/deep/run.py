@@ -25,7 +25,7 @@ from rlsuite.training.run import Budget
 from rlsuite.training.step_buffer import mask_of
 
 EVALUATION_EPISODES = 20
-LONGEST_EVALUATION = 10_000  # steps of an episode: a greedy policy may walk in circles for ever
+LONGEST_EVALUATION = 10_000  # steps of an episode: one of a greedy policy may never end
 
 
 class Pace(NamedTuple):
@@ -71,7 +71,7 @@ class DeepRun:
         self.env, self.learner, self.memory, self.pace, self.seed = env, learner, memory, pace, seed
         choice_seed, env_seed, replay_seed = seeds
         self.choice_rng, self.replay_rng = np.random.default_rng(choice_seed), np.random.default_rng(replay_seed)
-        self.next_choice = choices(memory, 0, self.choice_rng).__next__  # it borrows the arrays that `self` keeps
+        self.next_choice = choices(memory, 0, self.choice_rng).__next__  # uses arrays that `self` owns
         self.first_action = int(cast(Any, env.action_space).start)
         inputs = learner.inputs
         self.replay = Replay(pace.replay_size, inputs.shape, inputs.dtype, learner.n_actions)
@@ -91,7 +91,7 @@ class DeepRun:
         evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else set[int]()
         evaluate = self._evaluator() if budget.evaluate_every else None
         start = int(clock[which])
-        bar: Any  # tqdm's stubs leave parts of it untyped
+        bar: Any  # tqdm's stubs are incomplete
         try:
             with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress, desc=self.name) as bar:
                 for mark in sorted(checkpoints | evaluations):
@@ -105,7 +105,7 @@ class DeepRun:
                         log.checkpoints.append((int(clock[which]), self.all_reward))
                     if evaluate is not None and mark in evaluations:
                         self._note_evaluation(int(clock[which]), *evaluate())
-        except BaseException:  # the environment may be a step ahead of the log: a new episode begins next time
+        except BaseException:  # the last step may not be recorded: the next call begins a new episode
             self.present = None
             raise
 
@@ -147,7 +147,9 @@ class DeepRun:
         memory.q[0] = self.learner.q(present)[0]
         action = self.next_choice()
         if action < 0:
-            raise errors.LearningError(f"{self._where} info['action_mask'] leaves no action, and the episode goes on")
+            raise errors.LearningError(
+                f"{self._where} info['action_mask'] allows no action, but the episode has not ended"
+            )
         answer = cast("tuple[Any, object, bool, bool, dict[str, Any]]", self.env.step(action + self.first_action))
         observation, paid, terminated, truncated, info = answer
         reward, arrived = reward_of_float32(paid, self.name, self.steps + 1), self._stored(observation)
@@ -179,7 +181,7 @@ class DeepRun:
 
     def _note_evaluation(self, time: int, value: float, total: float) -> None:
         self.log.evaluations.append((time, value, total))
-        if value >= self.best_value:  # of equals the later has seen more
+        if value >= self.best_value:  # if equal, the later one: it has learned from more transitions
             self.best, self.best_value = self.learner.copy(), value
 
     def _stored(self, observation: Any) -> NDArray[Any]:
@@ -194,7 +196,7 @@ class DeepRun:
             own = _Masks(copy.deepcopy(self.env), f"{self.name}, evaluation:")
         except (TypeError, ValueError, RuntimeError) as error:
             raise errors.UnsuitableEnvironment(
-                f"evaluate_every needs an environment that can be copied ({error})"
+                f"evaluate_every needs a copy of {self.name}, which cannot be copied ({error}); omit evaluate_every"
             ) from error
         learner = self.learner
 
@@ -224,7 +226,7 @@ class _Log:
         self.lengths: list[int] = []
         self.checkpoints: list[tuple[int, float]] = []  # time, reward
         self.evaluations: list[tuple[int, float, float]] = []  # time, value, undiscounted return
-        self.seconds = 0.0  # of learning alone
+        self.seconds = 0.0  # of learning, without evaluations
 
     def summary(self) -> dict[str, str]:
         """The figures on the progress bar."""
@@ -277,7 +279,7 @@ def reward_of_float32(paid: Any, name: str, step: int) -> float:
     largest = float(np.finfo(np.float32).max)
     if abs(reward) > largest:
         raise errors.LearningError(
-            f"{name}, step {step}: the environment returned the reward {paid!r}, and a network computes in float32, up "
+            f"{name}, step {step}: the environment returned the reward {paid!r}, but a network computes in float32, up "
             f"to {largest:.2g}. Divide the rewards by a constant (gymnasium.wrappers.TransformReward)"
         )
     return reward

@@ -50,7 +50,7 @@ def reading(path: str | PathLike[str], file_format: str) -> Generator[tuple[dict
     with reading_npz(path, f"a {file_format}") as arrays:
         header: dict[str, Any] = arrays.take_json("header")
         if header["format"] != file_format:
-            raise errors.FileError(f"{path} holds {header['format']!r}, not {file_format!r}")
+            raise errors.FileError(f"{path} has the format {header['format']!r}, not {file_format!r}")
         yield header, arrays
         arrays.finish()
 

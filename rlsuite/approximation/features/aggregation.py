@@ -80,7 +80,7 @@ class StateAggregation(BoundedMap):
         """Count the boxes."""
         bins = counts("StateAggregation", "bins", self.bins, self.n_features_in_)
         n = grid_size(bins)
-        advice = "give it fewer bins=, or use TileCoding(hash_size=...)"
+        advice = "give fewer bins=, or use TileCoding(hash_size=...)"
         check_size(self, n, f"a grid of {grid(bins)} boxes", advice)
         self.n_features_out_, self.most_active_ = n, 1
 

@@ -95,7 +95,7 @@ class BoundedMap(FeatureMap):
         try:
             return self._fit_bounds(low, high)
         except errors.ParameterError:
-            self.__dict__ = before  # half of one fit and half of another would read beyond the ends of arrays
+            self.__dict__ = before  # a mixture of two fits could read beyond the ends of arrays
             raise
 
     def _fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
@@ -107,10 +107,10 @@ class BoundedMap(FeatureMap):
             if not np.isfinite(ends - begins):
                 raise errors.ParameterError(
                     f"{asker}: dimension {j} reaches from {begins:g} to {ends:g}; give {asker} a finite low= and high= "
-                    "(observations beyond them count as on the border), or call its fit(observations)"
+                    "(observations outside count as on the border), or call its fit(observations)"
                 )
             if begins > ends:
-                raise errors.ParameterError(f"{asker}: dimension {j} reaches from {begins:g} down to {ends:g}")
+                raise errors.ParameterError(f"{asker}: low={begins:g} is above high={ends:g} in dimension {j}")
         self.n_features_in_ = width
         self.lay_out()
         return self
@@ -126,9 +126,9 @@ class BoundedMap(FeatureMap):
         low, high = fitted["low_"], fitted["high_"]
         for bounds in (low, high):
             if bounds.dtype != np.float64 or bounds.ndim != 1 or bounds.shape != low.shape:
-                raise ValueError("low_ and high_ are not bounds of observations")
+                raise ValueError("low_ and high_ must be float64 arrays (d,) of the same length")
         if not (np.isfinite(high - low).all() and (low <= high).all()):
-            raise ValueError("low_ and high_ are not bounds of observations")
+            raise ValueError("low_ and high_ must be finite, with low_ <= high_")
         self.check_parameters()
         self.low_, self.high_, self.n_features_in_ = low.copy(), high.copy(), len(low)
         self.lay_out()
@@ -164,7 +164,7 @@ def spread(asker: str, name: str, value: object, width: int) -> NDArray[np.float
         return np.full(width, found)
     if found.shape != (width,):
         raise errors.ParameterError(
-            f"{asker}: {name} has shape {found.shape} and observations have {width} numbers; give one for each, or one "
+            f"{asker}: {name} has shape {found.shape} but observations have {width} numbers; give one for each, or one "
             "for all"
         )
     return found

@@ -22,8 +22,8 @@ class Composition(NamedTuple):
 
     first: FeatureRule
     second: FeatureRule
-    room: int  # the first so many places of the lists are for the two maps
-    width: int  # the next so many are for what lies between them
+    room: int  # entries of the lists that the two maps use
+    width: int  # entries after these, for the features of the first map
 
 
 @compiled(in_place=True)
@@ -140,7 +140,10 @@ class Chain(FeatureMap):
             of_map = {name.removeprefix(f"{i}."): fitted[name] for name in fitted if name.startswith(f"{i}.")}
             restored.append(_base.clone(each).restore(of_map))
             if i and restored[-1].n_features_in_ != restored[-2].n_features_out_:
-                raise ValueError(f"map {i} was fitted to features other than those of the map before it")
+                raise ValueError(
+                    f"map {i} was fitted to {restored[-1].n_features_in_} features, and the map before it makes "
+                    f"{restored[-2].n_features_out_}"
+                )
         known = {f"{i}." for i in range(len(restored))}
         for name in sorted(fitted):
             if f"{name.partition('.')[0]}." not in known:

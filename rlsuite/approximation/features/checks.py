@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite import errors
 from rlsuite.core.checks import whole_number
 
-_sparse: Any = scipy.sparse  # SciPy carries no types that strict checking could use
+_sparse: Any = scipy.sparse  # SciPy has no type annotations
 
 
 class NotNumbers(errors.ParameterError, TypeError):
@@ -29,15 +29,15 @@ def check_observations(X: ArrayLike, width: int | None, asker: str) -> NDArray[n
         width, but wants at least one observation.
     """
     if _sparse.issparse(X):
-        raise NotNumbers(f"{asker}: observations are a sparse matrix, which it does not take; give X.toarray()")
+        raise NotNumbers(f"{asker}: observations are a sparse matrix, which is not supported; give X.toarray()")
     try:
         given = np.asarray(X)
         if np.iscomplexobj(given):
-            raise TypeError("Complex data not supported")  # NumPy would leave half of each out
+            raise TypeError("Complex data not supported")  # NumPy would drop the imaginary parts
         found = np.ascontiguousarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise NotNumbers(f"{asker}: observations must be an array (n, d) of numbers ({error})") from error
-    if not found.flags.writeable:  # another type to the compiler, which would have to compile all again
+    if not found.flags.writeable:  # read-only arrays are another type for numba, which would compile everything again
         found = found.copy()
     if given.ndim != 2:
         raise errors.ParameterError(
@@ -109,7 +109,7 @@ def naming(what: str, kind: type[errors.RlsuiteError] = errors.LearningError) ->
         yield
     except errors.RlsuiteError:
         raise
-    except Exception as error:  # libraries have errors of their own
+    except Exception as error:  # other libraries raise errors of any class
         text = str(error)
         raised = text if isinstance(error, ValueError) and text else f"{type(error).__name__}: {text}"
         raise kind(f"{what}: {raised}") from error
@@ -136,7 +136,7 @@ def check_seed(seed: object) -> None:
         If it is not.
     """
     if seed is not None and whole_number("seed", seed, 0) >= 2**32:
-        raise errors.ParameterError(f"seed={seed} is more than scikit-learn takes: 2**32 - 1")
+        raise errors.ParameterError(f"seed={seed} is above 2**32 - 1, the largest seed of scikit-learn")
 
 
 def at_least(asker: str, name: str, number: int, observations: NDArray[np.float64]) -> None:

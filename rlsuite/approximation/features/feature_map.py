@@ -34,7 +34,7 @@ Bounds = tuple[NDArray[np.float64], NDArray[np.float64]]
 MOST_DENSE, MOST_SPARSE = 10**6, 10**8
 """More features are a mistake: each observation costs time for each, or their weights 800 MB for each action."""
 
-# scikit-learn carries no types that strict checking could use
+# scikit-learn has no type annotations
 _BaseEstimator: Any = sklearn.base.BaseEstimator
 _TransformerMixin: Any = sklearn.base.TransformerMixin
 _NotFittedError: Any = sklearn.exceptions.NotFittedError
@@ -153,7 +153,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         """
         raise errors.NotLearned(
             f"{type(self).__name__} learns its features from observations; call its fit(observations) first, with an "
-            "array (n, d) of those that a few random episodes meet"
+            "array (n, d) of observations from a few random episodes"
         )
 
     def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
@@ -178,7 +178,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = cast(Any, super()).__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # features are float64, whatever observations are
+        tags.transformer_tags.preserves_dtype = []  # features are float64, whatever the dtype of observations
         tags.non_deterministic = getattr(self, "seed", 0) is None
         return tags
 
@@ -232,7 +232,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         from scipy.sparse import csr_array
 
         n_listed = n * self.most_active_
-        # some of scikit-learn's estimators take places of 32 bits only
+        # some of scikit-learn's estimators accept 32-bit indices only
         places = np.int32 if max(n_listed, self.n_features_out_) < 2**31 else np.int64
         columns, entries, ends = np.empty(n_listed, places), np.empty(n_listed), np.zeros(n + 1, places)
         indices, values = np.zeros(self.most_active_, np.int64), np.zeros(self.most_active_)
@@ -285,7 +285,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         """
         if self.learns is None:
             raise ValueError(
-                f"the class {type(self).__name__} does not say what it learns; give it learns = {{name: "
+                f"the class {type(self).__name__} does not declare what it learns; give it learns = {{name: "
                 "rl.Array(shape=...)}, with the names that end in _"
             )
         sizes = {letter: _size(name, fitted) for letter, name in SIZES.items()}
@@ -299,7 +299,9 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         for name, value in fitted.items():
             setattr(self, name, value.item() if value.ndim == 0 else np.ascontiguousarray(value))
         if not self.sparse and self.most_active_ < self.n_features_out_:
-            raise ValueError(f"most_active_ is {self.most_active_}, and all {self.n_features_out_} features are listed")
+            raise ValueError(
+                f"most_active_ is {self.most_active_}, less than the {self.n_features_out_} features of a dense map"
+            )
         self.check_parameters()
         self.check_restored()
         _ = self.rule  # refuses arrays that do not fit together
@@ -312,7 +314,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
 def _size(name: str, fitted: dict[str, NDArray[Any]]) -> int:
     array = fitted[name]
     if array.dtype != np.int64 or array.shape != () or not 1 <= int(array) <= LARGEST_COUNT:
-        raise ValueError(f"{name} is not a whole number of at least 1")
+        raise ValueError(f"{name} must be a whole number of at least 1")
     return int(array)
 
 
@@ -331,9 +333,9 @@ def check_size(asker: FeatureMap, n_features: int, made_of: str, advice: str) ->
         )
 
 
-UNSEEDED: Final = {"check_fit_idempotent": "without a seed=, fitting twice draws twice"}
+UNSEEDED: Final = {"check_fit_idempotent": "without a seed=, two fits draw different numbers"}
 GRID: Final = {
-    "check_dtype_object": "its data have 10 numbers, and a grid in 10 dimensions more places than there is memory",
-    "check_fit2d_1sample": "its data have 10 numbers, and a grid in 10 dimensions more places than there is memory",
+    "check_dtype_object": "its data have 10 columns, and a grid in 10 dimensions does not fit into memory",
+    "check_fit2d_1sample": "its data have 10 columns, and a grid in 10 dimensions does not fit into memory",
 }
 """The checks of scikit-learn that maps which draw random numbers, or cover a box with a grid, do not pass."""

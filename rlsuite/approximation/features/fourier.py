@@ -19,7 +19,7 @@ class Frequencies(NamedTuple):
     """The data of the compiled form of `FourierBasis`."""
 
     low: NDArray[np.float64]  # (d,)
-    scale: NDArray[np.float64]  # (d,) what makes each dimension pi long
+    scale: NDArray[np.float64]  # (d,) scales each dimension to length pi
     coefficients: NDArray[np.float64]  # (d, n)
 
 

@@ -62,7 +62,9 @@ class Identity(FeatureMap):
     def check_restored(self) -> None:
         """Raise ValueError unless there is one feature for each number."""
         if self.n_features_out_ != self.n_features_in_:
-            raise ValueError(f"{self.n_features_in_} numbers make {self.n_features_out_} features")
+            raise ValueError(
+                f"n_features_out_ is {self.n_features_out_}; it must be n_features_in_, {self.n_features_in_}"
+            )
 
     @property
     def rule(self) -> FeatureRule:
@@ -167,8 +169,8 @@ class OneHot(FeatureMap):
         observations = check_observations(X, None, "OneHot")
         if observations.min() < 0.0:
             raise errors.ParameterError(
-                f"Negative values in data passed to OneHot.fit: ids begin with 0, and the least of these is "
-                f"{observations.min():g}; fit_bounds(low, high) takes others"
+                f"Negative values in data passed to OneHot.fit: ids begin with 0, and the smallest given is "
+                f"{observations.min():g}; fit_bounds(low, high) takes other ranges"
             )
         high: NDArray[np.float64] = observations.max(axis=0)
         self.fit_bounds(np.zeros(len(high)), high)
@@ -190,7 +192,7 @@ class OneHot(FeatureMap):
             given = counts("OneHot", "n", self.n, len(low))
             for n, found, begins, ends in zip(given, n_ids, low, high, strict=True):
                 if n < found:
-                    raise errors.ParameterError(f"OneHot: n={n}, and there are {found} ids, {begins:g}..{ends:g}")
+                    raise errors.ParameterError(f"OneHot: n={n} is less than the {found} ids {begins:g}..{ends:g}")
             n_ids = given
         n_features = grid_size(n_ids)
         made_of = "one for each id" if len(n_ids) == 1 else "one for each combination of ids"
@@ -206,21 +208,23 @@ class OneHot(FeatureMap):
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
             raise errors.ParameterError(
-                f"OneHot: observation[{row}, {column}] is {ids[row, column]:g}, which is not an id: these are "
+                f"OneHot: observation[{row}, {column}] is {ids[row, column]:g}, which is not an id; the ids are "
                 f"{self.first_[column]}..{self.first_[column] + self.n_ids_[column] - 1}"
             )
         return ids
 
     def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
         """Restore the arrays that `fitted_` returned."""
-        if "n_ids_" not in fitted:  # a file from before there were several ids
+        if "n_ids_" not in fitted:  # written by a version that knew a single id only
             fitted = fitted | {"n_ids_": np.atleast_1d(fitted["n_features_out_"])}
         return super().restore(fitted | {"first_": np.atleast_1d(fitted["first_"])})
 
     def check_restored(self) -> None:
         """Raise ValueError unless each combination of ids has a feature."""
         if math.prod(self.n_ids_.tolist()) != self.n_features_out_:
-            raise ValueError(f"the ids {self.n_ids_.tolist()} do not make {self.n_features_out_} features")
+            raise ValueError(
+                f"n_features_out_ is {self.n_features_out_}; it must be the product of n_ids_, {self.n_ids_.tolist()}"
+            )
 
     @property
     def rule(self) -> FeatureRule:

@@ -164,7 +164,9 @@ class Nystroem(FeatureMap):
     def check_restored(self) -> None:
         """Raise ValueError unless there is room for the similarities beside the features."""
         if self.most_active_ < 2 * self.n_features_out_:
-            raise ValueError(f"most_active_ is {self.most_active_}, less than twice {self.n_features_out_}")
+            raise ValueError(
+                f"most_active_ is {self.most_active_}, less than twice the {self.n_features_out_} features"
+            )
 
     @property
     def rule(self) -> FeatureRule:

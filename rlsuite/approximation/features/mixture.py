@@ -132,7 +132,7 @@ class MixtureResponsibilities(FeatureMap):
         self.n_features_out_ = self.most_active_ = n
         if self._singular():
             raise ParameterError(
-                "a component of the mixture has no extent in some direction, to the last bit; take fewer components"
+                f"n_components={n}: a component of the mixture has a singular covariance matrix; give fewer"
             )
         return self.name_columns(X)
 

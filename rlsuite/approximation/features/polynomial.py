@@ -21,7 +21,7 @@ _preprocessing: Any = sklearn.preprocessing
 class Monomials(NamedTuple):
     """The data of the compiled form of `Polynomial`: each product is an earlier one times one number."""
 
-    earlier: NDArray[np.int64]  # (n,), the first of which is not used: it is the constant
+    earlier: NDArray[np.int64]  # (n,); entry 0 belongs to the constant and is not used
     factor: NDArray[np.int64]  # (n,)
 
 

@@ -102,8 +102,8 @@ class PrincipalComponents(FeatureMap):
         observations = check_observations(X, None, "PrincipalComponents")
         if self.n_components > min(observations.shape):
             raise errors.ParameterError(
-                f"PrincipalComponents: n_components={self.n_components}, and {observations.shape[0]} observations of "
-                f"{observations.shape[1]} numbers have no more than {min(observations.shape)} "
+                f"PrincipalComponents: n_components={self.n_components}, but {observations.shape[0]} observations of "
+                f"{observations.shape[1]} numbers have at most {min(observations.shape)} "
                 f"(n_samples={observations.shape[0]}, n_features={observations.shape[1]})"
             )
         found = _decomposition.PCA(self.n_components, whiten=self.whiten, random_state=self.seed).fit(observations)
@@ -111,7 +111,7 @@ class PrincipalComponents(FeatureMap):
         self.explained_variance_ratio_: NDArray[np.float64] = found.explained_variance_ratio_
         self.directions_: NDArray[np.float64] = np.array(found.components_, order="C")
         if self.whiten:
-            # scikit-learn, too, divides by no less than the precision of a float
+            # as in scikit-learn, no divisor is less than the precision of a float
             deviations = np.sqrt(found.explained_variance_)
             self.directions_ /= np.maximum(deviations, np.finfo(np.float64).eps)[:, None]
         self.n_features_in_ = observations.shape[1]

@@ -38,7 +38,7 @@ def _bumps(
         for i in range(n):
             difference = number - data.centres[j, i]
             values[i] -= 0.5 * difference * difference
-    # far from all centres each bump is 0 to the computer, but not what they are to each other
+    # far from all centres every bump underflows to 0, but their ratios are not 0
     top = 0.0
     if data.normalized:
         top = -np.inf
@@ -135,14 +135,14 @@ class RadialBasis(BoundedMap):
             self.centres_ = check_observations(cast(ArrayLike, self.centres), None, "RadialBasis")
             if self.centres_.shape[1] != d:
                 raise errors.ParameterError(
-                    f"RadialBasis: centres have {self.centres_.shape[1]} numbers, and observations {d}"
+                    f"RadialBasis: centres have {self.centres_.shape[1]} numbers, but observations have {d}"
                 )
         else:
             n = counts("RadialBasis", "centres", cast("int | Sequence[int]", self.centres), d)
             advice = "place them where observations are: centres=KMeans(100).fit(observations).cluster_centers_"
             check_size(self, grid_size(n), f"a grid of {grid(n)} centres", advice)
             places = np.indices(tuple(map(int, n))).reshape(d, -1).T
-            # a single centre lies in the middle
+            # a single centre is in the middle
             self.centres_ = self.low_ + np.where(n > 1, places / np.maximum(n - 1, 1), 0.5) * (self.high_ - self.low_)
         if self.width is None:
             lengths = (self.high_ - self.low_) / np.maximum(n - 1, 1)

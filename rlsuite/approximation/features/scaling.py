@@ -105,7 +105,9 @@ class Standardization(FeatureMap):
     def check_restored(self) -> None:
         """Raise ValueError unless there is one feature for each number."""
         if self.n_features_out_ != self.n_features_in_:
-            raise ValueError(f"{self.n_features_in_} numbers make {self.n_features_out_} features")
+            raise ValueError(
+                f"n_features_out_ is {self.n_features_out_}; it must be n_features_in_, {self.n_features_in_}"
+            )
 
     @property
     def rule(self) -> FeatureRule:

@@ -141,7 +141,7 @@ class TileCoding(BoundedMap):
         whole_number("seed", self.seed, 0)
         if self.hash_size is not None and whole_number("hash_size", self.hash_size) < self.n_tilings:
             raise errors.ParameterError(
-                f"hash_size={self.hash_size} is less than n_tilings={self.n_tilings}, and each tiling needs a feature"
+                f"hash_size={self.hash_size} is less than n_tilings={self.n_tilings}; each tiling needs a feature"
             )
 
     def lay_out(self) -> None:
@@ -160,7 +160,7 @@ class TileCoding(BoundedMap):
         hashed = self.hash_size is not None and self.hash_size < sum(tiles)
         most = sum(tiles) if self.hash_size is None or not hashed else self.hash_size
         made_of = f"{n} tilings of {grid(bins)} tiles"
-        check_size(self, most, made_of, "give it a (smaller) hash_size=, or fewer bins")
+        check_size(self, most, made_of, "give a (smaller) hash_size=, or fewer bins=")
         fits_in_memory(f"the table of {made_of}", 8 * n * n * sum(bins.tolist()))
         ends = np.cumsum(tiles) if not hashed else np.arange(1, n + 1) * most // n
         self.size_ = np.diff(ends, prepend=0)
@@ -171,7 +171,7 @@ class TileCoding(BoundedMap):
         rows: list[NDArray[np.int64]] = []
         for j, n_bins in enumerate(map(int, bins)):
             cells = np.arange(n_bins * n)[:, None]
-            tile: NDArray[np.int64] = (cells + displacements[:, j]) // n  # of each cell, in each tiling
+            tile: NDArray[np.int64] = (cells + displacements[:, j]) // n  # the tile of each cell in each tiling
             if hashed:
                 rows.append(np.take_along_axis(rng.integers(2**32, size=(n_bins + 1, n)), tile, axis=0))
             else:

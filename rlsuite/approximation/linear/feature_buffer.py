@@ -19,9 +19,9 @@ class FeatureBuffer(NamedTuple):
     indices: NDArray[np.int64]  # (n, most_active)
     values: NDArray[np.float64]  # (n, most_active)
     n_active: NDArray[np.int64]  # (n,)
-    action: NDArray[np.int64]  # (n,), whose weights learn
+    action: NDArray[np.int64]  # (n,), whose weights are updated
     reward: NDArray[np.float64]  # (n,), the reward that followed
-    note: NDArray[np.float64]  # (n,), what a rule wants to know when the entry learns
+    note: NDArray[np.float64]  # (n,), a number that the rule needs for the update
     length: NDArray[np.int64]  # (1,), steps of the episode so far
     n: int
 

@@ -17,7 +17,7 @@ from rlsuite.models import MDP
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import Encoding, encoding
 
-_base: Any = sklearn.base  # scikit-learn carries no types
+_base: Any = sklearn.base  # scikit-learn has no type annotations
 
 
 def bind_features(features: Any, env: gymnasium.Env[Any, Any]) -> tuple[FeatureMap, Encoding]:
@@ -80,7 +80,7 @@ def check_width(features: FeatureMap, found: Encoding) -> None:
     if found.transform is None and features.n_features_in_ != found.low.size:
         raise errors.UnsuitableEnvironment(
             f"these features were fitted to observations of {features.n_features_in_} numbers; those of the "
-            f"environment have {found.low.size}"
+            f"environment have {found.low.size}. Use a new feature map for it"
         )
 
 
@@ -106,9 +106,9 @@ def _outside(features: Any, found: Encoding) -> tuple[FeatureMap, Encoding]:
         except sklearn.exceptions.NotFittedError as error:
             raise errors.NotLearned(
                 f"features: {name} is not fitted; call its fit(observations) first, with an array (n, {middle.size}) "
-                "of observations that a few random episodes meet"
+                "of observations from a few random episodes"
             ) from error
-    unknown = np.zeros(int(width))  # the identity asks for no bounds, only for how many there are
+    unknown = np.zeros(int(width))  # Identity uses only how many bounds there are
     return Identity().fit_bounds(unknown, unknown), found._replace(transform=Outside(features), plain=False)
 
 

@@ -85,7 +85,8 @@ def policy_table(name: str, policy: ArrayLike | None) -> NDArray[np.float64] | N
         raise ParameterError(f"{name} has shape {np.shape(policy)}; allowed are {allowed}")
     bad = ~((table >= 0.0).all(axis=1) & (np.abs(table.sum(axis=1) - 1.0) <= ROW_SUM_TOLERANCE))
     if bad.any():
-        raise ParameterError(f"{name}: {table[int(np.argmax(bad))].tolist()} is not a probability distribution")
+        row = int(np.argmax(bad))
+        raise ParameterError(f"{name}, row {row}: {table[row].tolist()} is not a probability distribution")
     return table
 
 
@@ -94,10 +95,12 @@ def check_size(name: str, table: NDArray[np.float64] | None, n_actions: int, n_i
     if table is None:
         return
     if table.shape[1] != n_actions:
-        raise ParameterError(f"{name} is for {table.shape[1]} actions, and the environment has {n_actions}")
+        raise ParameterError(f"{name} is for {table.shape[1]} actions, but the environment has {n_actions}")
     if len(table) > 1 and len(table) != n_ids:
-        there = f"which has {n_ids} ids" if n_ids else "whose observations are not ids"
-        raise ParameterError(f"{name} has {len(table)} rows and cannot be used in the environment, {there}")
+        there = (
+            f"has {n_ids} ids; give {n_ids} rows or one" if n_ids else "has observations that are not ids; give one row"
+        )
+        raise ParameterError(f"{name} has {len(table)} rows, but the environment {there}")
 
 
 def check_coverage(followed: NDArray[np.float64] | None, evaluated: NDArray[np.float64] | None) -> None:
@@ -106,12 +109,13 @@ def check_coverage(followed: NDArray[np.float64] | None, evaluated: NDArray[np.f
         return
     if followed.shape[1] != evaluated.shape[1] or min(len(followed), len(evaluated)) not in (1, len(followed)):
         raise ParameterError(
-            f"policy_to_follow is of shape {followed.shape}, and policy_to_evaluate of {evaluated.shape}"
+            f"policy_to_follow has shape {followed.shape}, and policy_to_evaluate {evaluated.shape}; both need "
+            "the same number of columns, and of rows unless one has a single row"
         )
     missing = np.argwhere((evaluated > 0.0) & (followed == 0.0))
     if missing.size:
         row, action = missing[0]
         raise ParameterError(
-            f"policy_to_evaluate takes action {action} (row {row}), which policy_to_follow never takes; so nothing "
-            "could be learned about it"
+            f"policy_to_evaluate takes action {action} (row {row}), which policy_to_follow never takes; so its "
+            "value cannot be learned"
         )

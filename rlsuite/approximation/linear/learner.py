@@ -22,11 +22,11 @@ from rlsuite.exploration import Legality
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
 from rlsuite.training.observation_view import Encoding
 
-_base: Any = sklearn.base  # scikit-learn carries no types
+_base: Any = sklearn.base  # scikit-learn has no type annotations
 
 INFINITE = "what it has learned is no longer finite"
 PUT_BACK = (
-    "Its weights are as before this call. A smaller learning_rate often helps (with n features active at a "
+    "The weights from before this call are restored. A smaller learning_rate often helps (with n features active at a "
     "time, 1 / n is the largest that makes sense); off-policy with bootstrapping, only gradient-TD methods are "
     "sure to converge"
 )
@@ -45,9 +45,7 @@ def new_active_features(most_active: int) -> ActiveFeatures:
 def check_unit(name: str, rate: Rate) -> None:
     """Raise ParameterError if a schedule counts visits."""
     if rate.unit == VISITS:
-        raise errors.ParameterError(
-            f"{name}: visits cannot be counted where no observation occurs twice; use per='steps' or per='episodes'"
-        )
+        raise errors.ParameterError(f"{name}: a schedule per='visits' needs a table; use per='steps' or per='episodes'")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -67,7 +65,7 @@ class LinearLearner(Agent):
     Raises
     ------
     ParameterError
-        If a parameter is outside its range, or counts visits, which features do not know.
+        If a parameter is outside its range, or counts visits, which only a table can do.
     """
 
     features: Any = None
@@ -129,11 +127,11 @@ class LinearLearner(Agent):
         UnsuitableEnvironment
             If the observations are not numbers, or of another width than what the features were fitted to.
         """
-        # what a file has brought back is `features_`: there, `features` are as they were before they were fitted
+        # after loading from a file only `features_` is fitted, and `features` is not
         fitted = self._memory is not None and isinstance(self.features, FeatureMap)
         features, self.encoding_ = bind_features(self.features_ if fitted else self.features, env)
         if self._memory is not None:
-            features = self.features_  # the weights are those of these
+            features = self.features_  # the weights belong to these features
             check_width(features, self.encoding_)
         self.features_ = features
         self.first_observation_ = self.encoding_.first
@@ -158,7 +156,9 @@ class LinearLearner(Agent):
             If the observations are not ids.
         """
         if not len(self._legal):
-            raise errors.ParameterError("observations= is needed, an array (n, d), where they are not ids")
+            raise errors.ParameterError(
+                "observations= is needed, an array (n, d): the observations of this environment are not ids"
+            )
         return np.arange(float(len(self._legal)))[:, None]
 
     @property
@@ -180,8 +180,8 @@ class LinearLearner(Agent):
                 "FeatureMap, such as TileCoding or PrincipalComponents"
             )
         fitted = {f"features.{name}": value for name, value in self.features_.fitted_.items()}
-        met = {"low": self.encoding_.low, "high": self.encoding_.high, "legal_ids": self._legal}
-        return {**super().kept_arrays(), **fitted, **met}
+        bounds = {"low": self.encoding_.low, "high": self.encoding_.high, "legal_ids": self._legal}
+        return {**super().kept_arrays(), **fitted, **bounds}
 
     def restore(self, header: dict[str, Any], arrays: Npz, episodes: NDArray[np.void]) -> None:
         """Restore what `save` has written; part of `rlsuite.load`.
@@ -196,7 +196,7 @@ class LinearLearner(Agent):
         low, high = (arrays.take(name, np.float64, ndim=1) for name in ("low", "high"))
         self._legal = arrays.take("legal_ids", np.bool_, ndim=2)
         if low.shape != high.shape or np.isnan(low).any() or np.isnan(high).any():
-            raise ValueError("low and high are not bounds of observations")
+            raise ValueError("low and high must have the same length, without NaN")
         check_array("legal_ids", self._legal, None, {})
         self.encoding_ = Encoding(low, high, whole(header, "first_observation"), n_ids=len(self._legal))
         fitted = {name.removeprefix("features."): arrays.take(name) for name in arrays.below("features.")}
@@ -209,7 +209,9 @@ class LinearLearner(Agent):
         super().restore(header, arrays, episodes)
         n_rows, n_actions = self._memory.legal.shape
         if n_rows != 2 or self._legal.shape[1] != n_actions:
-            raise ValueError(f"legal has shape {(n_rows, n_actions)}, and legal_ids {self._legal.shape}")
+            raise ValueError(
+                f"legal has shape {(n_rows, n_actions)}; it must have (2, {self._legal.shape[1]}), like legal_ids"
+            )
 
 
 def _learned_by(memory: Any) -> list[NDArray[Any]]:

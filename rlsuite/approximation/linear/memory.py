@@ -86,7 +86,7 @@ def count_and_advance(memory: Any, over: bool) -> None:
         memory.clock[EPISODES] += 1
 
 
-# ------------------------------------------------------------------------------------------ what features answer a rule
+# --------------------------------------------------------------------------------------------- `Answers` of features
 
 
 @compiled(in_place=True)
@@ -114,7 +114,7 @@ def _next_row(memory: Any, next_observation: NDArray[np.float64]) -> int:
 def visit_features(memory: Any, row: int, action: int, kind: TraceUpdate, step_size: float) -> None:
     """Visit an observation: the traces of its active features become those after a visit of this kind."""
     active, traces, n_actions = memory.active, memory.scratch.traces, memory.weights.shape[1]
-    overlap = 0.0  # e . x, which only dutch traces need: the compiler leaves it out of the others
+    overlap = 0.0  # e . x, used by dutch traces only; the compiler removes it for the others
     for k in range(active.n_active[row]):
         overlap += traces.trace[active.indices[row, k] * n_actions + action] * active.values[row, k]
     for k in range(active.n_active[row]):
@@ -192,8 +192,8 @@ class LinearMemory(NamedTuple):
     weights: NDArray[np.float64]  # (n_features, n_actions)
     features: FeatureRule
     active: ActiveFeatures
-    q: NDArray[np.float64]  # (2, n_actions), action values in the two observations, as `evaluate` has found them
-    visits: Count  # (2, n_actions), zeros: visits of what is never quite the same cannot be counted
+    q: NDArray[np.float64]  # (2, n_actions), action values of the two observations, computed by `evaluate`
+    visits: Count  # (2, n_actions), always 0: only a table counts visits
     legal: NDArray[np.bool_]  # (2, n_actions)
     legality: Legality  # how `legal` is looked up
     clock: Count  # (2,), [steps, episodes] learned from
@@ -202,7 +202,7 @@ class LinearMemory(NamedTuple):
     exploration: ExplorationRule
     scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
-    scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
+    scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     answers: Answers = FEATURES
 
 

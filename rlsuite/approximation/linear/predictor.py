@@ -87,7 +87,7 @@ class LinearValues(NamedTuple):
     gamma: float
     learning_rate: Rate
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
-    scratch: Any = ()  # NamedTuple of what it keeps during an episode; `begin` finds what the last episode left
+    scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     answers: StateAnswers = STATE_FEATURES
 
 
@@ -156,7 +156,7 @@ class LinearPredictor(LinearLearner):
         check_size("policy_to_evaluate", evaluated, n_actions, len(self.legal_))
         given = np.asarray(self.initial_weight, dtype=np.float64)
         if given.ndim == 1 and given.size != n_features:
-            raise errors.ParameterError(f"initial_weight has {given.size} numbers, and there are {n_features} features")
+            raise errors.ParameterError(f"initial_weight has {given.size} numbers, but there are {n_features} features")
         weights = np.zeros((n_features, 1))
         weights[:, STATE] = given
         return LinearValues(

@@ -34,7 +34,7 @@ from rlsuite.environments.replay_check import finite_reward, name_of, time_limit
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import Encoding, encoding
 
-# joblib and SciPy's special functions carry no types that strict checking could use
+# joblib and SciPy's special functions have no type annotations
 _joblib: Any = joblib
 _quantile: Any = stdtrit
 
@@ -65,7 +65,7 @@ class ClassificationIteration(SaysWhatToWrite):
     gamma : float
         Discount per step, in [0, 1].
     states : int
-        States in which actions are tried, in each iteration. They are met by episodes of the present policy in which
+        States in which actions are tried, in each iteration. They come from episodes of the present policy in which
         every second action, on average, is a random one.
     apart : int
         Steps between two such states of an episode, on average.
@@ -178,8 +178,8 @@ class ClassificationIteration(SaysWhatToWrite):
     def _improve(self, pool: Any) -> None:
         """Collect states, try the actions in them, and learn the examples."""
         policy = self.policy_.predict if "policy_" in vars(self) else None
-        met = self._meet(policy)
-        shares = [met[i : i + TOGETHER] for i in range(0, len(met), TOGETHER)]
+        snapshots = self._snapshots(policy)
+        shares = [snapshots[i : i + TOGETHER] for i in range(0, len(snapshots), TOGETHER)]
         seeds = self._rng.integers(2**31, size=len(shares)).tolist()
         settings = (self.actions_, policy, self._encoding, self.rollouts, self.horizon, self.gamma)
         played = pool(_joblib.delayed(try_actions)(*each, *settings) for each in zip(shares, seeds, strict=True))
@@ -192,7 +192,7 @@ class ClassificationIteration(SaysWhatToWrite):
                 f"no action was significantly better than all others in any of {self.states} states; try more "
                 f"rollouts (now {self.rollouts}), a longer horizon (now {self.horizon} steps) or more states"
             )
-        observations = np.stack([each.observation for each in met])
+        observations = np.stack([each.observation for each in snapshots])
         examples = self.actions_[winner]
         if policy is None:
             observations, examples = observations[won], examples[won]
@@ -201,23 +201,23 @@ class ClassificationIteration(SaysWhatToWrite):
         learner = ClassifierPolicy(self.classifier, seed=draw_seed(self._rng))
         self.policy_ = learner.fit(observations, examples)
 
-    def _meet(self, policy: Policy | None) -> list[Snapshot]:
-        """Play, and keep a copy of the environment now and then."""
-        env, rng, met = self._env, self._rng, list[Snapshot]()
-        while len(met) < self.states:
+    def _snapshots(self, policy: Policy | None) -> list[Snapshot]:
+        """Play episodes, and copy the environment in some of their states."""
+        env, rng, snapshots = self._env, self._rng, list[Snapshot]()
+        while len(snapshots) < self.states:
             observation, _ = env.reset(seed=draw_seed(rng))
             over = False
-            while not over and len(met) < self.states:
+            while not over and len(snapshots) < self.states:
                 seen = np.array(self._encoding.encode(observation), dtype=np.float64)
                 if rng.random() * self.apart < 1.0:
-                    met.append(Snapshot(_copy_of(env), seen))
+                    snapshots.append(Snapshot(_copy_of(env), seen))
                 if policy is None or rng.random() < 0.5:
                     action = int(rng.choice(self.actions_))
                 else:
                     action = int(policy(seen[None])[0])
                 observation, _, terminated, truncated, _ = env.step(action)
                 over = terminated or truncated
-        return met
+        return snapshots
 
     @property
     def n_examples_(self) -> NDArray[np.int64]:
@@ -240,7 +240,7 @@ class ClassificationIteration(SaysWhatToWrite):
 
 
 def try_actions(
-    met: list[Snapshot],
+    snapshots: list[Snapshot],
     seed: int,
     actions: NDArray[np.int64],
     policy: Policy | None,
@@ -254,13 +254,13 @@ def try_actions(
     The rollouts of all states go on in step, so that the policy is asked once per step for all of them. Without a
     policy (None), actions are random.
     """
-    shape = (len(met), len(actions), rollouts)
+    shape = (len(snapshots), len(actions), rollouts)
     rng = np.random.default_rng(seed)
-    chances = np.broadcast_to(rng.integers(2**31, size=(len(met), 1, rollouts)), shape).ravel()
-    begun = [each for each in met for _ in range(len(actions) * rollouts)]
+    seeds = np.broadcast_to(rng.integers(2**31, size=(len(snapshots), 1, rollouts)), shape).ravel()
+    begun = [each for each in snapshots for _ in range(len(actions) * rollouts)]
     envs = [_copy_of(each.env) for each in begun]
-    for env, chance in zip(envs, chances.tolist(), strict=True):
-        env.unwrapped.np_random = np.random.default_rng(chance)
+    for env, env_seed in zip(envs, seeds.tolist(), strict=True):
+        env.unwrapped.np_random = np.random.default_rng(env_seed)
         for layer in time_limits(env):
             layer._elapsed_steps = 0
     chosen = np.broadcast_to(actions[:, None], shape).flatten()
@@ -278,8 +278,8 @@ def try_actions(
         going = going[~over[going]]
         if not going.size:
             break
-        # random actions are the same for all that began in one state with the same chances
-        drawn = np.broadcast_to(rng.choice(actions, size=(len(met), 1, rollouts)), shape).ravel()
+        # rollouts of one state with the same seed draw the same random actions
+        drawn = np.broadcast_to(rng.choice(actions, size=(len(snapshots), 1, rollouts)), shape).ravel()
         chosen[going] = drawn[going] if policy is None else policy(seen[going])
     return total.reshape(shape)
 

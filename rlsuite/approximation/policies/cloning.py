@@ -21,7 +21,7 @@ from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.planning.solution import Solution
 
-# scikit-learn carries no types that strict checking could use
+# scikit-learn has no type annotations
 _base: Any = sklearn.base
 
 
@@ -61,11 +61,11 @@ class ClassifierPolicy(SaysWhatToWrite):
     def __init__(self, classifier: Any, seed: int | None = None):
         if not (hasattr(classifier, "fit") and hasattr(classifier, "predict")) or isinstance(classifier, type):
             raise errors.ParameterError(
-                f"classifier={shown(classifier)} must be a classifier, made with its parameters: GaussianNB(), say"
+                f"classifier={shown(classifier)} must be an instance of a classifier, such as GaussianNB()"
             )
         if not _base.is_classifier(classifier):
             raise errors.ParameterError(
-                f"classifier={shown(classifier)} predicts numbers, and actions are classes; FittedQ takes regressors"
+                f"classifier={shown(classifier)} predicts numbers, but actions are classes; FittedQ takes regressors"
             )
         self.classifier = classifier
         self.seed = None if seed is None else whole_number("seed", seed, at_least=0)
@@ -86,7 +86,7 @@ class ClassifierPolicy(SaysWhatToWrite):
         taken = checked_actions(actions, len(seen))
         known = np.unique(taken)
         fitted = None
-        if known.size > 1:  # most classifiers refuse a single class
+        if known.size > 1:  # most classifiers raise an error for a single class
             fitted = fresh(self.classifier, np.random.default_rng(self.seed))
             with naming(f"ClassifierPolicy: {type(fitted).__name__} cannot learn from these {len(seen)} examples"):
                 fitted.fit(seen, taken)
@@ -112,9 +112,11 @@ class ClassifierPolicy(SaysWhatToWrite):
         """
         seen = np.arange(len(solution.policy))[:, None] if vectors is None else np.asarray(vectors)
         if len(seen) != len(solution.policy):
-            raise errors.ParameterError(f"vectors has {len(seen)} rows; the model has {len(solution.policy)} states")
-        alive = solution.policy >= 0  # in an end there is nothing to do
-        return self.fit(seen[alive], solution.policy[alive])
+            raise errors.ParameterError(
+                f"vectors has {len(seen)} rows, but the model has {len(solution.policy)} states"
+            )
+        acts = solution.policy >= 0  # a terminal state has no action
+        return self.fit(seen[acts], solution.policy[acts])
 
     def predict(self, observations: ArrayLike) -> NDArray[np.int64]:
         """Actions (n,) for observations (n, d).
@@ -157,9 +159,12 @@ def checked_actions(actions: ArrayLike, n: int) -> NDArray[np.int64]:
     found = np.asarray(actions)
     if found.shape != (n,):
         raise errors.ParameterError(f"actions have shape {found.shape}; one for each of the {n} observations is needed")
-    if not np.issubdtype(found.dtype, np.number) or not (np.isfinite(found) & (found == np.floor(found))).all():
+    numeric = np.issubdtype(found.dtype, np.number)
+    whole = np.isfinite(found) & (found == np.floor(found)) if numeric else np.zeros(n, dtype=np.bool_)
+    if not whole.all():
+        at = int(np.argmin(whole))
         raise errors.ParameterError(
-            "actions must be whole numbers: a classifier chooses among a few; replace continuous actions by the "
-            "nearest of some that you list"
+            f"actions[{at}] is {found.tolist()[at]!r}; actions must be whole numbers: a classifier chooses among a "
+            "few. Replace each continuous action by the number of the nearest of a few levels"
         )
     return found.astype(np.int64)

@@ -21,8 +21,8 @@ class PresentTraces(NamedTuple):
 
     discount: NDArray[np.float64]  # (1,), gamma to the power of the steps so far
     pi: NDArray[np.float64]  # (n_actions,), probabilities of the present observation
-    actor: Traces  # of n_features * n_actions weights of preferences
-    critic: Traces  # of n_features weights of values
+    actor: Traces  # of the n_features * n_actions weights of the preferences
+    critic: Traces  # of the n_features weights of the values
     actor_lambda: float
     critic_lambda: float
 

@@ -152,7 +152,7 @@ class LinearPolicy:
         found = np.array(parameters, dtype=np.float64)
         if found.shape != (self.weights_.size,) or not np.isfinite(found).all():
             raise errors.ParameterError(
-                f"parameters have shape {found.shape}; {self.weights_.size} finite numbers are needed"
+                f"parameters of shape {found.shape} are not {self.weights_.size} finite numbers"
             )
         twin = copy.copy(self)
         twin.weights_ = found.reshape(self.weights_.shape)
@@ -173,7 +173,9 @@ class LinearPolicy:
         room.observation[:] = seen
         action = choose(rule, self.weights_, room)
         if action < 0:
-            raise errors.ParameterError(f"the observation {observation!r} leads to scores that are not finite")
+            raise errors.ParameterError(
+                f"the scores of observation {observation!r} are not finite; its numbers may be too large"
+            )
         return action + self.first_action
 
     def _prepared(self) -> tuple[Callable[[FeatureRule, NDArray[np.float64], Room], int], FeatureRule, Room]:

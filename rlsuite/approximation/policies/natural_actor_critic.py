@@ -38,8 +38,8 @@ class PresentTraces(NamedTuple):
     """What the rule keeps of the present episode."""
 
     pi: NDArray[np.float64]  # (n_actions,), probabilities of the present observation
-    actor: Traces  # of n_features * n_actions weights of advantages
-    critic: Traces  # of n_features weights of values
+    actor: Traces  # of the n_features * n_actions weights of the advantages
+    critic: Traces  # of the n_features weights of the values
     lambda_: float
 
 

@@ -79,7 +79,9 @@ class PerturbationSearch(PolicySearch):
         """Check that there is one epsilon, or one for each parameter."""
         size = np.shape(np.asarray(self.epsilon))
         if size not in ((), (n_parameters,)):
-            raise errors.ParameterError(f"epsilon has shape {size}; the policy has {n_parameters} parameters")
+            raise errors.ParameterError(
+                f"epsilon has shape {size}; give one number, or one for each of the {n_parameters} parameters"
+            )
 
     def propose(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """Perturb the parameters: (candidates, n_parameters)."""

@@ -38,7 +38,7 @@ class Episode(NamedTuple):
     observation: NDArray[np.float64]  # (longest, d)
     legal: NDArray[np.bool_]  # (longest, n_actions)
     action: NDArray[np.int64]  # (longest,)
-    reward: NDArray[np.float64]  # (longest,); when the episode is over, the return from there
+    reward: NDArray[np.float64]  # (longest,), the reward that followed; replaced by the return when the episode is over
     length: NDArray[np.int64]  # (1,)
     pi: NDArray[np.float64]  # (n_actions,), room for the probabilities of one observation
 

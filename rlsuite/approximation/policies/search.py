@@ -23,7 +23,7 @@ from rlsuite.core.checks import fraction, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.environments.finding import find_env
 
-# joblib carries no types that strict checking could use
+# joblib has no type annotations
 _joblib: Any = joblib
 
 
@@ -148,8 +148,8 @@ class PolicySearch(SaysWhatToWrite):
             self.begin(self.parameters_.size)
         elif sized.parameters.size != self.parameters_.size:
             raise errors.UnsuitableEnvironment(
-                f"this {type(self).__name__} has learned {self.parameters_.size} parameters; the environment asks for "
-                f"{sized.parameters.size}. Search with a new one"
+                f"this {type(self).__name__} has learned {self.parameters_.size} parameters; the environment needs "
+                f"{sized.parameters.size}. Use a new {type(self).__name__} for it"
             )
         sequence = np.random.SeedSequence(seed)
         self.seed_ = cast(int, sequence.entropy)

@@ -20,12 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.features.checks import check_observations
+from rlsuite.approximation.linear.learner import check_unit
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.approximation.linear.memory import ActiveFeatures, LinearMemory, evaluate, evaluate_rows
 from rlsuite.core.checks import legal_actions
 from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, Exploration, Legality, Softmax
-from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
+from rlsuite.schedules import Rate, Schedule, as_schedule
 from rlsuite.training.evaluation import Policy
 
 
@@ -124,7 +125,7 @@ class SoftmaxPolicyAgent(LinearAgent):
 
     actor_rate: float | Schedule = 0.01
 
-    # a softmax of preferences needs no other way to explore, and its step size is the actor's
+    # the softmax of the preferences explores by itself, and the step size is `actor_rate`
     exploration: Exploration = field(init=False, repr=False, default_factory=Softmax)
     learning_rate: float | Schedule = field(init=False, repr=False, default=0.0)
 
@@ -157,7 +158,9 @@ class SoftmaxPolicyAgent(LinearAgent):
         """
         if observations is None:
             if not self.legal_.size:
-                raise errors.ParameterError("policy() needs observations=, an array (n, d), where they are not ids")
+                raise errors.ParameterError(
+                    "policy() needs observations=, an array (n, d): the observations of this environment are not ids"
+                )
             observations = np.arange(float(len(self.legal_)))[:, None]
             action_mask = self.legal_ if action_mask is None else action_mask
         q = self.q(observations)
@@ -249,10 +252,7 @@ class CriticAgent(SoftmaxPolicyAgent):
 
 def check_rate(name: str, rate: object, largest: float) -> None:
     """Raise ParameterError unless a step size is a number or a schedule in [0, largest] that does not count visits."""
-    if as_schedule(name, rate, 0.0, largest).rate.unit == VISITS:
-        raise errors.ParameterError(
-            f"{name}: visits cannot be counted where no observation occurs twice; use per='steps' or per='episodes'"
-        )
+    check_unit(name, as_schedule(name, rate, 0.0, largest).rate)
 
 
 def softmax(preferences: NDArray[np.float64], action_mask: ArrayLike | None = None) -> NDArray[np.float64]:

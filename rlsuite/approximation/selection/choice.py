@@ -27,7 +27,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import LearningError, ParameterError, UnsuitableEnvironment
 from rlsuite.training.statistics import mean_interval
 
-# joblib carries no types that strict checking could use
+# joblib has no type annotations
 _joblib: Any = joblib
 
 
@@ -113,7 +113,7 @@ def choose_approximator(
     training_seeds, report_seeds : iterable of int
         Seeds of the batches for the choice, and of those for the report. No seed may be in both.
     cv, unit, score
-        How errors are measured; see `cross_validate`. All candidates meet the same parts.
+        How errors are measured; see `cross_validate`. All candidates are measured on the same folds.
     report_episodes : int
         Episodes for each report seed.
     max_steps : int
@@ -149,7 +149,7 @@ def choose_approximator(
     ('15 neighbours', (2, 2, 2), (1,))
     """
     if len(candidates) < 2:
-        raise ParameterError(f"{len(candidates)} candidates: two or more are needed")
+        raise ParameterError(f"candidates needs at least two entries, and has {len(candidates)}")
     names = tuple(candidates)
     training, reporting = _seeds(training_seeds, report_seeds)
     whole_number("report_episodes", report_episodes)
@@ -172,8 +172,8 @@ def choose_approximator(
         means = errors.mean(axis=(1, 2))
         if not np.isfinite(means).any():
             raise LearningError(
-                f"none of the candidates could learn: {', '.join(names)} all diverge, or their estimators fail, as a "
-                "warning says"
+                f"every candidate failed: {', '.join(names)}; their values diverged, or their estimators raised an "
+                "error, which was issued as a warning"
             )
         best = names[int(means.argmin())]
         tests, p_values = _compare(names, errors, best, validations[0].test_to_train)
@@ -192,13 +192,13 @@ def _seeds(training: Iterable[int], reporting: Iterable[int]) -> tuple[list[int]
     for name, seeds in (("training_seeds", training), ("report_seeds", reporting)):
         listed = [whole_number(name, seed, at_least=0) for seed in seeds]
         if not listed or len(set(listed)) < len(listed):
-            raise ParameterError(f"{name}={listed}: give one seed or more, each of them once")
+            raise ParameterError(f"{name}={listed} must hold at least one seed, and no seed twice")
         lists.append(listed)
     both = sorted(set(lists[0]) & set(lists[1]))
     if both:
         raise ParameterError(
-            f"seed{'s'[: len(both) > 1]} {', '.join(map(str, both))} would choose and report: the reported return "
-            "would be too good. Give other report_seeds"
+            f"training_seeds and report_seeds share {', '.join(map(str, both))}: the reported return would be biased "
+            "upwards. Give other report_seeds"
         )
     return lists[0], lists[1]
 
@@ -230,7 +230,7 @@ def _copy_of(env: "str | gymnasium.Env[Any, Any]") -> "str | gymnasium.Env[Any, 
         return copy.deepcopy(env)
     except (TypeError, ValueError, RuntimeError) as error:
         raise UnsuitableEnvironment(
-            f"workers need copies of the environment, and it cannot be copied ({error}); give its id, or workers=1"
+            f"workers need copies of the environment, which cannot be copied ({error}); give its id, or workers=1"
         ) from error
 
 

@@ -24,7 +24,7 @@ from rlsuite.core.checks import one_of, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import LearningError, ParameterError, RlsuiteWarning, level_of_the_caller
 
-# scikit-learn carries no types that strict checking could use
+# scikit-learn has no type annotations
 _base: Any = sklearn.base
 _model_selection: Any = sklearn.model_selection
 
@@ -92,9 +92,9 @@ def cross_validate(
 ) -> Validation:
     """Hold out each part of a batch once, learn from the others, and measure.
 
-    Learners that are given the same batch, `cv`, `unit` and `seed` meet the same parts, so their errors are pairs for
-    `paired_t`. Five halvings, as `five_by_two_f` wants them, are ``cv=RepeatedKFold(n_splits=2, n_repeats=5)``, with a
-    ``random_state``, and ``errors.reshape(5, 2)``.
+    Learners that are given the same batch, `cv`, `unit` and `seed` are measured on the same folds, so their errors
+    are pairs for `paired_t`. Five halvings, as `five_by_two_f` needs them, are
+    ``cv=RepeatedKFold(n_splits=2, n_repeats=5)``, with a ``random_state``, and ``errors.reshape(5, 2)``.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def unlearned(learner: Any) -> Any:
     """
     if not callable(getattr(learner, "learn", None)):
         raise ParameterError(
-            f"{type(learner).__name__} has no method learn(batch); a regressor is given to one that has, as in "
+            f"{type(learner).__name__} has no method learn(batch); give a regressor to a learner, as in "
             "FittedQ(regressor)"
         )
     if dataclasses.is_dataclass(learner) and not isinstance(learner, type):
@@ -196,7 +196,7 @@ def _measure(learner: Any, score: Score | str) -> Score:
     if not hasattr(learner, needed):
         others = "'evaluation' or 'returns', for the values of a policy," if needed == "q" else "'control'"
         raise ParameterError(
-            f"score={score!r} needs a learner's {needed}, which {type(learner).__name__} does not have; "
+            f"score={score!r} needs the method {needed}, which {type(learner).__name__} does not have; "
             f"try {others} or score=function(learner, batch)"
         )
     return SCORES[score]
@@ -205,13 +205,13 @@ def _measure(learner: Any, score: Score | str) -> Score:
 def _error(learner: Any, learned: Batch, held: Batch, measure: Score, seed: int) -> float:
     try:
         found = float(measure(learned_anew(learner, learned, seed), held))
-    except LearningError as error:  # a candidate that fails loses; the others go on
-        if error.__cause__ is not None:  # not values that diverge, but an error of its estimator
+    except LearningError as error:  # the error of a learner that fails is infinite
+        if error.__cause__ is not None:  # raised by an estimator, and not by diverging values
             level = level_of_the_caller()
-            warnings.warn(f"the error of this part is infinite: {error}", RlsuiteWarning, stacklevel=level)
+            warnings.warn(f"the error of this fold counts as infinite: {error}", RlsuiteWarning, stacklevel=level)
         return float("inf")
     if np.isnan(found):
-        raise ParameterError("score(learner, batch) is NaN; it must be a number, the smaller the better")
+        raise ParameterError("score(learner, batch) is NaN; it must be a number, smaller for a better learner")
     return found
 
 
@@ -228,6 +228,6 @@ def _splitter(cv: Any, n_units: int, unit: str, seed: int) -> Any:
         return cv
     k = whole_number("cv", cv, at_least=2)
     if k > n_units:
-        hint = "; unit='transitions' holds out single ones" if unit == "episodes" else ""
-        raise ParameterError(f"cv={k} parts of {n_units} {unit}: there must be at least as many{hint}")
+        hint = ", or give unit='transitions'" if unit == "episodes" else ""
+        raise ParameterError(f"cv={k} is more than the {n_units} {unit} of the batch; give fewer folds{hint}")
     return _model_selection.KFold(k, shuffle=True, random_state=seed)

@@ -89,8 +89,8 @@ def _halvings(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     first, second = (scores_of(name, scores) for name, scores in (("a", a), ("b", b)))
     if first.shape != (5, 2) or second.shape != (5, 2):
         raise ParameterError(
-            f"a has shape {first.shape} and b {second.shape}, needed (5, 2): a row for each of five halvings of the "
-            "data, its two folds as columns"
+            f"a has shape {first.shape} and b {second.shape}; both must have (5, 2), a row for each of five "
+            "halvings of the data and a column for each of its two folds"
         )
     return first - second
 

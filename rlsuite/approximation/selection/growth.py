@@ -64,17 +64,21 @@ def growth(history: ArrayLike) -> Growth:
     """
     rows = np.asarray(history, dtype=np.float64)
     if rows.ndim == 0 or len(rows) < FEWEST:
-        raise ParameterError(f"history has shape {rows.shape}, needed (n_rounds, ...), at least {FEWEST} rounds")
+        raise ParameterError(
+            f"history has shape {rows.shape}; it must be (n_rounds, ...) with at least {FEWEST} rounds"
+        )
     rows = rows.reshape(len(rows), -1)
     finite = np.isfinite(rows).all(axis=1)
     known = len(rows) if finite.all() else int(np.argmin(finite))
     if known < FEWEST:
-        raise ParameterError(f"history is not finite in round {known}, and {FEWEST} finite rounds are needed")
+        raise ParameterError(
+            f"history is not finite in round {known}; at least the first {FEWEST} rounds must be finite"
+        )
     changes = np.diff(rows[:known], axis=0)
     scale = np.abs(changes).max()
     if scale == 0.0:
         return Growth(0.0, np.inf, diverges=not finite.all())
-    # Divided by the largest, or squares of enormous weights would overflow.
+    # Without the division the squares of very large weights would overflow.
     sizes = np.linalg.norm(changes / scale, axis=1)
     moving = np.flatnonzero(sizes)
     if moving.size < FEWEST - 1:

@@ -143,7 +143,7 @@ def return_errors(value: Values, batch: Batch, gamma: float) -> NDArray[np.float
         returns[t] = batch.reward[t] + (discount * returns[t + 1] if goes_on else 0.0)
     if not ended.any():
         raise ParameterError(
-            f"none of the {int(last.sum())} episodes of this batch reached an end, so their returns are unknown; "
+            f"none of the {int(last.sum())} episodes of this batch terminated, so their returns are unknown; "
             "collect whole episodes (Batch.collect(env, episodes=...)), or use evaluation_errors"
         )
     return (returns - _checked("value", value(batch.observation), (len(batch),)))[ended]
@@ -171,13 +171,13 @@ def double_sampled_error(errors: ArrayLike, batch: Batch) -> DoubleSampled:
     errors : array_like
         (n,) what `control_errors` or `evaluation_errors` gave for the batch.
     batch : Batch
-        The transitions; to meet a place twice on purpose, join two batches of the same starts.
+        The transitions; join two batches with the same start states to have pairs of transitions.
 
     Raises
     ------
     ParameterError
-        If there are not n errors, no place was met twice, or the transitions have weights: those of a model are not a
-        sample, and its Bellman error can be computed (`rlsuite.planning.bellman`).
+        If there are not n errors, no pair of observation and action occurs twice, or the transitions have
+        weights: those of a model are not a sample, and its Bellman error can be computed (`rlsuite.planning.bellman`).
 
     Examples
     --------
@@ -193,17 +193,17 @@ def double_sampled_error(errors: ArrayLike, batch: Batch) -> DoubleSampled:
     if batch.weighted:
         raise ParameterError("a weighted batch is not a sample; compute the Bellman error from the model it comes from")
     places = np.column_stack([batch.observation, batch.action])
-    _, place, met = np.unique(places, axis=0, return_inverse=True, return_counts=True)
+    _, place, times = np.unique(places, axis=0, return_inverse=True, return_counts=True)
     place = place.ravel()
-    again = met >= 2
+    again = times >= 2
     if not again.any():
         raise ParameterError(
-            f"no observation and action of these {len(batch)} transitions was met twice, so noise and error cannot be "
-            "told apart; join two batches of the same starts, or play episodes"
+            f"no pair of observation and action occurs twice in these {len(batch)} transitions, so noise and error "
+            "cannot be told apart; collect more transitions, or join two batches with the same start states"
         )
     total = np.bincount(place, delta)[again]
     squares = np.bincount(place, delta**2)[again]
-    m = met[again]
+    m = times[again]
     products = (total**2 - squares) / (m * (m - 1))
     error, single = np.average(products, weights=m), np.average(squares / m, weights=m)
     return DoubleSampled(float(error), float(single - error), float(m.sum() / len(batch)))
@@ -219,7 +219,7 @@ def _action_values(q: ArrayLike, batch: Batch) -> NDArray[np.float64]:
 def _checked(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     found = np.asarray(values, dtype=np.float64)
     if found.shape != shape:
-        raise ParameterError(f"{name} has shape {found.shape} for this batch, needed {shape}")
+        raise ParameterError(f"{name} has shape {found.shape} for this batch; it must have {shape}")
     if not np.isfinite(found).all():
         place = tuple(np.argwhere(~np.isfinite(found))[0].tolist())
         raise ParameterError(f"{name}{list(place)} is {found[place]}, not a finite number")

@@ -68,7 +68,7 @@ def paired_t(a: ArrayLike, b: ArrayLike, *, test_to_train: float = 0.0) -> Paire
     0.0705
     """
     if finite_number("test_to_train", test_to_train) < 0.0:
-        raise ParameterError(f"test_to_train={test_to_train} is negative; it is 0 for seeds, 1 / (k - 1) for k folds")
+        raise ParameterError(f"test_to_train={test_to_train} is negative; give 0 for seeds, 1 / (k - 1) for k folds")
     differences = differences_of(a, b)
     n = len(differences)
     deviation = float(differences.std(ddof=1)) if np.ptp(differences) > 0.0 else 0.0
@@ -144,7 +144,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> PairedTest:
     if not whole.size:
         return PairedTest(float(differences.mean()), 0.0, 1.0, 0)
     shared = np.unique(np.abs(whole)).size < whole.size
-    # SciPy's table knows no shared ranks; its default number of patterns is that of all signs of 13 differences.
+    # SciPy's exact table excludes ties; the default number of permutations covers all signs of 13 differences.
     method = stats.PermutationMethod() if shared and whole.size <= MOST_SHARED else "auto"
     found = stats.wilcoxon(whole, method=method)
     return PairedTest(float(differences.mean()), float(found.statistic), float(found.pvalue), len(whole))
@@ -183,7 +183,7 @@ def mcnemar(a_is_right: ArrayLike, b_is_right: ArrayLike) -> PairedTest:
     """
     for name, answers in (("a_is_right", a_is_right), ("b_is_right", b_is_right)):
         if np.asarray(answers).dtype != np.bool_:
-            raise ParameterError(f"{name} must hold True and False: compare the answers with the right ones first")
+            raise ParameterError(f"{name} must be an array of bool: compare the answers with the right ones first")
     return sign_test(np.asarray(a_is_right, dtype=np.float64), np.asarray(b_is_right, dtype=np.float64))
 
 

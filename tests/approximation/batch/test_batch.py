@@ -106,7 +106,7 @@ def test_what_cannot_be_collected_is_named():
         Batch.collect(problems.corridor().to_env(), steps=5)
     with pytest.raises(LearningError, match=r"step 3: .* nan"):
         Batch.collect(Shifted(third=float("nan")), steps=5)
-    with pytest.raises(ParameterError, match="one of steps and episodes"):
+    with pytest.raises(ParameterError, match="either steps or episodes"):
         Batch.collect("CartPole-v1")
     assert len(Batch.collect(Shifted(mask=[1, 1]), steps=2, seed=1)) == 2
     for mask, message in (
@@ -137,16 +137,20 @@ def arrays(**changes):
     ("changes", "message"),
     [
         ({"terminated": None}, "a batch needs terminated"),
-        ({"terminated": [0, 1, 2]}, "terminated must hold flags"),
-        ({"terminated": [False, True]}, r"terminated has shape \(2,\), not \(3,\)"),
+        ({"terminated": [0, 1, 2]}, r"terminated\[2\] is 2; it must be False or True"),
+        ({"terminated": ["no"] * 3}, "terminated has dtype <U2; it must hold False and True"),
+        ({"terminated": [False, True]}, r"terminated has shape \(2,\); it must have \(3,\)"),
         ({"reward": [1.0, np.nan, 3.0]}, r"reward\[1\] is nan"),
         ({"observation": [[0.0, 1.0], [2.0, np.inf], [4.0, 5.0]]}, r"observation\[1, 1\] is inf"),
         ({"observation": [["a", "b"]] * 3}, "observation is not an array of numbers"),
-        ({"observation": 1j * np.ones((3, 2))}, "observation is not an array of numbers: they are complex"),
+        ({"observation": 1j * np.ones((3, 2))}, "observation is not an array of numbers: its numbers are complex"),
         ({"observation": np.zeros((0, 2))}, r"observation has shape \(0, 2\)"),
-        ({"next_observation": [[2.0], [4.0], [6.0]]}, r"next_observation has shape \(3, 1\), and observation \(3, 2\)"),
+        (
+            {"next_observation": [[2.0], [4.0], [6.0]]},
+            r"next_observation has shape \(3, 1\); it must have that of observation, \(3, 2\)",
+        ),
         ({"action": [0, 0.37, 1]}, r"action\[1\] is 0.37, not a whole number; .* discrete actions"),
-        ({"action": ["left"] * 3}, "action holds <U4"),
+        ({"action": ["left"] * 3}, "action has dtype <U4"),
         ({"action": [[0], [1], [1]]}, r"action has shape \(3, 1\)"),
         ({"action": [0, -1, 1]}, r"action\[1\] is -1, and the actions are 0..1"),
         ({"n_actions": 1}, r"action\[1\] is 1, and the actions are 0..0"),
@@ -176,12 +180,16 @@ def test_taking_and_joining(cart):
     # out of the middle of an episode: the rest is another one
     assert cart.take([0, 1, 3, 4]).first.tolist() == [True, False, True, False]
     assert cart.take([4, 3]).first.tolist() == [True, True]
-    for rows, message in (([], "no transition is left"), ([len(cart)], "rows name"), ([True], "a mask of shape")):
+    for rows, message in (
+        ([], "rows selects no transition"),
+        ([len(cart)], "rows has numbers"),
+        ([True], "the mask has shape"),
+    ):
         with pytest.raises(ParameterError, match=message):
             cart.take(rows)
     with pytest.raises(ParameterError, match="different environments"):
         Batch.join([cart, Batch.from_arrays(**arrays())])
-    with pytest.raises(ParameterError, match="no batch"):
+    with pytest.raises(ParameterError, match="batches is empty"):
         Batch.join([])
 
 
@@ -216,7 +224,10 @@ def test_a_table_of_somebody_else(tmp_path):
         ("observation_0,observation_2,next_observation,action,reward,terminated\n1,2,2,0,1,0\n", "with gaps"),
         ("next_observation,action,reward,terminated\n1,2,2,0\n", "needs the columns observation_0.*none of them"),
         ("observation,next_observation,action,reward,terminated\n1,2,0,one,0\n", "line 2: reward is 'one'"),
-        ("observation,next_observation,action,reward,terminated\n1,2,0,1,maybe\n", "line 2: terminated is 'maybe'"),
+        (
+            "observation,next_observation,action,reward,terminated\n1,2,0,1,maybe\n",
+            "line 2: terminated is 'maybe'; it must be false, true, 0 or 1",
+        ),
         ("observation,next_observation,action,reward,terminated\n1,2,0,1,0\n1,2\n", "line 3: 2 entries"),
     ],
 )
@@ -279,9 +290,9 @@ def test_a_data_set_of_minari():
 
 
 def test_data_sets_that_will_not_do(monkeypatch):
-    with pytest.raises(ParameterError, match="3 is not a data set of Minari; give its id"):
+    with pytest.raises(ParameterError, match="3 is not a Minari data set; give its id"):
         Batch.from_minari(3)
-    with pytest.raises(UnsuitableEnvironment, match="this data set has actions of Box"):
+    with pytest.raises(UnsuitableEnvironment, match="this data set has the action space Box"):
         Batch.from_minari(dataset(spaces.Box(-1.0, 1.0, (1,))))
     monkeypatch.setitem(sys.modules, "minari", None)
     with pytest.raises(MissingPackage, match="pip install 'minari"):

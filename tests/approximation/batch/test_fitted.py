@@ -153,7 +153,9 @@ def test_a_diverging_fit_keeps_the_last_good_regressors():
     """S&B2 Example 11.1, with a reward: the weight is multiplied by 6 gamma / 5 in each round."""
     batch = Batch.from_arrays([1.0, 2.0], [0, 0], [1.0, 0.0], [2.0, 2.0], [False, False])
     agent = FittedQ(TABLE, gamma=0.99, iterations=200)
-    with pytest.warns(DivergenceWarning, match=r"round \d+: values diverge, they reach .* those of round \d+ are kept"):
+    with pytest.warns(
+        DivergenceWarning, match=r"round \d+: values diverge \(they reach .* the values of round \d+ are kept"
+    ):
         agent.learn(batch)
     weight = agent.regressors_[0].coef_[0]
     growth = 6 * 0.99 / 5
@@ -199,7 +201,7 @@ def test_values_that_are_not_finite():
     assert agent.q([[1.0]]).tolist() == [[2.0]]
     assert len(agent.errors_) == 2
     for learner in (FittedQ(Broken(good=0)), FittedValueIteration(Broken(good=0))):
-        with pytest.raises(LearningError, match="round 1: values diverge, they are not finite"):
+        with pytest.raises(LearningError, match=r"round 1: values diverge \(they are not finite"):
             learner.learn(batch)
         with pytest.raises(NotLearned, match=r"call learn\(batch\) first"):
             _ = learner.regressors_
@@ -229,7 +231,7 @@ def test_wrong_parameters_are_named(make, message):
 def test_wrong_batches_are_named(walk):
     with pytest.raises(ParameterError, match="takes a Batch, not a list"):
         FittedQ(TABLE).learn([])
-    with pytest.raises(ParameterError, match=r"no transition with action 2 \(of 3\).*one_per_action=False"):
+    with pytest.raises(ParameterError, match=r"no transition with action 2 \(of 0..2\).*one_per_action=False"):
         FittedQ(TABLE).learn(Batch.from_arrays([0.0, 1.0], [0, 1], [1.0, 1.0], [1.0, 2.0], [False, False], n_actions=3))
     with pytest.raises(ParameterError, match="KNeighborsRegressor does not accept sample weights"):
         FittedQ(KNeighborsRegressor(1)).learn(Batch.from_model(MDP.from_env("FrozenLake-v1", gamma=0.9)))

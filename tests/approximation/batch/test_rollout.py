@@ -66,7 +66,7 @@ def test_what_is_wrong_is_named():
         (lambda seen: "left", LearningError, "returned 'left'"),
         (lambda seen: None, LearningError, "returned None"),
         (3, ParameterError, "act=3 is not a function"),
-        (LSPI(), ParameterError, "is its method: .*=agent.act"),
+        (LSPI(), ParameterError, "give the method: .*=agent.act"),
     ],
 )
 def test_policies_that_make_no_sense_are_named(act, error, message):

@@ -200,7 +200,7 @@ def test_bad_input_is_named(cloud, tmp_path):
     for name, value in [("epochs", 0), ("batch_size", 0), ("n_features", 0), ("learning_rate", 0.0), ("device", "x")]:
         with pytest.raises(errors.ParameterError, match=name):
             AutoencoderFeatures(**(QUICK | {name: value})).fit(cloud)
-    with pytest.raises(errors.ParameterError, match=r"hidden=<generator .* must be a sequence of sizes"):
+    with pytest.raises(errors.ParameterError, match=r"hidden=<generator .* must be a sequence of layer sizes"):
         AutoencoderFeatures(hidden=(units for units in (4, 4))).fit(cloud)
     with pytest.raises(errors.ParameterError, match=r"observation\[3, 1\]=nan"):
         fitted.fit(np.where(np.arange(640).reshape(128, 5) == 16, np.nan, cloud))

@@ -261,7 +261,7 @@ def test_ctrl_c_keeps_what_was_learned(corridor):
     ("answer", "message"),
     [
         ((np.full((1, 3, 5), np.nan), 0.0), "Corridor, step 3: observation nan is not a finite number"),
-        ((np.zeros(2), 0.0), r"Corridor, step 3: observations of shape \(2,\)"),
+        ((np.zeros(2), 0.0), r"Corridor, step 3: observations have shape \(2,\)"),
         ((np.zeros((1, 3, 5)), np.inf), "Corridor, step 3: the environment returned the reward inf"),
         ((np.zeros((1, 3, 5)), "much"), "Corridor, step 3: the environment returned the reward 'much'"),
         ((np.zeros((1, 3, 5)), None), "Corridor, step 3: the environment returned the reward None"),
@@ -342,6 +342,6 @@ def test_many_seeds_at_once():
 def test_a_reward_beyond_float32_is_named(corridor):
     env = gymnasium.wrappers.TransformReward(corridor(), lambda reward: -1e39)
     with pytest.raises(
-        errors.LearningError, match=r"step 1: .* reward -1e\+39, and a network computes in float32, up to"
+        errors.LearningError, match=r"step 1: .* reward -1e\+39, but a network computes in float32, up to"
     ):
         DQN(**SMALL).learn(env, steps=10, seed=1)

@@ -99,7 +99,9 @@ def test_a_diverging_lesson_leaves_the_weights_alone(spoilt):
     pupil.improve(some, 0.9, 0.01)
     before = arrays_of(pupil.online)
     getattr(some, spoilt)[2] = np.inf
-    with pytest.raises(errors.LearningError, match=r"learning diverges: the loss is .*; the weights before are kept"):
+    with pytest.raises(
+        errors.LearningError, match=r"learning diverges: the loss is .*; the weights from before this update are kept"
+    ):
         pupil.improve(some, 0.9, 0.01)
     for name, array in arrays_of(pupil.online).items():
         np.testing.assert_array_equal(array, before[name])

@@ -83,7 +83,7 @@ def test_bad_bases():
         RadialBasis([[0.0, 1.0]]).fit([[0.0, 0.0]])
     with pytest.raises(ParameterError, match=r"width=-1.0 is not above 0"):
         RadialBasis(3, width=-1.0).fit([[0.0]])
-    with pytest.raises(ParameterError, match="centres have 2 numbers, and observations 1"):
+    with pytest.raises(ParameterError, match="centres have 2 numbers, but observations have 1"):
         RadialBasis([[0.0, 1.0]], width=1.0).fit([[0.0]])
     with pytest.raises(ParameterError, match="not both"):
         RadialBasis([[0.0, 1.0]], width=1.0, low=0.0).fit([[0.0, 0.0]])
@@ -93,7 +93,7 @@ def test_bad_bases():
     for too_few in (Clusters(5), MixtureResponsibilities(5)):
         with pytest.raises(ParameterError, match="=5 cannot be found in 4 observations"):
             too_few.fit(np.eye(4))
-    with pytest.raises(ParameterError, match="n_components=3, and 4 observations of 2 numbers have no more than 2"):
+    with pytest.raises(ParameterError, match="n_components=3, but 4 observations of 2 numbers have at most 2"):
         PrincipalComponents(3).fit(np.ones((4, 2)))
     with pytest.raises(ParameterError, match="unknown kernel 'rbv'; did you mean 'rbf'"):
         Nystroem("rbv").fit([[0.0]])

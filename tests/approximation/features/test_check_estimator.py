@@ -150,7 +150,7 @@ def test_one_hot_of_several_ids_is_a_table_of_all_combinations():
     ids = OneHot().fit(pairs)
     assert ids.transform(pairs).toarray().tolist() == np.eye(6).tolist()
     assert sklearn.base.clone(ids).restore(ids.fitted_).transform(pairs).indices.tolist() == list(range(6))
-    with pytest.raises(ParameterError, match=r"observation\[0, 1\] is 3, which is not an id: these are 0..2"):
+    with pytest.raises(ParameterError, match=r"observation\[0, 1\] is 3, which is not an id; the ids are 0..2"):
         ids.transform([[1, 3]])
     again = pickle.loads(pickle.dumps(ids))
     assert again.transform([[1, 2]]).indices.tolist() == [5]

@@ -178,13 +178,13 @@ def test_infinite_bounds_are_named():
 def test_ids_are_checked():
     ids = OneHot().fit([[2], [0]])
     assert ids.n_features_out_ == 3
-    with pytest.raises(ParameterError, match=r"observation\[1, 0\] is 3, which is not an id: these are 0..2"):
+    with pytest.raises(ParameterError, match=r"observation\[1, 0\] is 3, which is not an id; the ids are 0..2"):
         ids.transform([[0], [3]])
     with pytest.raises(ParameterError, match=r"observation\[0, 0\] is 0.5, which is not an id"):
         ids.transform([[0.5]])
-    with pytest.raises(ParameterError, match=r"OneHot: n=3, and there are 5 ids, 0..4"):
+    with pytest.raises(ParameterError, match=r"OneHot: n=3 is less than the 5 ids 0..4"):
         OneHot(3).fit_bounds(np.array([0.0]), np.array([4.0]))
-    with pytest.raises(ParameterError, match=r"OneHot: n has shape \(3,\) and observations have 2 numbers"):
+    with pytest.raises(ParameterError, match=r"OneHot: n has shape \(3,\) but observations have 2 numbers"):
         OneHot((2, 2, 2)).fit([[0, 1]])
     with pytest.raises(ParameterError, match=r"Negative values in data passed to OneHot\.fit: ids begin with 0"):
         ids.fit([[-1]])

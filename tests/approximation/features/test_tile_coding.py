@@ -155,9 +155,9 @@ def test_parameters_are_checked(parameters, message):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"bins": [4, 4, 4]}, r"bins has shape \(3,\) and observations have 2 numbers"),
-        ({"bins": 10_000}, r"8 tilings of 10000 x 10000 tiles makes .* give it a \(smaller\) hash_size="),
-        ({"low": 3.0, "high": 1.0}, "dimension 0 reaches from 3 down to 1"),
+        ({"bins": [4, 4, 4]}, r"bins has shape \(3,\) but observations have 2 numbers"),
+        ({"bins": 10_000}, r"8 tilings of 10000 x 10000 tiles makes .* give a \(smaller\) hash_size="),
+        ({"low": 3.0, "high": 1.0}, "low=3 is above high=1 in dimension 0"),
     ],
 )
 def test_parameters_have_to_go_with_the_observations(parameters, message):

@@ -212,8 +212,11 @@ def test_features_that_do_not_fit_are_named(features, env, error, message):
         ({"features": StandardScaler}, r"features= is the class StandardScaler; give an instance"),
         ({"exploration": 0.1}, r"exploration=0\.1 must be an exploration"),
         ({"learning_rate": 2.0}, "learning_rate"),
-        ({"learning_rate": rl.Inverse(1.0, per="visits")}, "learning_rate: visits cannot be counted"),
-        ({"exploration": rl.EpsilonGreedy(rl.Inverse(1.0, per="visits"))}, "exploration: visits cannot be counted"),
+        ({"learning_rate": rl.Inverse(1.0, per="visits")}, "learning_rate: a schedule per='visits' needs a table"),
+        (
+            {"exploration": rl.EpsilonGreedy(rl.Inverse(1.0, per="visits"))},
+            "exploration: a schedule per='visits' needs a table",
+        ),
         ({"initial_weight": np.nan}, "initial_weight"),
     ],
 )
@@ -229,7 +232,7 @@ def test_an_agent_that_has_not_learned_says_so():
 
 def test_divergence_is_found_and_the_last_good_weights_are_kept():
     big = sarsa(FourierBasis(5), learning_rate=1.0)
-    with pytest.raises(LearningError, match="Sarsa has diverged: what it has learned is not a finite number"):
+    with pytest.raises(LearningError, match="Sarsa has diverged: what it has learned is no longer finite"):
         big.learn("MountainCar-v0", steps=3_000, seed=0)
     assert (big.weights_ == 0.0).all()
     with pytest.warns(DivergenceWarning, match="diverges: its largest weight has become"):
@@ -242,7 +245,10 @@ def test_values_of_all_ids_need_no_list_of_them():
     table = rl.Sarsa().learn("CliffWalking-v1", steps=200, seed=1)
     assert agent.q().shape == table.q_.shape == (48, 4)
     assert agent.q().tobytes() == agent.q(np.arange(48)[:, None]).tobytes()
-    with pytest.raises(ParameterError, match=r"observations= is needed, an array \(n, d\), where they are not ids"):
+    with pytest.raises(
+        ParameterError,
+        match=r"observations= is needed, an array \(n, d\): the observations of this environment are not ids",
+    ):
         sarsa(TILES).learn("MountainCar-v0", steps=10, seed=0).q()
 
 

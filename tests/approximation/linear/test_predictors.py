@@ -24,10 +24,14 @@ def walk():
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        (SemiGradientTD, {"policy_to_follow": [0.5, 0.4]}, r"policy_to_follow: \[0.5, 0.4\] is not a probability"),
+        (
+            SemiGradientTD,
+            {"policy_to_follow": [0.5, 0.4]},
+            r"policy_to_follow, row 0: \[0.5, 0.4\] is not a probability",
+        ),
         (SemiGradientTD, {"policy_to_follow": [[[1.0]]]}, r"policy_to_follow has shape \(1, 1, 1\); allowed are"),
         (SemiGradientTD, {"policy_to_follow": ["left"]}, "policy_to_follow is not an array of numbers"),
-        (SemiGradientTD, {"policy_to_evaluate": [np.nan, 1.0]}, "policy_to_evaluate: .* is not a probability"),
+        (SemiGradientTD, {"policy_to_evaluate": [np.nan, 1.0]}, "policy_to_evaluate, row 0: .* is not a probability"),
         (
             SemiGradientTD,
             {"policy_to_follow": [1.0, 0.0], "policy_to_evaluate": [0.5, 0.5]},
@@ -36,12 +40,16 @@ def walk():
         (
             SemiGradientTD,
             {"policy_to_follow": [0.5, 0.5], "policy_to_evaluate": [1.0]},
-            r"policy_to_follow is of shape \(1, 2\), and policy_to_evaluate of \(1, 1\)",
+            r"policy_to_follow has shape \(1, 2\), and policy_to_evaluate \(1, 1\)",
         ),
         (SemiGradientTD, {"initial_weight": np.inf}, "initial_weight=inf must be a finite number, or an array"),
-        (SemiGradientTD, {"learning_rate": rl.Inverse(1.0, per="visits")}, "learning_rate: visits cannot be counted"),
+        (
+            SemiGradientTD,
+            {"learning_rate": rl.Inverse(1.0, per="visits")},
+            "learning_rate: a schedule per='visits' needs a table",
+        ),
         (TDC, {"error_rate": -0.1}, r"error_rate=-0.1 lies outside \[0, inf\)"),
-        (TDC, {"error_rate": rl.Inverse(1.0, per="visits")}, "error_rate: visits cannot be counted"),
+        (TDC, {"error_rate": rl.Inverse(1.0, per="visits")}, "error_rate: a schedule per='visits' needs a table"),
         (SemiGradientTDLambda, {"lambda_": 2.0}, r"lambda_=2 is not in \[0, 1\]"),
         (SemiGradientTDLambda, {"traces": "dutsch"}, "traces: .*dutch"),
         (GradientMonteCarlo, {"longest_episode": 0}, "longest_episode=0 is less than 1"),
@@ -55,9 +63,12 @@ def test_nonsense_is_refused(kind, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"policy_to_follow": [0.2, 0.3, 0.5]}, "policy_to_follow is for 3 actions, and the environment has 2"),
-        ({"policy_to_follow": np.full((7, 2), 0.5)}, "policy_to_follow has 7 rows .* whose observations are not ids"),
-        ({"initial_weight": [1.0, 2.0, 3.0]}, "initial_weight has 3 numbers, and there are 2 features"),
+        ({"policy_to_follow": [0.2, 0.3, 0.5]}, "policy_to_follow is for 3 actions, but the environment has 2"),
+        (
+            {"policy_to_follow": np.full((7, 2), 0.5)},
+            "7 rows, but the environment has observations that are not ids; give one row",
+        ),
+        ({"initial_weight": [1.0, 2.0, 3.0]}, "initial_weight has 3 numbers, but there are 2 features"),
     ],
 )
 def test_what_does_not_fit_the_environment_is_named(walk, options, message):
@@ -66,7 +77,9 @@ def test_what_does_not_fit_the_environment_is_named(walk, options, message):
 
 
 def test_policies_of_ids_have_a_row_for_each():
-    with pytest.raises(ParameterError, match=r"policy_to_follow has 3 rows .* which has 7 ids"):
+    with pytest.raises(
+        ParameterError, match=r"policy_to_follow has 3 rows, but the environment has 7 ids; give 7 rows or one"
+    ):
         SemiGradientTD(policy_to_follow=np.full((3, 2), 0.5)).learn(WALK, steps=1)
 
 

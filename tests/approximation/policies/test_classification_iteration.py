@@ -135,7 +135,7 @@ def test_nothing_to_learn_is_said():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"classifier": LinearRegression()}, "predicts numbers, and actions are classes"),
+        ({"classifier": LinearRegression()}, "predicts numbers, but actions are classes"),
         ({"confidence": 0.3}, r"confidence=0.3 is not in \[0.5, 1\)"),
         ({"confidence": 1.0}, r"confidence=1 is not in \[0.5, 1\)"),
         ({"rollouts": 0}, "rollouts=0 is less than 1"),

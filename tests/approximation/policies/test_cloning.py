@@ -117,10 +117,10 @@ def test_a_refused_lesson_leaves_the_last_one():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ClassifierPolicy(GaussianNB), "must be a classifier, made with its parameters"),
-        (lambda: ClassifierPolicy("tree"), "classifier='tree' must be a classifier"),
-        (lambda: ClassifierPolicy(LinearRegression()), "predicts numbers, and actions are classes"),
-        (lambda: ClassifierPolicy(GaussianNB()).fit([[0.0], [1.0]], [0.2, 1.7]), "replace continuous actions"),
+        (lambda: ClassifierPolicy(GaussianNB), "must be an instance of a classifier"),
+        (lambda: ClassifierPolicy("tree"), "classifier='tree' must be an instance of a classifier"),
+        (lambda: ClassifierPolicy(LinearRegression()), "predicts numbers, but actions are classes"),
+        (lambda: ClassifierPolicy(GaussianNB()).fit([[0.0], [1.0]], [0.2, 1.7]), "0.2; actions must be whole numbers"),
         (lambda: ClassifierPolicy(GaussianNB()).fit([[0.0], [1.0]], [0]), "one for each of the 2 observations"),
         (lambda: ClassifierPolicy(GaussianNB()).fit([[0.0], [1.0]], [0, 1]).act([1.0, 2.0]), "1 numbers"),
         (lambda: ClassifierPolicy(GaussianNB()).fit([[0.0], [1.0]], [0, 1]).score([[1.0]], [0, 1]), "of the 1 obs"),

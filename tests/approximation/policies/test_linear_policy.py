@@ -60,11 +60,11 @@ def test_what_is_wrong_is_named(cart):
         LinearPolicy().act([0.0])
     with pytest.raises(errors.ParameterError, match="has 3 numbers; those of the environment have 4"):
         cart.act([0.0, 0.0, 0.0])
-    with pytest.raises(errors.ParameterError, match="scores that are not finite"):
+    with pytest.raises(errors.ParameterError, match=r"the scores of observation .* are not finite"):
         cart.act([0.0, np.nan, 0.0, 0.0])
-    with pytest.raises(errors.ParameterError, match=r"shape \(3,\); 8 finite numbers are needed"):
+    with pytest.raises(errors.ParameterError, match=r"shape \(3,\) are not 8 finite numbers"):
         cart.with_parameters([1.0, 2.0, 3.0])
-    with pytest.raises(errors.ParameterError, match="8 finite numbers are needed"):
+    with pytest.raises(errors.ParameterError, match="are not 8 finite numbers"):
         cart.with_parameters([np.nan] * 8)
     with pytest.raises(errors.ParameterError, match="features='tiles' must be a feature map"):
         LinearPolicy(features="tiles")

@@ -206,7 +206,7 @@ def test_an_environment_is_left_alone():
         (lambda: CrossEntropyMethod(policy="linear"), "policy='linear' has no for_env"),
         (
             lambda: PerturbationSearch(epsilon=[0.1] * 3).learn("CartPole-v1", iterations=1),
-            "the policy has 8 parameters",
+            "or one for each of the 8 parameters",
         ),
         (lambda: PerturbationSearch().learn("CartPole-v1", iterations=0), "iterations=0 is less than 1"),
         (lambda: PerturbationSearch().learn("CartPole-v1", iterations=1, workers=0), "workers=0 is less than 1"),
@@ -222,5 +222,5 @@ def test_what_cannot_be_is_said():
     with pytest.raises(errors.NotLearned, match="call learn"):
         search.act([0.0] * 4)
     search.learn("CartPole-v1", iterations=1, seed=0)
-    with pytest.raises(errors.UnsuitableEnvironment, match="has learned 8 parameters; the environment asks for 6"):
+    with pytest.raises(errors.UnsuitableEnvironment, match="has learned 8 parameters; the environment needs 6"):
         search.learn("MountainCar-v0", iterations=1, seed=0)

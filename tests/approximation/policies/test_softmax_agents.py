@@ -281,7 +281,7 @@ def test_evaluations_follow_the_random_policy():
     ("kind", "parameters", "message"),
     [
         (Reinforce, {"actor_rate": -0.1}, r"actor_rate=-0.1 lies outside \[0, inf\)"),
-        (Reinforce, {"actor_rate": rl.Inverse(1.0, per="visits")}, "actor_rate: visits cannot be counted"),
+        (Reinforce, {"actor_rate": rl.Inverse(1.0, per="visits")}, "actor_rate: a schedule per='visits' needs a table"),
         (Reinforce, {"longest_episode": 0}, "longest_episode=0 is less than 1"),
         (ReinforceWithBaseline, {"critic_rate": 1.5}, r"critic_rate=1.5 lies outside \[0, 1\]"),
         (LinearActorCritic, {"actor_lambda": 1.1}, r"actor_lambda=1.1 is not in \[0, 1\]"),

@@ -186,11 +186,15 @@ def test_a_tree_knows_what_a_stump_does_not():
 @pytest.mark.parametrize(
     ("learner", "arguments", "complaint"),
     [
-        (MeanReward(), {"cv": 13}, "cv=13 parts of 12 episodes.*unit='transitions'"),
+        (
+            MeanReward(),
+            {"cv": 13},
+            "cv=13 is more than the 12 episodes of the batch; give fewer folds, or give unit='transitions'",
+        ),
         (
             MeanReward(),
             {"cv": 13, "unit": "transitions"},
-            "cv=13 parts of 12 transitions: there must be at least as many$",
+            "cv=13 is more than the 12 transitions of the batch; give fewer folds$",
         ),
         (MeanReward(), {"cv": 1}, "cv=1 is less than 2"),
         (MeanReward(), {"unit": "episode"}, "did you mean 'episodes'"),
@@ -198,7 +202,7 @@ def test_a_tree_knows_what_a_stump_does_not():
         (MeanReward(), {"score": lambda *_: np.nan}, "is NaN"),
         (MeanReward(), {"seed": -1}, "seed=-1 is less than 0"),
         (DecisionTreeRegressor(), {}, r"no method learn\(batch\).*FittedQ\(regressor\)"),
-        (LSTD(), {}, "needs a learner's q, which LSTD does not have; try 'evaluation' or 'returns'"),
+        (LSTD(), {}, "needs the method q, which LSTD does not have; try 'evaluation' or 'returns'"),
         (type("Odd", (), {"learn": print})(), {}, "Odd cannot be copied without what it has learned"),
     ],
 )

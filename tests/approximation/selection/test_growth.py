@@ -66,5 +66,5 @@ def test_enormous_weights_diverge_before_they_overflow():
 def test_wrong_histories_are_refused():
     with pytest.raises(ParameterError, match=r"history has shape \(3,\).*at least 8 rounds"):
         growth([1.0, 2.0, 3.0])
-    with pytest.raises(ParameterError, match="not finite in round 2, and 8 finite"):
+    with pytest.raises(ParameterError, match="not finite in round 2; at least the first 8 rounds"):
         growth([1.0, 2.0, *[np.nan] * 8])

@@ -93,7 +93,7 @@ def test_all_pairs_of_a_place_are_used():
 
 def test_places_differ_by_their_action():
     batch = Batch.from_arrays([0, 0], [0, 1], [0.0, 0.0], [0, 0], [True, True])
-    with pytest.raises(ParameterError, match="no observation and action of these 2 transitions was met twice"):
+    with pytest.raises(ParameterError, match="no pair of observation and action occurs twice in these 2 transitions"):
         double_sampled_error([1.0, 1.0], batch)
 
 
@@ -136,12 +136,12 @@ def test_return_errors_rank_values_where_td_errors_do_not():
     [
         (
             lambda batch: control_errors(lambda x: x[:, 0], batch, 0.9),
-            r"q has shape \(2,\) for this batch, needed \(2, 2\)",
+            r"q has shape \(2,\) for this batch; it must have \(2, 2\)",
         ),
         (lambda batch: control_errors(lambda x: np.full((len(x), 2), np.nan), batch, 0.9), r"q\[0, 0\] is nan"),
         (lambda batch: evaluation_errors(lambda x: x, batch, 0.9), r"value has shape \(2, 1\)"),
         (lambda batch: evaluation_errors(lambda x: x[:, 0], batch, 1.5), r"gamma=1.5 is not in \[0, 1\]"),
-        (lambda batch: return_errors(lambda x: x[:, 0], batch, 0.9), "none of the 2 episodes of this batch reached"),
+        (lambda batch: return_errors(lambda x: x[:, 0], batch, 0.9), "none of the 2 episodes of this batch terminated"),
         (lambda batch: double_sampled_error([1.0], batch), r"errors has shape \(1,\)"),
     ],
 )

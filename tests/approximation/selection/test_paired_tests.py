@@ -152,9 +152,9 @@ def test_holm_by_hand():
         (lambda: wilcoxon([1.0, 2.0], [2.0]), r"a has shape \(2,\) and b \(1,\)"),
         (lambda: sign_test([1.0, np.nan], [2.0, 3.0]), r"a\[1\] = nan is not finite"),
         (lambda: paired_t([1.0, 2.0], [2.0, np.inf]), r"b\[1\] = inf is not finite"),
-        (lambda: paired_t(A, B, test_to_train=-0.1), "is negative; it is 0 for seeds"),
-        (lambda: five_by_two_f(A, B), r"needed \(5, 2\)"),
-        (lambda: mcnemar(A, B), "a_is_right must hold True and False"),
+        (lambda: paired_t(A, B, test_to_train=-0.1), "is negative; give 0 for seeds"),
+        (lambda: five_by_two_f(A, B), r"both must have \(5, 2\)"),
+        (lambda: mcnemar(A, B), "a_is_right must be an array of bool"),
         (lambda: holm([0.1, 1.2]), r"numbers in \[0, 1\]"),
     ],
 )
