@@ -173,3 +173,26 @@ def test_who_catches_every_exception_says_why_on_that_line(root: Path) -> None:
         if re.match(r"\s*except( (Base)?Exception\b[^#]*)?:?$", line)
     ]
     assert silent == []
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> list[str]:
+    """The pictures of docs/architecture.md."""
+    return (root / "docs" / "architecture.md").read_text(encoding="utf-8").split("```")[1::2]
+
+
+def test_the_page_shows_the_layers_in_their_order(page: list[str]) -> None:
+    shown = [name.strip() for line in page[0].strip().splitlines() for name in line[:18].split(",")]
+    assert shown == [name for name in reversed(LAYERS) if name != "__main__"]
+
+
+def test_the_page_names_files_and_functions_that_exist(page: list[str], root: Path) -> None:
+    lines = [line for picture in page[1:] for line in picture.strip().splitlines()]
+    assert len(lines) >= 20
+    for line in lines:
+        file = re.search(r"[\w/]+\.py", line)
+        assert file is not None, line
+        text = (root / "rlsuite" / file[0]).read_text(encoding="utf-8")
+        for name in re.findall(r"\w+", line[:34].split("(")[0]):
+            if name not in ("rule", "kernels"):
+                assert re.search(rf"\b{name}\b", text), f"{name} is not in {file[0]}"
