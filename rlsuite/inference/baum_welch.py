@@ -175,7 +175,7 @@ def _count_batches(
         if fine.any() and not kernels.posteriors(
             workspace, batch[fine], rows, base, keep=part.keeps, counts=part.counts(True)
         ):
-            # it failed in the middle of a sequence, part of which is counted: count all again, by the exact passes
+            # a pass failed in the middle of a sequence, part of which is counted: count all again with exact passes
             part = _PartialCounts(workspace)
             for number in np.concatenate(numbers):
                 part.add_exactly(int(number), kept)
@@ -229,7 +229,7 @@ def _count_halves(workspace: Workspace, number: int, kept: FloatArray | None) ->
     if fine:
         both[0].add(both[1])
         return both[0]
-    # a pass from the beginning knows which states can be reached at all, and may succeed
+    # a pass from the beginning knows which states can be reached, and may succeed
     return _count_batches(workspace, [workspace.data.pieces[[number]]], [np.array([number])], kept)
 
 
@@ -252,7 +252,7 @@ def _total(workspace: Workspace, parts: list[_PartialCounts], kept: FloatArray |
         pairs = back[:states, :states] + ahead[:states, :states].T
         transition = pairs * workspace.model.dense_transition + total.extra
         if not isinstance(given, np.ndarray):
-            matrix = workspace.model.sparse_transition  # with its entries, also where no transition is expected
+            matrix = workspace.model.sparse_transition  # keeps its entries, also where no transition is expected
             transition = csr(transition[prepared.rows, matrix.indices], matrix.indices, matrix.indptr, states)
     weight = prepared.narrow(total.weight if kept is None else kept)
     log_likelihood = total.log_likelihood + float(workspace.data.shifts.sum())
@@ -267,7 +267,7 @@ def _count_by_checkpoints(workspace: Workspace) -> Counts:
         part = _PartialCounts(workspace)
         backwards = BackwardBlocks(workspace, piece)
         while backwards.fine and backwards.blocks:
-            part.start[:] = 0.0  # only what the block at the very beginning adds is about x_0
+            part.start[:] = 0.0  # only the first block of the sequence counts for x_0, and it comes last
             begin, rows = backwards.block(part.counts(True))
             if kept is not None:
                 kept[begin : begin + len(rows)] = rows
@@ -322,7 +322,9 @@ class TransitionRows:
             self.pseudo = dirichlet.pseudo_counts("prior.transition", prior, model.dense_transition)
             return
         if prior is not None and np.ndim(prior) != 0:
-            raise ParameterError("prior.transition has to be one number where the transition matrix is sparse")
+            raise ParameterError(
+                f"prior.transition has shape {np.shape(prior)}; for a sparse transition matrix it has to be one number"
+            )
         self.pseudo = dirichlet.pseudo_counts("prior.transition", prior, np.ones(1))
 
     def most_probable(self, model: HMMParameters, counts: FloatArray | SparseMatrix) -> FloatArray | SparseMatrix:
@@ -444,7 +446,7 @@ class BaumWelch:
             exact = partial(_masked, self.known, exact)
             table, row = self.known.masked(table), self.known.row
         seen = Sequences(model.emission, self.data.z, self.data.pieces)
-        # the cached property: which observations are equal does not change from iteration to iteration
+        # set the cached property: which observations are equal does not change from iteration to iteration
         vars(seen)["likelihoods"] = Likelihoods(np.ascontiguousarray(table), row, shifts, exact)
         return seen
 
@@ -483,9 +485,10 @@ def warn_of_collapse(emission: Emission) -> None:
     if emission.collapsed:
         listed = ", ".join(map(str, emission.collapsed))
         warnings.warn(
-            f"state {listed} has collapsed: in some direction its observations are as good as equal, and its variance "
-            "is least_variance times that of all observations. The likelihood says little then: learn fewer states, "
-            "begin elsewhere (restarts=), or pass a prior; if so small a variance is meant, a smaller least_variance",
+            f"state {listed} has collapsed: in some direction its observations are almost equal, and its variance is "
+            "least_variance times that of all observations. The likelihood then means little: learn fewer states, "
+            "try other first parameters (restarts=), or pass a prior; if so small a variance is intended, pass a "
+            "smaller least_variance",
             CollapseWarning,
             stacklevel=level_of_the_caller(),
         )

@@ -72,7 +72,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         if finite_number("tol", self.tol) < 0.0:
-            raise ParameterError(f"tol={self.tol:g} is negative")
+            raise ParameterError(f"tol={self.tol:g} is negative; it is at least 0")
         whole_number("max_iterations", self.max_iterations)
 
 
@@ -138,7 +138,7 @@ def run_em(
                 f"{len(rounds)}: the M-step does not maximise"
             )
             level = level_of_the_caller()
-            warnings.warn(f"{reason}; the parameters before it are kept", ConvergenceWarning, stacklevel=level)
+            warnings.warn(f"{reason}; the earlier parameters are kept", ConvergenceWarning, stacklevel=level)
             return _result(model, rounds, False, reason)
         if gain >= 0.0:
             model = proposed

@@ -89,7 +89,7 @@ def log_likelihoods_of(workspace: Workspace) -> FloatArray:
         f, w = rings[k][0][(middle - 1) & 1], rings[k][1][middle & 1]
         found[number] = log_likelihood_of_halves(workspace, one, other, f, w)
         if found[number] == -np.inf:
-            # a pass from the beginning knows which states can be reached at all, and may succeed
+            # a pass from the beginning knows which states can be reached, and may succeed
             found[number] = kernels.sweep(workspace, workspace.data.pieces[[number]]).log_likelihood[0]
     for number in np.flatnonzero(found == -np.inf):
         found[number] = exact(workspace, int(number)).log_likelihood
@@ -267,7 +267,7 @@ def backward(
     total[bad] = 1.0
     rows /= total[:, None]
     scales += np.log(total)
-    # what is seen must be possible from some state, and not from those alone with which a sequence begins
+    # the observations must be possible from some state, not only from a state in which a sequence begins
     anywhere = Workspace(model.replace(start=np.full(states, 1.0 / states)), workspace.data)
     for number in np.flatnonzero(result.failed >= 0):
         found, _ = exact_posterior(anywhere, int(number))

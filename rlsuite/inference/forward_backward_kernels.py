@@ -225,7 +225,7 @@ def sweep_kernel(
         scale = 1.0
         last_place = 0
         if groups.size > 0:
-            # Groups that the first row already leaves out cannot be lost.
+            # Groups that are impossible in the first row cannot be lost.
             for g in range(alive.shape[1]):
                 alive[0, g] = 0
             for k in range(groups.size):
@@ -234,8 +234,8 @@ def sweep_kernel(
         for n in range(end - begin):
             t = end - 1 - n if backwards else begin + n
             place = t & (RING_ROWS - 1) if base == RING else t - base
-            # Three ways to the row: from the one before; from `initial` through the matrix, where the piece goes on
-            # from another one; or from `initial` itself, at an end of the sequence.
+            # The row follows from the one before; or from `initial` through the matrix, where the piece continues
+            # another one; or from `initial` itself, at an end of the sequence.
             if n > 0:
                 total = step(matrix, kept, last_place, table, row[t], scale, kept, place)
             elif through:
@@ -311,11 +311,11 @@ def posteriors_kernel(
         scale, waiting = 1.0, 0
         for n in range(end - begin):
             t = end - 1 - n if backwards else begin + n
-            # This direction needs its newest row only; the two places take turns, so that nothing is copied.
+            # This direction needs its newest row only; two rows of `work` take turns, so that nothing is copied.
             here, there = n & 1, 1 - (n & 1)
-            # As in `sweep`; `joint` is the product with the row that the other direction has kept, `weight` its sum,
-            # which the posterior is divided by. What the other direction holds for impossible is left out here, too:
-            # see above.
+            # As in `sweep_kernel`; `joint` is the product with the row that the other direction has kept, and `weight`
+            # its sum, by which the posterior is divided. States that the other direction rules out are left out here,
+            # too.
             if n > 0:
                 total, weight = joint_step(matrix, work, there, table, row[t], scale, work, here, kept, t - base, joint)
             elif through:
@@ -355,7 +355,7 @@ def posteriors_kernel(
                     _add_scaled(first, 0, joint, 0, share, lanes)
             if keep:
                 _copy_scaled(kept, t - base, joint, 0, share, lanes)
-            # The posterior is divided by its own sum, so a scale of this sweep needs no account.
+            # The posterior is divided by its own sum, so the scale of this sweep cancels.
             scale = 1.0 if SCALE_BELOW < total < SCALE_ABOVE else 1.0 / total
         if waiting > 0:
             count_pairs(matrix, left, right, waiting, pairs)

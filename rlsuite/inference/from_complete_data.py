@@ -53,7 +53,7 @@ def estimate(
     if not isinstance(family, Emission):
         family = emission_of(family, z, number, np.random.default_rng(0))
     if family.n_states != number:
-        raise ModelError(f"the emission has {family.n_states} states, but there are {number}")
+        raise ModelError(f"the emission has {family.n_states} states, but the model has {number}")
     data = sequences(family, z, lengths)
     state = known_states(states, data, number).complete("where only some states are known, use HMM.fit(states=...)")
     parts = prior if isinstance(prior, Prior) else Prior(prior, prior, prior or None)
@@ -115,6 +115,6 @@ def _check_visited(what: str, total: FloatArray, visits: IndexArray) -> None:
     if missing.any():
         k = int(np.argmax(missing))
         raise ModelError(
-            f"state {k} {what} in the data ({visits[k]} visits), so nothing is known of it: pass prior > 0, or "
-            "learn with HMM.fit(states=...), which leaves what is not visited as it is"
+            f"state {k} {what} in the data ({visits[k]} visits), which say nothing about its probabilities: pass "
+            "prior > 0, or learn with HMM.fit(states=...), which does not change the parameters of such states"
         )

@@ -66,8 +66,8 @@ class HMM(HMMParameters, SaysWhatToWrite):
     """
 
     not_here: ClassVar[str] = (
-        "; a model has as many states as its arrays say (random_hmm draws such arrays), and fit(z, max_iterations=..., "
-        "tol=..., seed=...) learns from them on"
+        "; the number of states is that of the arrays (random_hmm draws such arrays), and fit(z, max_iterations=..., "
+        "tol=..., seed=...) begins to learn with them"
     )
 
     # Inference: each method is a function of `rlsuite.inference`, whose first argument is the model.
@@ -326,7 +326,7 @@ class FittedHMM(HMM):
         """Schwarz's information criterion: the smaller, the better."""
         return self.learning.bic
 
-    # How a model was learned is neither kept in a file nor true of a copy that was changed: these three return an HMM.
+    # The record of learning is not kept in files, and does not hold for a changed copy: these three return an HMM.
 
     read = HMM.read  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] - see above
     from_states = HMM.from_states  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] - see above

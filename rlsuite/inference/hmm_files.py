@@ -89,7 +89,7 @@ def _put_together(path: str | os.PathLike[str], name: str, arrays: Npz, given: A
     kind = text_in(path, name, arrays.take(name) if given is None else given)
     found: object = getattr(emissions, kind, None) if isinstance(kind, str) else None
     if not isinstance(found, type) or not issubclass(found, Emission) or isabstract(found):
-        raise FileError(f"{path} has an emission of the kind {kind!r}, which this rlsuite does not know")
+        raise FileError(f"{path} has an emission of the kind {kind!r}, which this version of rlsuite does not know")
     values: dict[str, object] = {}
     own = f"{name}."
     taken = signature(found).parameters

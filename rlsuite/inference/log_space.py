@@ -32,7 +32,7 @@ class Exact(NamedTuple):
     def posterior(self) -> FloatArray:
         """(T, K) float64: Pr[x_t = k | z]."""
         joint = np.exp(self.alpha + self.beta - self.log_likelihood)
-        return joint / joint.sum(axis=1, keepdims=True)  # 1 but for rounding
+        return joint / joint.sum(axis=1, keepdims=True)  # 1 up to rounding
 
 
 @compiled(in_place=True)

@@ -201,7 +201,7 @@ def choose_n_states(
     splits = list(_splits(everything, parts)) if criterion == "held_out" else []
 
     def learned(parts: list[AnyArray], number: int, seeds: list[np.random.SeedSequence]) -> FittedHMM:
-        # it begins with a model of all sequences, which knows every symbol
+        # the first model is made from all sequences, so that it knows every symbol
         first = random_hmm(everything, number, emission, seed=np.random.default_rng(seeds[0]))
         return first.fit(parts, restarts=restarts, prior=prior, max_iterations=max_iterations, tol=tol, seed=seeds[1])
 
@@ -219,7 +219,7 @@ def choose_n_states(
             clock.tick(f"{number} states")
             if clock.hurries:
                 break
-    if clock.hurries:  # what was learned last is not all that it could be, and must not be compared with the others
+    if clock.hurries:  # learning the last model was cut short: it must not be compared with the others
         del models[-1], out[-1]
         if not models:
             raise KeyboardInterrupt
@@ -239,9 +239,11 @@ def _splits(everything: list[AnyArray], folds: int) -> Iterator[tuple[list[AnyAr
     parts = everything
     if len(parts) == 1:
         if len(parts[0]) < 2 * folds:
-            raise ModelError(f"{len(parts[0])} observations are too few for folds={folds}")
+            raise ModelError(
+                f"{len(parts[0])} observations are too few for folds={folds}; at least {2 * folds} are needed"
+            )
         parts = [piece for piece in np.array_split(parts[0], folds)]
     if len(parts) < folds:
-        raise ModelError(f"{len(parts)} sequences are too few for folds={folds}")
+        raise ModelError(f"{len(parts)} sequences are too few for folds={folds}; at least {folds} are needed")
     for fold in range(folds):
         yield [part for n, part in enumerate(parts) if n % folds != fold], parts[fold::folds]

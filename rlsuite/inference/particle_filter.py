@@ -57,7 +57,7 @@ def move(
         u = rng.random() * chance
         for k in range(indptr[row], indptr[row + 1]):
             if not terminated[k] and probability[k] * emission[next_state[k]] > 0.0:
-                # rounding may leave u above all sums: the last possible one is taken then
+                # by rounding, u may exceed all sums: then the last possible state is taken
                 particles[i] = next_state[k]
                 u -= probability[k] * emission[next_state[k]]
                 if u < 0.0:

@@ -19,7 +19,7 @@ import numba.extending
 from llvmlite import ir
 from numba.core import cgutils, types
 
-# numba's and llvmlite's builders carry no types
+# the builders of numba and llvmlite have no type annotations
 _extending: Any = numba.extending
 _cgutils: Any = cgutils
 _types: Any = types
@@ -54,7 +54,7 @@ class _Writer:
         self.target = target
         self.builder = builder
         self.width = len(lanes[0])
-        self.known_states = len(lanes[1])  # 0 if they are not
+        self.known_states = len(lanes[1])  # 0 if their number is not known
         self.type: Value = _ir.VectorType(_number, self.width)
 
     def rows(self, of_array: Type, value: Value) -> tuple[Value, Value, Value]:

@@ -101,7 +101,7 @@ def _smooth_batches(
     for batch, which in zip(batches, numbers, strict=True):
         fine = kernels.sweep(workspace, batch, kept=kept, base=0).failed < 0
         if fine.any() and not kernels.posteriors(workspace, batch[fine], kept, 0):
-            fine[:] = False  # some broke off in the middle
+            fine[:] = False  # some failed in the middle
         for number, (begin, end) in zip(which[~fine], batch[~fine], strict=True):
             kept[begin:end, : workspace.model.n_states] = exact_posterior(workspace, int(number))[1]
 
@@ -122,7 +122,7 @@ def _smooth_halves(
             workspace.worth_threads,
         )
     if not all(done):
-        # a pass from the beginning knows which states can be reached at all, and may come through
+        # a pass from the beginning knows which states can be reached, and may succeed
         _smooth_batches(workspace, [workspace.data.pieces[[number]]], [np.array([number])], kept)
 
 
@@ -182,7 +182,7 @@ def smooth_with_lag(
         emitted = likelihoods.table[likelihoods.row[begin:end]]
         beta = np.ones_like(emitted)
         for step in range(min(lag, end - begin - 1), 0, -1):
-            # from Pr[z_{t+step+1}..z_{t+lag} | x_{t+step}] to the same one step earlier, for all t that have them
+            # from Pr[z_{t+step+1}..z_{t+lag} | x_{t+step}] to the same one step earlier, for all t with a z_{t+step}
             inner = emitted[step:] * beta[: len(emitted) - step]
             earlier: FloatArray = (model.transition @ inner.T).T
             high = earlier.max(axis=1, keepdims=True)
@@ -192,7 +192,7 @@ def smooth_with_lag(
         fine = total > kernels.UNDERFLOW
         found[begin:end] = joint / np.where(fine, total, 1.0)[:, None]
         for t in np.flatnonzero(~fine):
-            # too small for a double: here smoothing what there is until then, in logarithms, is worth its time
+            # too small for a double: smooth the observations up to t + lag in logarithms
             until = min(begin + int(t) + lag + 1, int(end))
             part = Workspace(model, replace(data, z=data.z[begin:until], pieces=np.array([[0, until - begin]])))
             found[begin + int(t)] = exact_posterior(part, 0)[1][t]
@@ -251,7 +251,7 @@ def _smooth(workspace: Workspace) -> Generator[Block]:
             if backwards.fine:
                 yield Block(begin, workspace.prepared.narrow(rows))
         if not backwards.fine:
-            # one block of these is the price of a sequence on the edge of what is possible
+            # a sequence that is almost impossible: its whole posterior is computed and held at once
             posterior = exact_posterior(workspace, number)[1]
             first = int(piece[0])
             for begin, end in reversed(backwards.blocks):

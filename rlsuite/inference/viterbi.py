@@ -244,7 +244,7 @@ def path_log_probability(
     [0.01512]
     """
     data = sequences(model.emission, z, lengths)
-    path = known_states(states, data, model.n_states).complete("a path has no gaps")
+    path = known_states(states, data, model.n_states).complete("every state of a path has to be known")
     workspace = Workspace(model, data)
     emitted = workspace.log_table[workspace.row, path]
     each = emitted.copy()
@@ -323,7 +323,7 @@ class Logarithms:
         through: bool = False,
     ) -> None:
         """Run `backtrack_kernel`, in the direction opposite to that of the sweep."""
-        # a dense matrix is looked at by rows, so that it has to be the transposed one; a sparse one is kept by columns
+        # a dense matrix is read by rows, so it has to be the transposed one; a sparse one is stored by columns
         matrix = self.matrices[backwards != self.prepared.is_sparse]
         step = sparse_best_predecessor if self.prepared.is_sparse else dense_best_predecessor
         backtrack_kernel(step, matrix, pieces, backwards, latest, through, kept, base, path)
@@ -352,7 +352,7 @@ def _decode_halves(tables: Logarithms, halves: tuple[IndexArray, IndexArray], pa
     f, w = buffers[0][-1, :states], buffers[1][0, :states]
     joint = f[:, None] + logarithms(tables.workspace.model.dense_transition) + w
     if swept[1].failed[0] >= 0 or joint.max() == -np.inf:
-        # the second half says only that it is impossible; a sweep from the start says where
+        # the halves show only that the sequence is impossible; a sweep from the start shows where
         whole = np.array([[halves[0][0, 0], halves[1][0, 1]]])
         tables.sweep(whole, tables.prepared.empty(RING_ROWS), RING)
     pair = np.unravel_index(int(joint.argmax()), joint.shape)

@@ -301,7 +301,7 @@ def test_sparse_transitions_are_learned_alike():
         np.testing.assert_allclose(other.learning.log_posteriors_, one.learning.log_posteriors_, rtol=1e-12)
     again = dense.replace(transition=sparse.csr_array(ring)).fit(z, max_iterations=2, tol=0, restarts=2)
     assert np.count_nonzero(again.transition.toarray()) == 2 * K
-    with pytest.raises(ParameterError, match=r"prior\.transition has to be one number where the transition matrix"):
+    with pytest.raises(ParameterError, match=r"for a sparse transition matrix it has to be one number"):
         again.fit(z, prior=Prior(transition=np.ones((K, K))))
 
 

@@ -90,7 +90,7 @@ def test_counting_and_sampling_are_inverse():
             [0, 1],
             {"emission": Categorical(np.eye(3))},
             ModelError,
-            "the emission has 3 states, but there are 2",
+            "the emission has 3 states, but the model has 2",
         ),
         ([], [], {"prior": 1}, ModelError, "z holds no observations"),
         ([0, 1], [0, 1], {"prior": 1, "n_states": 0}, ParameterError, "n_states=0 is less than 1"),

@@ -120,7 +120,7 @@ def test_paths_are_checked(umbrella: HMM) -> None:
         path_log_probability(umbrella, [0, 1], [0, 2])
     with pytest.raises(ModelError, match=r"states has shape \(1,\), not \(2,\)"):
         path_log_probability(umbrella, [0, 1], [0])
-    with pytest.raises(ModelError, match=r"states\[1\] is missing; a path has no gaps"):
+    with pytest.raises(ModelError, match=r"states\[1\] is missing; every state of a path has to be known"):
         path_log_probability(umbrella, [0, 1], [0, -1])
     assert path_log_probability(HMM([1, 0], np.eye(2), SEEN), [0, 1], [1, 1]).tolist() == [-np.inf]
 
@@ -210,8 +210,8 @@ def test_files_that_hold_no_model(umbrella: HMM, tmp_path: Path) -> None:
     for change, message in (
         ({"start": np.array([0.5, 0.6])}, "start sums to 1.1"),
         ({"start": np.array(0.5)}, "holds no valid model"),
-        ({"emission": np.frombuffer(b'"Emission"', dtype=np.uint8)}, "which this rlsuite does not know"),
-        ({"emission": np.frombuffer(b'"os"', dtype=np.uint8)}, "which this rlsuite does not know"),
+        ({"emission": np.frombuffer(b'"Emission"', dtype=np.uint8)}, "which this version of rlsuite does not know"),
+        ({"emission": np.frombuffer(b'"os"', dtype=np.uint8)}, "which this version of rlsuite does not know"),
         ({"emission": np.zeros(3)}, "emission is not text"),
         ({"more": np.zeros(3)}, "unknown array 'more'"),
         ({"emission.table": np.array([["a"]])}, "holds no valid model"),

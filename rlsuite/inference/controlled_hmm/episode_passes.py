@@ -159,7 +159,7 @@ def expected_counts(
                     beta[s] = 1.0
             else:
                 a, d, z = record.action[begin + i], record.ended[begin + i], record.observation[begin + i]
-                # weighted[n] = Pr[z_{i+1} and what follows | x_{i+1} = n] over the factors of the filter
+                # weighted[n] = Pr[z_{i+1} and all later ones | x_{i+1} = n], divided by the factors of the filter
                 for n in range(states):
                     factor = evidence[begin + e + i + 1, n] if evidence.shape[0] > 0 else 1.0
                     weighted[n] = model.likelihood[a, z, n] * factor * beta[n] / sums[i + 1]
@@ -179,7 +179,7 @@ def expected_counts(
                     beta[s] = 0.0
                 total += alpha[i, s] * beta[s]
             for s in range(states):
-                beta[s] /= total  # 1 but for rounding
+                beta[s] /= total  # 1 up to rounding
                 gamma[s] = alpha[i, s] * beta[s]
             if counts.smoothed.shape[0] > 0:
                 for s in range(states):
@@ -265,7 +265,7 @@ class ExactEpisode:
         beta = self.backward()
         total = float(np.logaddexp.reduce(alpha[-1]))
         gamma = np.exp(alpha + beta - total)
-        gamma /= gamma.sum(axis=1, keepdims=True)  # 1 but for rounding
+        gamma /= gamma.sum(axis=1, keepdims=True)  # 1 up to rounding
         counts.start[:] += gamma[0]
         for i, (action, ended, observation) in enumerate(self._place):
             pairs = alpha[i][:, np.newaxis] + self._step(i) + self._seen[i + 1] + beta[i + 1] - total

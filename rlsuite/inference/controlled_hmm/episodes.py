@@ -108,7 +108,7 @@ def _steps(
         action = _numbers("actions", episode.actions, n_actions, None)
         length = action.size
         if length == 0:
-            raise ModelError("it is empty: leave it out")
+            raise ModelError("it has no actions: leave it out")
         if (action < 0).any():
             raise ModelError(f"actions[{int(np.argmax(action < 0))}] is missing; every action has to be known")
         observation = _numbers("observations", episode.observations, n_observations, length)

@@ -153,14 +153,16 @@ def learn_pomdp(
     else:
         for name, value in sizes.items():
             if value is not None:
-                raise ParameterError(f"{name}={value!r} is that of the model: leave it out")
+                raise ParameterError(f"leave out {name}={value!r}: it follows from the initial model")
         steps = model_steps(model, episodes)
         model = model if gamma is None else model.replace(gamma=gamma)
     first = parameters_of(model)
     if not given and steps.ended.any():
         first = first._replace(transition=np.full(first.transition.shape, 0.5 / model.n_states))
     if shared_observation and (first.observation != first.observation[0]).any():
-        raise ParameterError("shared_observation: the observations of the model differ between actions")
+        raise ParameterError(
+            "shared_observation=True needs a model whose observation probabilities are the same for all actions"
+        )
     problem = EpisodeEM(
         steps,
         first,

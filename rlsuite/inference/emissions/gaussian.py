@@ -216,14 +216,14 @@ class Gaussian(Emission):
         if "mean" not in frozen:
             mean = np.where(visited, self.mean + first / np.where(visited, total, 1.0), self.mean)
         if "variance" not in frozen:
-            # about the new mean: the difference of two large sums would have no digits left
+            # about the new mean: the difference of two large sums would lose its digits
             count, first, second = _moments(z, weights, mean)
             whole = overall(count, first, second, mean)
             if prior is not None:
                 own = np.diagonal(prior.covariance, axis1=1, axis2=2)
                 second += prior.number * (own + (prior.mean - mean) ** 2)
             variance = np.where(visited, second / np.where(visited, total, 1.0), self.variance)
-            # A variance that is smaller already may stay so: no step may make the observations less likely.
+            # A variance that is already smaller may stay: no step may make the observations less likely.
             least = np.minimum(self.least_variance * whole.scale, self.variance)
             collapsed = ((variance < least) & ~whole.constant).any(axis=1)
             variance = np.maximum(variance, least)
@@ -319,7 +319,7 @@ class MultivariateGaussian(Emission):
             variance = np.diagonal(matrix)
             if (variance <= 0.0).any():
                 raise ModelError(f"covariance[k={k}] has the variance {variance.min():g}; variances are positive")
-            # Of the correlations: with coordinates in different units, rounding would hide the smallest eigenvalue.
+            # Test the correlations: with coordinates in different units, rounding could hide a negative eigenvalue.
             smallest = float(np.linalg.eigvalsh(_in_units(matrix, np.sqrt(variance)))[0])
             if smallest <= 0.0:
                 raise ModelError(

@@ -80,7 +80,7 @@ def distant_centres(z: FloatArray, n_centres: int, rng: np.random.Generator) -> 
     while len(chosen) < n_centres:
         distance = np.minimum(distance, ((points - points[chosen[-1]]) ** 2).sum(axis=1))
         total = distance.sum()
-        # fewer different points than centres: the rest are points again
+        # fewer different points than centres: some points are chosen again
         weights = distance / total if total > 0.0 else None
         chosen.append(int(rng.choice(len(points), p=weights)))
     centres = observed[chosen]

@@ -136,5 +136,5 @@ def scaled(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
     ([[0.5, 1.0], [0.0, 0.0], [1.0, 0.0]], [-999.307, 0.0, 0.0], True)
     """
     shift = np.empty(len(logs))
-    take_largest_out(logs, shift, MIN_LOG_LIKELIHOOD)  # which NumPy does slowly where rows are short
+    take_largest_out(logs, shift, MIN_LOG_LIKELIHOOD)  # NumPy is slow for short rows
     return np.exp(logs, out=logs), shift

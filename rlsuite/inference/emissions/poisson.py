@@ -131,7 +131,7 @@ class Poisson(Emission):
         """Return `PseudoObservations` for each state; a number is how many, with the moments of all observations."""
         pseudo = resolved(prior, np.where(z < 0, np.nan, z), self.n_states, needs_variance=False)
         if pseudo is not None and (pseudo.mean < 0.0).any():
-            raise ParameterError(f"prior.mean is {pseudo.mean.min():g} somewhere; counts are at least 0")
+            raise ParameterError(f"prior.mean has the entry {pseudo.mean.min():g}; counts are at least 0")
         return pseudo
 
     def log_prior(self, prior: object) -> float:

@@ -76,7 +76,7 @@ def resolved(prior: object, z: FloatArray, n_states: int, needs_variance: bool) 
         prior = PseudoObservations(number, mean, variance)
     number = finite_number("prior.number", prior.number)
     if number < 0.0:
-        raise ParameterError(f"prior.number={number:g} is negative")
+        raise ParameterError(f"prior.number={number:g} is negative; a number of observations is at least 0")
     if needs_variance and (prior.variance is None) == (prior.covariance is None):
         raise ParameterError("give either prior.variance or prior.covariance: how the pseudo-observations scatter")
     try:

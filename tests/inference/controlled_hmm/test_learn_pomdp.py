@@ -372,7 +372,7 @@ def test_limits(tiger, heard):
     ("episodes", "options", "error", "message"),
     [
         ([], {}, ModelError, "there are no episodes"),
-        ([([], [])], {}, ModelError, "episode 0: it is empty"),
+        ([([], [])], {}, ModelError, "episode 0: it has no actions"),
         ([([0], [0]), ([0, 1], [0])], {}, ModelError, r"episode 1: observations has shape \(1,\), not \(2,\)"),
         ([([0, 3], [0, 0])], {}, ModelError, r"episode 0: actions\[1\] is 3; the actions are 0\.\.2"),
         ([([0, -1], [0, 0])], {}, ModelError, r"episode 0: actions\[1\] is missing"),
@@ -400,14 +400,14 @@ def test_limits(tiger, heard):
             ParameterError,
             "unknown part in frozen 'observations'; did you mean",
         ),
-        ([([0], [0])], {"n_states": 2}, ParameterError, "n_states=2 is that of the model: leave it out"),
+        ([([0], [0])], {"n_states": 2}, ParameterError, "leave out n_states=2: it follows from the initial model"),
         ([([0], [0])], {"prior": -1.0}, ParameterError, "prior=-1 is negative"),
         ([([0], [0])], {"reward_std": 0.0}, ParameterError, r"reward_std=0\.0 is not a positive number"),
         (
             [([0], [0])],
             {"shared_observation": True},
             ParameterError,
-            "the observations of the model differ between actions",
+            "a model whose observation probabilities are the same for all actions",
         ),
     ],
 )

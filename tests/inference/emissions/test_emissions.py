@@ -410,7 +410,7 @@ def test_malformed_emissions(make, message):
             r"prior\.mean has shape \(3,\), which does not fit",
         ),
         ("gaussian", PseudoObservations(1.0, 0.0, -1.0), r"prior\.variance is negative"),
-        ("poisson", PseudoObservations(1.0, -1.0), r"prior\.mean is -1 somewhere; counts are at least 0"),
+        ("poisson", PseudoObservations(1.0, -1.0), r"prior\.mean has the entry -1; counts are at least 0"),
         ("mixture", "much", "prior='much' is neither a number nor a MixturePrior"),
         ("mixture", MixturePrior(-1.0), r"prior\.weights=-1 is negative"),
         ("product", [1.0], "1 priors for 3 channels"),
