@@ -52,19 +52,19 @@ class Row(NamedTuple):
     """One line of a table."""
 
     notes: str
-    """What the lecture notes treat it under."""
+    """The topic in the lecture notes."""
     name: str
     estimator: Any
     features: Any = None
 
 
-BUMPS = RadialBasis([9, 9], low=LOW, high=HIGH)
+RBFS = RadialBasis([9, 9], low=LOW, high=HIGH)
 PAIR = [("neighbours", KNeighborsRegressor(5)), ("tree", DecisionTreeRegressor())]
 
 REGRESSORS = (
     Row("linear models", "least squares", LinearRegression()),
-    Row("linear models, basis functions", "least squares on 81 bumps", LinearRegression(), BUMPS),
-    Row("basis functions, regularisation", "ridge on 81 bumps", Ridge(0.1), BUMPS),
+    Row("linear models, basis functions", "least squares on 81 RBFs", LinearRegression(), RBFS),
+    Row("basis functions, regularisation", "ridge on 81 RBFs", Ridge(0.1), RBFS),
     Row("kernels", "kernel ridge", KernelRidge(alpha=0.1, kernel="rbf", gamma=4.0), StandardScaler()),
     Row("kernels, margins", "support vectors", SVR(C=10.0, gamma=4.0, epsilon=0.02), StandardScaler()),
     Row("nearest neighbours", "5 nearest neighbours", KNeighborsRegressor(5), StandardScaler()),
@@ -102,13 +102,13 @@ CLASSIFIERS = (
     Row("probabilistic classifiers", "logistic regression", LogisticRegression()),
     Row(
         "probabilistic classifiers, basis functions",
-        "logistic regression on 81 bumps",
+        "logistic regression on 81 RBFs",
         LogisticRegression(C=100.0, max_iter=1_000),
-        BUMPS,
+        RBFS,
     ),
     Row("probabilistic classifiers, linear models", "Fisher's discriminant", LinearDiscriminantAnalysis()),
     Row("linear models", "perceptron", Perceptron()),
-    Row("linear models, basis functions", "perceptron on 81 bumps", Perceptron(), BUMPS),
+    Row("linear models, basis functions", "perceptron on 81 RBFs", Perceptron(), RBFS),
     Row("margins, kernels", "support vectors", SVC(C=10.0, gamma=4.0), StandardScaler()),
     Row("decision trees", "decision tree", DecisionTreeClassifier(criterion="entropy", min_samples_leaf=3)),
     Row("nearest neighbours", "5 nearest neighbours", KNeighborsClassifier(5), StandardScaler()),
@@ -155,17 +155,17 @@ def regressors() -> Iterator[str]:
 
 def classifiers() -> Iterator[str]:
     """Yield the table of policies cloned with each classifier."""
-    teacher = FittedQ(ExtraTreesRegressor(50), gamma=GAMMA, iterations=30)
-    teacher.learn(batch_of(100, states=3_000), seed=100)
-    yield f"The teacher's return is {mean_return(teacher.policy):.3f}.\n"
-    yield "| notes | classifier | class | as the teacher | return |\n|---|---|---|---|---|"
+    expert = FittedQ(ExtraTreesRegressor(50), gamma=GAMMA, iterations=30)
+    expert.learn(batch_of(100, states=3_000), seed=100)
+    yield f"The return of the policy to be cloned is {mean_return(expert.policy):.3f}.\n"
+    yield "| notes | classifier | class | same action | return |\n|---|---|---|---|---|"
     for row in CLASSIFIERS:
         alike, found = [], []
         for seed in SEEDS:
             seen = np.random.default_rng(seed).uniform(LOW, HIGH, size=(2 * STATES, 2))
             classifier = row.estimator if row.features is None else make_pipeline(row.features, row.estimator)
-            clone = ClassifierPolicy(classifier, seed=seed).fit(seen, teacher.policy(seen))
-            alike.append(clone.score(STARTS, teacher.policy(STARTS)))
+            clone = ClassifierPolicy(classifier, seed=seed).fit(seen, expert.policy(seen))
+            alike.append(clone.score(STARTS, expert.policy(STARTS)))
             found.append(mean_return(clone.predict))
         yield _line(row, [f"{100 * np.mean(alike):.0f} %", _score(found)])
 
