@@ -81,7 +81,7 @@ def interval(operator: Contraction, changes: list[Range], rounding: float) -> In
     """
     least = min(change[0] for change in changes)
     greatest = max(change[1] for change in changes)
-    if least > greatest:  # every state is closed: TV is a matter of the rewards alone
+    if least > greatest:  # every state is closed: TV depends on the rewards only
         return Interval(-4.0 * rounding, rounding)
     least -= 4.0 * rounding
     greatest += rounding
@@ -204,7 +204,8 @@ def contracting(lookahead: Lookahead) -> None:
     if margin < LEAST_MARGIN:
         raise ParameterError(
             f"gamma={lookahead.mdp.gamma!r} is too close to 1 for double precision: gamma times the largest row sum of "
-            f"the transitions that go on is {lookahead.modulus!r}, which leaves less than {LEAST_MARGIN:g}"
+            f"the transitions that do not end the episode is {lookahead.modulus!r}, and must be at least "
+            f"{LEAST_MARGIN:g} below 1; use a smaller gamma"
         )
     representable(lookahead, 1.0 / margin)
 

@@ -1,6 +1,6 @@
 """Bounds on the gain of a policy and on the optimal gain, state by state, from an approximate gain and bias.
 
-Let g and h be any vectors and w(s, a) = r - g + P h - h what they leave over.
+Let g and h be any vectors and w(s, a) = r - g + P h - h the residual of the optimality equation.
 
 *Below.* In a recurrent class of a policy, P* (h - P h) = 0, so its gain is at least the least g + w of the class. A
 transient state reaches the classes after T steps on average; there P g - g adds up to no more than T times its maximum,
@@ -100,7 +100,7 @@ def _upper(
     np.maximum.at(highest, group, gain)
     stays = structure.stays.reshape(surplus.shape)
     source = np.broadcast_to(np.arange(model.n_states)[:, np.newaxis], surplus.shape)[stays]
-    # What may be earned for ever in a component, above u; nothing is earned at the end, where u is 0.
+    # How far the reward per step of staying in a component can rise above u; at the end both are 0.
     earned = gain[source] + surplus[stays] + slack
     rise = max(0.0, float((earned - highest[group[source]]).max(initial=0.0)))
     level = highest[group] + rise

@@ -194,8 +194,8 @@ def _tarjan(
                 low[s] = time
                 open_[opened] = s
                 opened += 1
-            # `edge` remembers how far the transitions of s were looked at, since the search leaves s whenever it goes
-            # deeper and comes back: a recursion without calls.
+            # `edge` holds the next transition of s to look at: the search leaves s to go deeper and comes back later,
+            # as a recursive function would.
             deeper = False
             while edge[s] < first[s + 1]:
                 i = edge[s]
@@ -217,8 +217,8 @@ def _tarjan(
             depth -= 1
             if depth >= 0:
                 low[path[depth]] = min(low[path[depth]], low[s])
-            # Nothing found before s can be reached from it. So s is the first of its component, and the others are all
-            # that was opened after it.
+            # No open state found before s can be reached from s. So s is the first state of its component, and the
+            # others are all states opened after s.
             if low[s] == number[s]:
                 while component[s] < 0:
                     opened -= 1

@@ -250,7 +250,7 @@ def greedy_backup(
     last = indptr[row]
     for s in range(np.uint64(begin), np.uint64(end)):
         best, chosen = -np.inf, -1
-        earlier = -np.inf  # the best of the actions before the best one
+        earlier = -np.inf  # the largest value of the actions before the best one
         for a in range(n_actions):
             first, last = last, indptr[row + ONE]
             prefetch(successor, first + PREFETCH)

@@ -72,7 +72,7 @@ def gain_and_bias(chain: MarkovChain) -> LongRun:
     earned, length = solve(np.column_stack([reward[elsewhere], np.ones(elsewhere.size)])).T
     cycle_length = 1.0 + cycle_out @ length
     class_gain: FloatArray = (reward[references] + cycle_out @ earned) / cycle_length
-    # Relative to one of the gains, so that equal gains stay equal to the last bit.
+    # Differences from the least gain, so that equal gains stay exactly equal.
     least = class_gain.min()
     gain = np.empty(chain.n_states)
     gain[elsewhere] = least + solve(arrival @ (class_gain - least))

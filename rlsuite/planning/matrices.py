@@ -62,7 +62,7 @@ def averaging(weights: FloatArray) -> Any:
     """
     n, actions = weights.shape
     taken: IndexArray = np.flatnonzero(weights)
-    # Row i holds the entries i * A to (i + 1) * A of what is averaged.
+    # Row i averages the entries i * A to (i + 1) * A.
     indptr = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.count_nonzero(weights, axis=1), out=indptr[1:])
     return csr_array((weights.reshape(-1)[taken], taken, indptr), shape=(n, n * actions))

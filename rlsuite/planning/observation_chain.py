@@ -67,7 +67,7 @@ def chain_of_observations(pomdp: POMDP, lookahead: Lookahead) -> ObservationChai
     visitable = _visitable(lookahead)
     edges = lookahead.continuation[_rows(visitable, actions)].tocoo()
 
-    # Every edge (s, a) -> s' becomes one edge per observation that a shows in s'.
+    # Every edge (s, a) -> s' becomes one edge per observation that can follow a in s'.
     shown = (edges.row % actions) * states + edges.col
     counts = np.diff(emission.indptr)[shown]
     edge = np.repeat(np.arange(edges.row.size), counts)
@@ -82,7 +82,7 @@ def chain_of_observations(pomdp: POMDP, lookahead: Lookahead) -> ObservationChai
     start = np.zeros(codes.size)
     start[np.searchsorted(codes, first)] = mdp.start[mdp.start > 0.0]
 
-    # The edges depend on the hidden state only, so each pair takes over those of its state.
+    # Edges depend on the hidden state only, so each pair of state and observation has the edges of its state.
     number = np.zeros(states, dtype=np.int64)
     number[visitable] = np.arange(visitable.size)
     shape = (visitable.size * actions, codes.size)

@@ -272,7 +272,7 @@ def greedy(q: ArrayLike, tolerance: float = 0.0) -> IndexArray:
     maximum = highest(table)
     unknown = np.isnan(maximum)
     if unknown.any():
-        raise ParameterError(f"q[{unknown.argmax()}] has a NaN; the value of an illegal action is -inf")
+        raise ParameterError(f"q[{unknown.argmax()}] contains NaN; the value of an illegal action is -inf")
     enough = maximum - tolerance
     actions = table.shape[1]
     policy = np.full(maximum.size, actions - 1, dtype=np.int64)
@@ -289,7 +289,7 @@ def _action_values(q: ArrayLike) -> FloatArray:
         raise ParameterError(f"q is not a table of numbers: {error}") from error
     if table.ndim != 2 or table.shape[1] == 0 or table.dtype.kind not in "biuf":
         raise ParameterError(
-            f"q has shape {table.shape} and dtype {table.dtype}; needed are numbers (states, actions), which "
+            f"q has shape {table.shape} and dtype {table.dtype}; pass numbers of shape (states, actions), such as "
             "q_from_value computes from a model and a value"
         )
     return table.astype(np.float64, copy=False)
@@ -311,7 +311,7 @@ def checked_value(mdp: MDP, value: ArrayLike, name: str = "value") -> FloatArray
     numbers = np.asarray(value)
     if numbers.shape != (mdp.n_states,) or numbers.dtype.kind not in "biuf":
         raise ParameterError(
-            f"{name} has shape {numbers.shape} and dtype {numbers.dtype}; needed are {mdp.n_states} numbers"
+            f"{name} has shape {numbers.shape} and dtype {numbers.dtype}; pass {mdp.n_states} numbers, one per state"
         )
     if not np.isfinite(numbers).all():
         state = int(np.argmin(np.isfinite(numbers)))

@@ -68,7 +68,7 @@ def policy_chain(
             nothing, none = np.empty(0, dtype=np.int64), np.empty(0)
             return i, nothing, nothing, none, none, none
 
-    # First which nodes the policy can come to, in any order.
+    # First, find the nodes that the policy can reach, in any order.
     number = np.full(n, -1, dtype=np.int64)
     waiting = np.empty(n, dtype=np.int64)
     count = 0
@@ -91,7 +91,7 @@ def policy_chain(
                         count += 1
                         m += 1
 
-    # Numbers in the order of the nodes, not in that of the search: the result does not depend on how it went.
+    # Number these nodes in ascending order, so that the result does not depend on the order of the search.
     node = np.empty(m, dtype=np.int64)
     m = 0
     for i in range(n):
@@ -100,8 +100,8 @@ def policy_chain(
             node[m] = i
             m += 1
 
-    # Rows of the chain: a successor that several actions lead to is one entry. `place` says where a column stands; what
-    # it says of earlier rows is less than `begin`, so it need not be cleared.
+    # Rows of the chain: a successor that several actions lead to is one entry. `place` holds the position of each
+    # column; positions in earlier rows are less than `begin`, so `place` need not be cleared.
     pointer = np.zeros(m + 1, dtype=np.int64)
     column = np.empty(n_entries, dtype=np.int64)
     mean = np.empty(n_entries)
@@ -150,7 +150,7 @@ def value_by_elimination(pointer: IndexArray, column: IndexArray, weight: FloatA
             if system[i, pivot] != 0.0:
                 factor = system[i, pivot] / system[pivot, pivot]
                 last[i] = max(last[i], end - 1)
-                # slices, because the compiler then uses the processor's vectors
+                # slices, because the compiler then uses vector instructions
                 row, subtracted = system[i, pivot + 1 : end], system[pivot, pivot + 1 : end]
                 for j in range(row.size):
                     row[j] -= factor * subtracted[j]
@@ -179,7 +179,7 @@ def value_of_steps(
     steps : int
         How many.
     """
-    # Unsigned indices do not have to be checked for counting from the end: that is three times faster.
+    # Unsigned indices need no check for negative values: that is three times faster.
     m = reward.size
     value, before = np.zeros(m), np.zeros(m)
     for _ in range(steps):

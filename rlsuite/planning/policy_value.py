@@ -91,8 +91,8 @@ class PolicyEvaluator(SaysWhatToWrite):
         self.horizon = None if horizon is None else whole_number("horizon", horizon)
         if self.gamma == 1.0 and self.horizon is None:
             raise ParameterError(
-                "gamma is 1: the value of a policy that does not end is infinite. Pass horizon=, the number of steps "
-                "after which an episode is cut, or gamma < 1"
+                "gamma is 1: the value of a policy whose episodes do not end may be infinite. Pass gamma < 1, or "
+                "horizon=, the number of steps after which an episode is cut off"
             )
         lookahead = Lookahead(mdp if self.gamma == mdp.gamma else mdp.replace(gamma=self.gamma))
         if self.horizon is None:
@@ -213,7 +213,7 @@ def _cut(chain: PolicyChain, steps: int) -> tuple[FloatArray, bool]:
 def _solved(chain: PolicyChain) -> FloatArray:
     """Return the v with v = reward + C v."""
     m = chain.reward.size
-    if chain.column.size <= m:  # one successor each: if there is no circle either, the episode is soon over
+    if chain.column.size <= m:  # one successor each: without a cycle, the episode ends soon
         value, is_all = _cut(chain, SHORT_EPISODE)
         if is_all:
             return value

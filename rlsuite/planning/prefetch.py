@@ -11,7 +11,7 @@ import numba.extending
 from llvmlite import ir
 from numba.core import cgutils, types
 
-# numba's extension points carry no types
+# numba's extension API has no type annotations
 _extending: Any = numba.extending
 _cgutils: Any = cgutils
 _types: Any = types

@@ -31,7 +31,7 @@ def reachable(matrix: Any, sources: BoolArray) -> BoolArray:
     n = sources.size
     edges = matrix.tocoo()
     first = np.flatnonzero(sources)
-    # One more node, with an edge to every source, makes one search out of many.
+    # With one more node that has an edge to every source, one search is enough.
     row = np.concatenate([edges.row, np.full(first.size, n)])
     column = np.concatenate([edges.col, first])
     graph = coo_array((np.ones(row.size), (row, column)), shape=(n + 1, n + 1)).tocsr()
@@ -78,5 +78,5 @@ def check_reachable(mdp: MDP) -> None:
     more = f" and {missing.size - NAMED} more" if missing.size > NAMED else ""
     raise ModelError(
         f"no episode can be in state {named}{more}: no sequence of actions leads there from a state in which episodes "
-        "begin. Correct the transitions or start=, or say unreachable='allow' to have such states solved too"
+        "begin. Correct the transitions or start=, or pass unreachable='allow' to solve such states too"
     )

@@ -216,10 +216,10 @@ def _method(model: MDP | POMDP, name: str) -> Callable[..., Any]:
         return own[name]
     for other in PACKAGES:
         if other is not kind and name in methods(other):
-            hint = "; solve(model.mdp) plans as if the states were seen" if kind is POMDP else ""
+            hint = "; solve(model.mdp) plans as if the states were observed" if kind is POMDP else ""
             raise ParameterError(
-                f"{name!r} solves a model of type {other.__name__}, and this is of type {kind.__name__}; its methods: "
-                f"{', '.join(own)}{hint}"
+                f"{name!r} solves a model of type {other.__name__}, and this one is of type {kind.__name__}; its "
+                f"methods: {', '.join(own)}{hint}"
             )
     raise ParameterError(unknown("method", name, own))
 

@@ -41,6 +41,6 @@ def vector(size: int, dtype: type[Number] = np.float64) -> NDArray[Number]:
     memory = mmap.mmap(-1, -(-n_bytes // LARGE_PAGE) * LARGE_PAGE)
     try:
         memory.madvise(mmap.MADV_HUGEPAGE)
-    except OSError:  # a system built without them
+    except OSError:  # a system without huge pages
         return np.empty(size, dtype=dtype)
     return np.frombuffer(memory, dtype=dtype, count=size)

@@ -12,7 +12,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 RELATIVE, LARGEST_RELATIVE = 1e-3, 1e-9
-"""The relative tolerance by default, in absolute ones, and at most: who asks for 1,000 of a million means 1,000."""
+"""By default, `rtol` is RELATIVE times `tol`, at most LARGEST_RELATIVE: tol=1e3 means 1e3 for values of 1e6, too."""
 
 MOST_RECORDS = 1 << 16
 """Entries of a trace beyond which it becomes coarser."""
@@ -161,7 +161,7 @@ class Watch(CompilingClock):
 
     def note(self, error_bound: float) -> None:
         """Record an error bound."""
-        # A run may take a billion iterations: of many records every second is dropped, and every second one is kept.
+        # A run may take a billion iterations: a full record loses every second entry, and then takes every second one.
         if len(self._record) == MOST_RECORDS:
             del self._record[1::2]
             self._every *= 2
@@ -196,5 +196,5 @@ def _not_negative(rtol: object) -> float:
     """Return a relative tolerance, or raise `ParameterError` if it is negative."""
     number = finite_number("rtol", rtol)
     if number < 0.0:
-        raise ParameterError(f"rtol={rtol!r} is negative; 0 leaves it to tol= alone")
+        raise ParameterError(f"rtol={rtol!r} is negative; pass 0 to use tol= alone")
     return number

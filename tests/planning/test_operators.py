@@ -92,7 +92,7 @@ def test_greedy_takes_the_first_of_equals_within_the_tolerance():
 @pytest.mark.parametrize(
     ("q", "tolerance", "message"),
     [
-        ([[1.0, np.nan], [0.0, 1.0]], 0.0, r"q\[0\] has a NaN"),
+        ([[1.0, np.nan], [0.0, 1.0]], 0.0, r"q\[0\] contains NaN"),
         ([1.0, 2.0], 0.0, r"q has shape \(2,\)"),
         (np.zeros((3, 0)), 0.0, r"q has shape \(3, 0\)"),
         ([["a", "b"]], 0.0, "dtype <U1"),

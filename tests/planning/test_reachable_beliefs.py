@@ -245,5 +245,5 @@ def test_beliefs_off_the_plan_are_refused(tiger):
         finite.act([0.5, 0.5])
     with pytest.raises(ParameterError, match=r"steps_left=2.*0\.\.1 can be left"):
         finite.act([0.85, 0.15], steps_left=2)
-    with pytest.raises(ParameterError, match="no step is left"):
+    with pytest.raises(ParameterError, match="no step of the plan is left"):
         finite.act([0.5, 0.5], steps_left=0)

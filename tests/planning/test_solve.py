@@ -73,7 +73,10 @@ def test_gamma_given_wins_over_the_model(grid_goal, tiger):
             r"unknown method 'value-iteraton'; did you mean 'value_iteration'\? \(choices: auto, ",
         ),
         ({"method": "evaluation"}, "unknown method 'evaluation'"),
-        ({"method": "reachable_beliefs"}, "'reachable_beliefs' solves a model of type POMDP, and this is of type MDP"),
+        (
+            {"method": "reachable_beliefs"},
+            "'reachable_beliefs' solves a model of type POMDP, and this one is of type MDP",
+        ),
         ({"horizon": 5}, "auto takes no horizon; these do: .*backward_induction"),
         ({"max_iteration": 5}, "unknown option of auto 'max_iteration'; did you mean 'max_iterations'"),
         ({"method": "backward_induction"}, "backward_induction needs horizon="),

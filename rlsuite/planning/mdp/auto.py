@@ -110,7 +110,7 @@ def auto(
     if fall <= FAST_MIXING:
         watch.method = "modified_policy_iteration"
         return follow_policies(lookahead, value, series, watch)
-    del series, value  # their memory is needed
+    del series, value  # frees memory for the sweeps
     watch.method = "gauss_seidel"
     return sweep_in_place(lookahead, typical_value(lookahead), watch)
 
@@ -130,5 +130,5 @@ def _probe(lookahead: Lookahead, series: ValueSeries) -> tuple[FloatArray, float
     while len(widths) < PROBE and widths[-1] > series.floor:
         widths.append(series.add_term())
     series.settle(value)
-    # Down to rounding, the bounds have come together: the rest of their widths is rounding.
+    # Bounds as close as rounding allows count as equal.
     return value, 0.0 if widths[-1] <= series.floor else widths[-1] / widths[PROBE // 2 - 1]

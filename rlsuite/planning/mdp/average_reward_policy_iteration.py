@@ -134,7 +134,7 @@ def average_reward_policy_iteration(
             return sweep_relatively(lookahead, value, TAU, watch)
         begun = watch.seconds
         run = gain_and_bias(chain)
-        watch.reserve = RESERVED * (watch.seconds - begun)  # for the next one, and for the bounds
+        watch.reserve = RESERVED * (watch.seconds - begun)  # time for the next evaluation, and for the bounds
         while watch.goes_on(np.inf):
             candidate = _improved(model, policy, run, watch)
             if (candidate == policy).all():
@@ -147,7 +147,7 @@ def average_reward_policy_iteration(
         lower, upper = gain_bounds(model, structure, policy, run, watch)
     gain, bias = run.gain[: mdp.n_states], run.bias[: mdp.n_states]
     acting = np.flatnonzero(policy >= 0)
-    # What rounding leaves over in the second optimality equation: the policy is to pass its own test.
+    # The residual of the second optimality equation for the actions of the policy: only rounding should remain.
     left_over = bias[acting] + gain[acting] - lookahead.q(bias)[acting, policy[acting]]
     bound = max(float((upper - lower).max()), float(left_over.max(initial=0.0))) * (1.0 + 4.0 * EPS)
     watch.note(bound)

@@ -70,7 +70,7 @@ def backward_induction(
     horizon = whole_number("horizon", horizon)
     fits_in_memory(f"horizon={horizon} with {mdp.n_states} states", 16 * (horizon + 1) * mdp.n_states)
     lookahead = Lookahead(mdp)
-    # Row sums may exceed 1 by rounding; the same growth as in the error bound below.
+    # Row sums may exceed 1 by rounding, so values may grow by this factor, as in the error bound below.
     growth = max(1.0, lookahead.modulus) ** horizon
     representable(lookahead, horizon * growth)
     values = np.zeros((horizon + 1, mdp.n_states))
@@ -78,7 +78,7 @@ def backward_induction(
     bound = 0.0
     for t in reversed(range(horizon)):
         if watch.hurries:
-            done = f"{watch.iterations} of these steps were computed. Give more time or fewer steps"
+            done = f"{watch.iterations} of these steps were computed. Pass a longer deadline= or a smaller horizon="
             raise DeadlineTooShort(watch.deadline or 0.0, f"horizon={horizon}: {done}")
         ahead = lookahead.ahead(values[t + 1])
         rounding = lookahead.rounding(ahead)

@@ -97,7 +97,7 @@ def induced(lookahead: Lookahead, weights: FloatArray) -> tuple[Any, FloatArray]
 def _total_reward(mdp: MDP, weights: FloatArray, chain: Any, reward: FloatArray) -> FloatArray:
     """Return the undiscounted value, P94 chapter 7, after checking that there is one.
 
-    What earns nothing and is never left may be gone round for ever: its value is 0, as that of an end.
+    A policy may stay for ever in a recurrent class without rewards: the value there is 0, as after an end.
     """
     with_end = MarkovChain.from_mdp(mdp, weights)  # the S states, and one more if an episode can end
     trapped = np.zeros(with_end.n_states, dtype=np.bool_)

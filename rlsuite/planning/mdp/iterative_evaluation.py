@@ -143,7 +143,7 @@ def iterative_policy_evaluation(
     changes = chain.follow(value, spare)
     bounds = interval(chain, changes, chain.rounding(value))
     result = np.add(spare, bounds.shift, out=spare, where=chain.filled)
-    # In closed states nothing was looked up: what the policy does there comes last, one step ahead of all the others.
+    # No value depends on that of a closed state, so the sweeps skip them; one backup now gives their values.
     chosen = weights[lookahead.closed] > 0.0
     q = np.where(chosen, lookahead.q(result)[lookahead.closed], 0.0)
     result[lookahead.closed] = (weights[lookahead.closed] * q).sum(axis=1)

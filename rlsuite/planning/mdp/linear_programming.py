@@ -101,7 +101,7 @@ def linear_programming(
             corrected[looked_up] += correction
             corrected_bound = width(lookahead, corrected)
             if not corrected_bound < bound:
-                watch.give_up("another linear program makes it no better")
+                watch.give_up("another linear program does not improve the bound")
                 break
             value, bound = corrected, corrected_bound
             watch.measure(value, lookahead.largest_value)
@@ -117,8 +117,8 @@ def _solved(
     scale = float(np.abs(changes).max(initial=0.0))
     if scale == 0.0:
         return None, "no constraint is violated"
-    # |W| is at most 1 / (1 - beta), because the best action of each state has a reward in [-1, 1] left. So actions with
-    # a reward below minus twice that bind nowhere, and the program does not need them.
+    # |W| is at most 1 / (1 - beta), because the best action of each state has a scaled reward in [-1, 1]. So an action
+    # with a reward below -2 / (1 - beta) cannot bind, and the program leaves it out.
     gains = (q - value[:, np.newaxis]) / scale
     binding: IndexArray = np.flatnonzero(looked_up[:, np.newaxis] & (gains >= -2.0 / (1.0 - lookahead.modulus)))
     options: dict[str, Any] = {}

@@ -130,7 +130,7 @@ def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries
                 watch.give_up("the changes are down to rounding error")
                 break
             another = series.begin(action, backed_up, value, largest_change(changes))
-            # A policy that stays the same is likely to be the best one: follow it to the end.
+            # A policy that stays the same is likely to be optimal: evaluate it to the full accuracy.
             enough = max(END * watch.tol, DEPTH * bound if another else 0.0)
             for _ in range(DEEPEST):
                 if series.add_term() <= enough or series.exhausted or watch.hurries:

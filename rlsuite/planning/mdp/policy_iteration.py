@@ -97,7 +97,7 @@ def policy_iteration(
         value, policy = _first_policy(lookahead, watch)
         while watch.goes_on(np.inf):
             evaluated = _evaluated(lookahead, policy, before, watch)
-            if watch.hurries:  # it may have been cut short, and no better than what there was
+            if watch.hurries:  # a value from an evaluation that was cut short may be worse than the one before
                 value = min(value, lookahead.ahead(evaluated), key=partial(width, lookahead))
                 continue
             if watch.iterations > 1 and not evaluated.sum() > value.sum():

@@ -90,7 +90,7 @@ def prioritized_sweeping(
     place: StateArray = np.full(mdp.n_states, -1, dtype=np.int32)
     tables = (*lookahead.rows, lookahead.closed, value, residual, heap, place)
     allowed = enough(lookahead, watch.tol)
-    # A backup looks again at all states that lead to its own.
+    # A backup also recomputes the residuals of all states that lead to its state.
     chunk = chunk_of_backups(mdp, mdp.n_transitions / mdp.n_states * (1.0 + backwards.state.size / mdp.n_states))
     waiting = _fill(allowed, *tables)
     backups = 0
@@ -230,7 +230,7 @@ def _back_up(
                 continue
             residual[p] = _residual(p, n_actions, indptr, successor, weight, reward, gamma, ahead)
             if place[p] >= 0:
-                # One of the two moves it, or neither.
+                # At most one of the two calls moves p.
                 _rise(int(place[p]), p, residual, heap, place)
                 _sink(int(place[p]), p, waiting, residual, heap, place)
             elif residual[p] > enough:

@@ -108,7 +108,7 @@ def relative_value_iteration(
         progress=progress,
     )
     if positive_number("tau", tau) > 1.0:
-        raise ParameterError(f"tau={tau:g} is more than 1")
+        raise ParameterError(f"tau={tau:g} is more than 1; tau lies in (0, 1]")
     lookahead = undiscounted(mdp)
     with watch:
         _check_communicating(mdp, watch)
@@ -123,7 +123,7 @@ def sweep_relatively(lookahead: Lookahead, value: FloatArray, tau: float, watch:
     following: FloatArray = np.empty(lookahead.n_states)
     bound = np.inf
     while watch.goes_on(bound):
-        # Relative to the end, whose value is 0, or to a state.
+        # Values are relative to that of the end, which is 0, or to that of one state.
         level = 0.0 if ends else float(value[reference])
         arguments = (*lookahead.rows, lookahead.closed, value, tau, level, following)
         changes = on_blocks(sweep, lookahead.blocks, *arguments)
@@ -246,7 +246,7 @@ def _certified(
     watch.note(bound)
     watch.between(least, greatest)
     gain = 0.0 if ends else (least + greatest) / 2.0
-    # Nothing leads to a closed state, so that its own value is settled by one look ahead.
+    # No other value depends on that of a closed state, so one backup is enough for it.
     relative = np.where(closed, backed_up - gain, value)
     solution = AverageRewardSolution(
         value=relative if ends else relative - relative[0],

@@ -90,8 +90,8 @@ def value_iteration(
             bounds = interval(lookahead, changes, rounding)
             bound = bounds.width
             watch.measure(backed_up, most)
-            # V* lies in [TV + lower, TV + upper], and TV is what the next sweep begins with. So an action whose value
-            # is then lower by more than what the two can still gain and lose loses for good.
+            # V* lies in [TV + lower, TV + upper], and the next sweep begins with TV. So an action whose value is lower
+            # by more than `margin`, the most that it can gain and the best action can lose, is never optimal.
             gain, loss = max(0.0, bounds.upper), max(0.0, -bounds.lower)
             margin = lookahead.modulus * gain + loss + 2.0 * lookahead.rounding(backed_up)
             if largest_change(changes) <= rounding:

@@ -60,7 +60,7 @@ class _Register:
         self._number: dict[bytes, int] = {}
 
     def number(self, belief: FloatArray) -> int:
-        # Adding 0 turns -0.0 into 0.0, which has other bytes.
+        # Adding 0 turns -0.0 into 0.0, whose bytes differ.
         key = (np.round(belief, DECIMALS) + 0.0).tobytes()
         found = self._number.setdefault(key, len(self.beliefs))
         if found < len(self.beliefs):
@@ -191,7 +191,7 @@ def _assemble(pomdp: POMDP, followed: list[_Step], *, expanded: int, n_beliefs: 
     indptr = np.zeros(lengths.size + 1, dtype=np.int64)
     np.cumsum(lengths, out=indptr[1:])
     total = probability.sum(axis=2, keepdims=True)
-    # Rows of the model sum to 1 within a tolerance; products of two such sums may miss it.
+    # Rows of the model sum to 1 within a tolerance, which products of two such sums may exceed.
     share = np.divide(probability, total, out=np.zeros_like(probability), where=total > 0.0)
     return MDP.from_rows(
         indptr,

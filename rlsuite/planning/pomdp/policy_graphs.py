@@ -89,7 +89,7 @@ class PolicyGraph:
             raise ParameterError(f"observation={z} is not one of 0..{self.pomdp.n_observations - 1}")
         then = int(self.successors[self._checked(node), z])
         if then < 0:
-            raise ParameterError(f"observation={z} cannot be made in node {node}, or nothing follows it")
+            raise ParameterError(f"observation={z} is impossible in node {node}, or the plan ends with it")
         return then
 
     def tree(self, depth: int, node: int = 0) -> str:
@@ -167,7 +167,7 @@ def policy_graph(solution: AlphaVectorSolution, belief: ArrayLike | None = None)
     number = {begin: 0}
     nodes, beliefs = [begin], [first]
     successors: list[list[int]] = []
-    for t, vector in nodes:  # grows while it is gone through
+    for t, vector in nodes:  # the list grows during the loop
         b = beliefs[len(successors)]
         plans = _plans(solution, t)
         action = int(plans.actions[vector])

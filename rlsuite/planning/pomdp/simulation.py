@@ -92,9 +92,9 @@ class BeliefEpisodes:
         """
         n = self.returns.size
         if n < 2:
-            raise ParameterError("an interval over episodes needs at least two of them")
+            raise ParameterError(f"an interval needs at least two episodes; there are {n} returns")
         if not 0.0 < confidence < 1.0:
-            raise ParameterError(f"confidence={confidence}, needed between 0 and 1 (0.95 is usual)")
+            raise ParameterError(f"confidence={confidence} does not lie between 0 and 1 (0.95 is usual)")
         spread = float(self.returns.std(ddof=1)) / math.sqrt(n)
         reach = float(stdtrit(n - 1, 0.5 * (1.0 + confidence))) * spread + self.tail
         return self.mean - reach, self.mean + reach
@@ -211,7 +211,7 @@ class _Live:
         illegal = mdp.indptr[pair] == mdp.indptr[pair + 1]
         if illegal.any():
             k = int(np.argmax(illegal))
-            raise ParameterError(f"the policy takes action {action[k]}, which is illegal in the state {self.state[k]}")
+            raise ParameterError(f"the policy takes action {action[k]}, which is illegal in state {self.state[k]}")
         move = _pick(self._moves, mdp.indptr[pair], mdp.indptr[pair + 1], rng.random(pair.size))
         state = mdp.next_state[move].astype(np.int64)
         reward = self._reward[move]
@@ -241,12 +241,12 @@ def _actions(policy: BeliefPolicy, beliefs: FloatArray, steps_left: int | None) 
     """Return the actions of a policy in some beliefs (n, S): (n,) int64."""
     if isinstance(policy, AlphaVectorSolution):
         plan = policy.stages[steps_left] if policy.stages and steps_left is not None else policy
-        possible = np.flatnonzero(beliefs.any(axis=0))  # of a large model, few states at any time
+        possible = np.flatnonzero(beliefs.any(axis=0))  # few states of a large model at a time
         vectors, inside = plan.alpha_vectors[:, possible], beliefs[:, possible]
         values = worth(vectors, inside)
         lost = values.max(axis=1) == -np.inf
         if lost.any():
-            policy.act(beliefs[int(np.argmax(lost))], steps_left)  # says what is wrong
+            policy.act(beliefs[int(np.argmax(lost))], steps_left)  # raises the error
         return plan.actions[best_at(values, vectors, inside)]
     if not hasattr(policy, "act"):
         chosen = [cast("Callable[[FloatArray], int]", policy)(b) for b in beliefs]
@@ -265,7 +265,7 @@ def _steps(pomdp: POMDP, horizon: int | None, steps: int | None) -> int:
     if horizon is not None:
         return horizon
     if pomdp.gamma == 1.0:
-        raise ParameterError("gamma is 1 and the policy has no horizon: say how many steps to simulate, steps=")
+        raise ParameterError("gamma is 1 and the policy has no horizon: pass steps=, the number of steps to simulate")
     return 1 if pomdp.gamma == 0.0 else max(1, math.ceil(math.log(1e-3) / math.log(pomdp.gamma)))
 
 

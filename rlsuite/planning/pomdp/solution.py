@@ -107,7 +107,9 @@ class BeliefSolution(BeliefPlan):
         t, node = self._place(belief, steps_left)
         action = int(self.policies[t, node]) if t < self.policies.shape[0] else -1
         if action < 0:
-            raise ParameterError(f"belief {np.asarray(belief).tolist()} is at the edge of the plan: no step is left")
+            raise ParameterError(
+                f"no step of the plan is left in belief {np.asarray(belief).tolist()}, so it has no action"
+            )
         return action
 
     def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:

@@ -97,7 +97,7 @@ def worth_at(alpha_vectors: FloatArray, belief: FloatArray) -> FloatArray:
     [-inf, 1.0]
     """
     possible = np.flatnonzero(belief)
-    if 2 * possible.size <= belief.size:  # reads no more than it has to
+    if 2 * possible.size <= belief.size:  # reads only the entries that it needs
         return alpha_vectors[:, possible] @ belief[possible]
     with np.errstate(invalid="ignore"):
         values: FloatArray = alpha_vectors @ belief

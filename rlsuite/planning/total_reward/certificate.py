@@ -85,8 +85,8 @@ def certify(engine: Engine, clock: Clock, *, thoroughly: bool = False) -> Certif
     steps, slack = _steps(engine, policy)
     if not slack > 0.0:
         return nothing
-    # The action of the policy may be 2 delta below the best, and both are computed up to delta.
-    # Two more are for the probabilities of a row, which are meant to add up to 1.
+    # The action of the policy may be 2 delta below the best, and both are computed up to delta. Two more delta allow
+    # for the probabilities of a row, whose exact sum may differ from 1.
     short = max(0.0, (6.0 if thoroughly else 4.0) * delta - min(0.0, min(change[0] for change in changes)))
     lower = short / slack
     upper = _upper(engine, 2.0 * largest_change(changes) + 4.0 * delta, steps, clock)

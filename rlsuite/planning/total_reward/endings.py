@@ -76,12 +76,12 @@ def endings(lookahead: Lookahead, clock: Clock) -> Endings:
                 return endings(smaller.lookahead, clock)._replace(collapsed=smaller)
             if not endless:
                 reject_free_stay(lookahead, components, clock)
-        except OutOfTime:  # no bound will be found either
+        except OutOfTime:  # then there is no time for a bound either
             pass
     if endless:
         raise ModelError(
-            f"gamma=1, and from state {int(np.argmin(steps))} no end can be reached, whatever is done, and no place to "
-            f"stay for free: its total reward is infinite or undefined; {WAYS_OUT}"
+            f"gamma=1, and from state {int(np.argmin(steps))} no end can be reached, whatever is done, and no set of "
+            f"states in which staying costs nothing: its total reward is infinite or undefined; {WAYS_OUT}"
         )
     steps[idle] = -1
     return Endings(idle, steps, _directly(mdp, idle, steps, legal))

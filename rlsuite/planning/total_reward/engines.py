@@ -211,7 +211,7 @@ class Sweeps:
         acting = (policy >= 0) & ~self.model.closed
         self._rows.take(np.where(acting, policy, -1).astype(np.int32))
         self._rows.reward.fill(1.0)
-        # No step costs more than the largest reward; where all cost the same, this is the answer.
+        # A first guess: no step costs more than the largest reward; it is exact if all steps cost the same.
         steps = np.where(acting, np.abs(self.value) / max(self.model.reward_size, np.finfo(float).tiny), 0.0)
         wrong, sweeps = np.inf, 8
         while wrong > ACCURATE and sweeps < MOST_SWEEPS and not self._watch.hurries:

@@ -66,7 +66,7 @@ class Collapsed(NamedTuple):
         row = np.repeat(np.arange(staying.size), lengths)
         nearer = taken & (distance[self.whole.next_state] < distance[row // self.whole.n_actions])
         likelihood = np.bincount(row[nearer], self.whole.probability[nearer], minlength=staying.size)
-        # One more, so that the first pair that stays is taken where nothing is to be left.
+        # 1 is added so that the first pair that stays is taken in components that are not to be left.
         rank = np.where(staying, 1.0 + likelihood, 0.0).reshape(-1, self.whole.n_actions)
         return value[self.entry], np.where(inside & ~out, rank.argmax(axis=1), policy)
 
@@ -140,7 +140,7 @@ def _with_chains(
     indptr = np.append(0, np.cumsum(lengths))
     added: BoolArray = np.zeros(int(indptr[-1]), dtype=np.bool_)
     added[indptr[steps]] = True
-    # The last state of a chain leads to the end, and that counts as a way back to itself.
+    # The last state of a chain leads to the end: a terminal transition, stored with the state itself as successor.
     last = np.append(begins[1:], True)
     onto = np.where(last, chain, np.append(chain[1:], -1))
     next_state: StateArray = np.empty(added.size, dtype=np.int32)
@@ -153,7 +153,7 @@ def _with_chains(
     order = np.argsort(steps)
     next_state[added] = onto[order]
     terminated[added] = last[order]
-    # What stays pays 0, and so do the steps of the chains: the mean rewards of the pairs are the same.
+    # Pairs that stay pay 0, and so do the steps of the chains: the mean rewards need no change.
     smaller = Lookahead(
         mdp.replace(
             indptr=indptr,
@@ -166,7 +166,7 @@ def _with_chains(
             bernoulli=None,
         )
     )
-    # The bounds are to hold for the pairs that are gone, too.
+    # The bounds must hold for the removed pairs, too.
     smaller.longest_row, smaller.modulus = lookahead.longest_row, lookahead.modulus
     smaller.reward, smaller.reward_size = lookahead.reward, lookahead.reward_size
     return smaller

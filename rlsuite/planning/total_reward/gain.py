@@ -30,7 +30,7 @@ MOST_SWEEPS, MOST_BACKUPS = 4096, 500_000_000
 """Limits on the work that is put into the question before it is declared open."""
 
 PATIENCE = 64
-"""Once a way to stay for nothing is known, look this long, in sweeps, for one that even pays."""
+"""Once a way to stay at no cost is known, look for one that earns something for this many sweeps."""
 
 LARGEST_SYSTEM = 5_000
 """Up to this many states the mean of a policy is computed; beyond, it is only bounded from below."""
@@ -108,9 +108,9 @@ def _free_stay(lookahead: Lookahead, components: EndComponents, clock: Clock) ->
                 free_stay = stay
     if free_stay is not None:
         return free_stay
-    richest = int(members[np.argmax(worth[members])])
+    state = int(members[np.argmax(worth[members])])
     raise ModelError(
-        f"gamma=1, and whether the end can be avoided for ever at no cost from state {richest} was not decided in "
+        f"gamma=1, and whether the end can be avoided for ever at no cost from state {state} was not decided in "
         f"{limit} sweeps; {ADVICE}"
     )
 
@@ -135,25 +135,25 @@ def _never_stopping(
     begun = of_state[np.searchsorted(mdp.indptr[:: mdp.n_actions], used, side="right") - 1]
     left = begun[begun != of_state[mdp.next_state[used]]]
     recurrent: IndexArray = np.flatnonzero(for_ever & ~np.isin(of_state, left))
-    # What earns most per step has become worth most.
-    richest = recurrent[np.argmax(worth[recurrent])]
-    circle: IndexArray = np.flatnonzero(of_state == of_state[richest])
-    rows = circle * mdp.n_actions + action[circle]
-    if circle.size <= LARGEST_SYSTEM:
-        return Stay(int(circle[0]), _mean(lookahead, circle, rows, clock))
+    # The class that earns most per step has the largest values by now.
+    best = recurrent[np.argmax(worth[recurrent])]
+    of_class: IndexArray = np.flatnonzero(of_state == of_state[best])
+    rows = of_class * mdp.n_actions + action[of_class]
+    if of_class.size <= LARGEST_SYSTEM:
+        return Stay(int(of_class[0]), _mean(lookahead, of_class, rows, clock))
     chain: Any = lookahead.continuation
-    # Averaged over the circle, worth drops out: the least of these differences is no more than the mean.
-    least = float((lookahead.reward[rows] + chain[rows] @ worth - worth[circle]).min())
-    return Stay(int(circle[0]), None) if least >= -NEGLIGIBLE * lookahead.reward_size else None
+    # In the average over the class, the values cancel: the least of these differences is at most the mean.
+    least = float((lookahead.reward[rows] + chain[rows] @ worth - worth[of_class]).min())
+    return Stay(int(of_class[0]), None) if least >= -NEGLIGIBLE * lookahead.reward_size else None
 
 
-def _mean(lookahead: Lookahead, circle: IndexArray, rows: IndexArray, clock: Clock) -> float:
+def _mean(lookahead: Lookahead, of_class: IndexArray, rows: IndexArray, clock: Clock) -> float:
     """Return the mean reward per step in a recurrent class: what one round earns, divided by how long it takes."""
     reward = lookahead.reward[rows]
     if reward.min() == reward.max():
         return float(reward[0])
     chain: Any = lookahead.continuation
-    chain = chain[rows][:, circle]
+    chain = chain[rows][:, of_class]
     # A round begins and ends in the first state.
     system = chain[1:][:, 1:]
     if clock.deadline is not None and seconds_to_eliminate(system) > clock.left:
@@ -161,7 +161,7 @@ def _mean(lookahead: Lookahead, circle: IndexArray, rows: IndexArray, clock: Clo
     solve = fixed_point_solver(system)
     out: FloatArray = chain[[0]][:, 1:].toarray()[0]
     earned = float(reward[0] + out @ solve(reward[1:]))
-    lasted = float(1.0 + out @ solve(np.ones(circle.size - 1)))
+    lasted = float(1.0 + out @ solve(np.ones(of_class.size - 1)))
     return earned / lasted
 
 

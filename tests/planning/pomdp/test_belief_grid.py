@@ -97,7 +97,7 @@ def test_beliefs_over_hidden_ends():
     assert plan.converged
     assert plan.lower_bound <= 8.0 <= plan.upper_bound
     assert plan.cells.mdp.n_states == 5  # no grid over the state in which all is over
-    with pytest.raises(ParameterError, match="no episode goes on in state 2"):
+    with pytest.raises(ParameterError, match="no running episode can be in state 2"):
         plan.value([0.5, 0.25, 0.25])
 
 
@@ -105,7 +105,7 @@ def test_a_dead_end_for_the_belief_is_named():
     # after the first step the states 1 and 2 look alike, and have no action in common
     mdp = MDP.from_successors([[{1, 2}, None], [0, None], [None, 0]], [1, 1, 1], gamma=0.9, start=0)
     pomdp = POMDP(mdp, np.ones((2, 3, 1)))
-    with pytest.raises(ModelError, match="can follow, but no action is legal"):
+    with pytest.raises(ModelError, match="can be reached, but no action is legal"):
         discretised(pomdp, resolution=2)
 
 
@@ -126,7 +126,7 @@ def test_arguments_are_checked(tiger, options, message):
 
 
 def test_wide_bounds_are_told(tiger):
-    with pytest.warns(ConvergenceWarning, match="a resolution above 3 brings them closer"):
+    with pytest.warns(ConvergenceWarning, match="pass a resolution above 3"):
         belief_grid(tiger(0.95), resolution=3)
     with pytest.raises(ParameterError, match="needs gamma < 1"):
         belief_grid(tiger(1.0))

@@ -160,7 +160,7 @@ def test_an_episode_with_a_horizon_ends(tiger):
     with pytest.raises(ParameterError, match="the plan is at its end"):
         episode.act()
     for steps in (0, 3):
-        with pytest.raises(ParameterError, match=r"1\.\.2 of the 2 steps"):
+        with pytest.raises(ParameterError, match=r"1\.\.2, the steps that can be left"):
             plan.act([0.5, 0.5], steps_left=steps)
 
 

@@ -133,7 +133,7 @@ def test_bad_arguments(tiger):
     with pytest.raises(ParameterError, match="confidence=95"):
         simulate_beliefs(tiger, lambda b: 0, steps=3, episodes=2).interval(95)
     masked = POMDP(MDP.from_successors([[0, None]], [0], gamma=0.5), np.ones((2, 1, 1)))
-    with pytest.raises(ParameterError, match="the policy takes action 1, which is illegal in the state 0"):
+    with pytest.raises(ParameterError, match="the policy takes action 1, which is illegal in state 0"):
         simulate_beliefs(masked, lambda b: 1, seed=0)
     with pytest.raises(ParameterError, match=r"the policy takes action 5; the actions are 0\.\.2"):
         simulate_beliefs(tiger, lambda b: 5, steps=3)

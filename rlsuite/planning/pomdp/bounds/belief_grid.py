@@ -110,7 +110,7 @@ class GridSolution(BeliefPlan):
             ahead = float(total[seen] @ self._interpolated(self.values[after], follows))
             q[a] = reward[a] + self.pomdp.gamma * ahead
         tie = SAME * float(np.abs(reward[legal]).max() + self.pomdp.gamma * np.abs(self.values[after]).max())
-        return int(first_of_best(q[np.newaxis], tie)[0])  # on every processor the same of equal ones
+        return int(first_of_best(q[np.newaxis], tie)[0])  # the same among equal ones on every processor
 
     def _interpolated(self, values: FloatArray, beliefs: FloatArray) -> FloatArray:
         numbers, weights = self.cells.grid.made_of(beliefs, self.cells.interpolation)
@@ -121,8 +121,8 @@ class GridSolution(BeliefPlan):
         over = (b > 0.0) & ~self.cells.grid.states
         if over.any():
             raise ParameterError(
-                f"no episode goes on in state {int(np.argmax(over))} of the belief's support: "
-                "the grid leaves such states out"
+                f"no running episode can be in state {int(np.argmax(over))}, which is in the belief's support; "
+                "give it probability 0"
             )
         return b
 
@@ -261,6 +261,6 @@ def belief_grid(
     if not solution.converged:
         warn_not_converged(
             f"belief_grid returned bounds that are {solution.gap:.3g} apart, more than {watch.asked}; "
-            f"a resolution above {resolution} brings them closer"
+            f"pass a resolution above {resolution}"
         )
     return solution

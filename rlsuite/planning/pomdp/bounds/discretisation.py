@@ -124,7 +124,7 @@ def discretised(
         pairs = [np.flatnonzero(allowed[:, a]) for a in range(actions)]
         steps = [_followed(pomdp, lookahead, grid, interpolation, a, pairs[a], clock) for a in range(actions)]
     except OutOfTime:
-        remark = f"a grid of {n} beliefs: give more time, or a resolution below {resolution}"
+        remark = f"a grid of {n} beliefs: pass a longer deadline= or a resolution below {resolution}"
         raise DeadlineTooShort(clock.deadline or 0.0, remark) from None
     row = np.concatenate([step.row * actions + a for a, step in enumerate(steps)])
     successor = np.concatenate([step.successor for step in steps])
@@ -136,7 +136,7 @@ def discretised(
     if stuck.any():
         belief = beliefs[successor[int(np.argmax(stuck))]]
         raise ModelError(
-            f"a belief near {belief.tolist()} can follow, but no action is legal in every state of its support"
+            f"a belief near {belief.tolist()} can be reached, but no action is legal in every state of its support"
         )
     total = np.bincount(row, weights=probability, minlength=n * actions)
     indptr = np.zeros(n * actions + 1, dtype=np.int64)

@@ -194,7 +194,7 @@ def _never_stuck(model: PreparedModel) -> BoolArray:
         forbidden = cast("FloatArray", seen.T.astype(np.float64) @ illegal[there])
         possible = np.asarray(seen.sum(axis=0)).reshape(-1) > 0
         leaves.append(forbidden[possible] == 0.0)
-    for _ in leaves:  # each time one is sorted out at least, or nothing changes any more
+    for _ in leaves:  # each pass rules out at least one action, or changes nothing
         good = _leading_to(leaves, good)
     return good
 

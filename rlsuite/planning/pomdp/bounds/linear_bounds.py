@@ -77,7 +77,7 @@ class EndlessBounds:
         seen = seen_values(model, watch, share=share)
         size = float(np.abs(seen.q[seen.q > -np.inf]).max())
         self._model, self._close = model, CLOSE * size + 1e-12
-        # Begun with the optimum with observed states, some sweeps suffice; with less, as many as are needed.
+        # A few sweeps suffice from the optimum with observed states; from a rougher bound, take as many as needed.
         self._sweeps = SWEEPS if seen.distance <= self._close else MOST_SWEEPS
         self.bounds = Bounds(np.full((0, model.pomdp.n_states), -np.inf), seen.q.T)
         self.finished = False

@@ -95,7 +95,7 @@ class PreparedModel:
         ahead: Any = self.lookahead.continuation
         self.steps: list[CsrMatrix] = [ahead[a::actions] for a in range(actions)]
         rows = pomdp.observation_rows
-        # Rows of a model may sum to 1 only roughly; bounds are simpler if these do to rounding.
+        # Rows of a model sum to 1 only within a tolerance; normalised rows make the bounds simpler.
         sums = np.add.reduceat(rows.probability, rows.indptr[:-1])
         self.sparse = SparseModel(
             states,
@@ -145,7 +145,7 @@ def tables(model: PreparedModel, informed: FloatArray) -> Tables:
     place[np.repeat(np.arange(sizes.size), sizes), everywhere] = np.arange(everywhere.size) - np.repeat(
         first[:-1], sizes
     )
-    # One row per region, action and state, in this order; the pair (region, action) that each belongs to.
+    # One row per region, action and state, in this order; and the pair (region, action) of each row.
     rows = np.concatenate(
         [(members * actions + np.arange(actions)[:, np.newaxis]).reshape(-1) for members in regions.members]
     )

@@ -89,7 +89,7 @@ class SimplexGrid:
 
     def _freudenthal(self, beliefs: FloatArray) -> tuple[IndexArray, FloatArray]:
         k, living = beliefs.shape
-        # A sum of such terms never falls, so coordinates that are equal stay in order whatever the rounding.
+        # Running sums of such terms never decrease, so equal coordinates stay in order whatever the rounding.
         x = np.minimum(np.cumsum(beliefs[:, ::-1], axis=1)[:, -2::-1] * self.resolution, self.resolution)
         corner: IndexArray = np.floor(x).astype(np.int64)
         part = x - corner

@@ -106,7 +106,7 @@ def _moves(step: Any, seen: Any) -> dict[int, Any]:
     """Return gamma c(s' | s, a) O[a, s', z] for each observation z that can follow an action, as csr_array (S, S)."""
     found: dict[int, Any] = {}
     columns = seen.tocsc()
-    # rows of a model may sum to 1 only roughly; what contracts by gamma at least has rows that do
+    # rows of a model sum to 1 only within a tolerance; a contraction by gamma needs normalised rows
     columns.data = columns.data / np.asarray(seen.sum(axis=1)).reshape(-1)[columns.indices]
     for z in range(columns.shape[1]):
         chance = columns[:, [z]].toarray().reshape(-1)

@@ -67,7 +67,7 @@ def solve_exactly(
         solution = solve_endless(pomdp, cross_sum, watch)
     else:
         horizon = whole_number("horizon", horizon)
-        # a plan of each length is kept, of one vector at least
+        # the plans of each length are kept, at least one vector each
         fits_in_memory(f"horizon={horizon} with {pomdp.n_states} states", 8 * horizon * pomdp.n_states)
         solution = _solve_for(pomdp, horizon, cross_sum, watch)
     if not solution.converged:
@@ -91,7 +91,8 @@ def _solve_for(pomdp: POMDP, horizon: int, cross_sum: CrossSum, watch: Watch) ->
             if horizon * step > watch.deadline:
                 raise ParameterError(
                     f"deadline={watch.deadline:g} seconds are too short for horizon={horizon}: plans for {FEW + 1} "
-                    f"beliefs alone take about {horizon * step:.2g} seconds. Give more time or fewer steps"
+                    f"beliefs alone take about {horizon * step:.2g} seconds. Pass a longer deadline= or a smaller "
+                    "horizon="
                 )
         while (left := horizon - plans.steps) and watch.goes_on(np.inf):
             watch.reserve = left * step
@@ -101,7 +102,7 @@ def _solve_for(pomdp: POMDP, horizon: int, cross_sum: CrossSum, watch: Watch) ->
                 continue
         done = plans.steps
         watch.reserve = 0.0
-        while plans.steps < horizon:  # out of time: the rest by cheap steps, which keep both bounds sound
+        while plans.steps < horizon:  # out of time: cheap steps for the rest, which keep both bounds valid
             plans.add_cheaply()
     lower, upper = plans.bounds()
     watch.between(lower, upper)

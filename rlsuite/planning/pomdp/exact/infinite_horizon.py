@@ -87,7 +87,7 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
                     vectors, points = _together(new.plans.alpha_vectors, stage, 2.0 * uncertain, watch)
                 highest = max(highest, new.lower)
                 upper = min(new.upper, found.upper)
-                # Of plans that are equally good at the start, up to rounding, the latest: it is the best elsewhere.
+                # Of plans equally good at the start, up to rounding, take the latest: it is the best elsewhere.
                 found = (new if new.lower >= highest - uncertain else found)._replace(upper=upper)
             except OutOfTime:
                 continue
@@ -95,7 +95,7 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
             if found.upper - found.lower < 0.9 * narrowed[1]:
                 narrowed = watch.iterations, found.upper - found.lower
             elif watch.iterations - narrowed[0] > patience:
-                watch.give_up("rounding keeps the bounds apart")
+                watch.give_up("rounding errors keep the bounds apart")
                 break
     records.append((watch.iterations, watch.seconds, found.lower, found.upper))
     return AlphaVectorSolution(
@@ -121,7 +121,7 @@ def _beginning(pomdp: POMDP, everywhere: bool, watch: Watch) -> _Found:
     lower, upper = bounds.at(pomdp.start)
     vectors = bounds.lower
     vectors[:, ~pomdp.mdp.legal.any(axis=1)] = 0.0
-    if not everywhere:  # below all plans that are legal to their end, if it is not one itself
+    if not everywhere:  # a lower bound on the values of all legal plans, though perhaps not the value of a plan
         worst = float(np.min(model.reward, where=model.reward > -np.inf, initial=0.0))
         vectors, lower = np.full((1, pomdp.n_states), worst / (1.0 - model.modulus)), -np.inf
     first: IndexArray = np.arange(len(vectors), dtype=np.int64)
@@ -150,15 +150,15 @@ def _bounded(projection: Projection, vectors: FloatArray, stage: Stage, everywhe
     upper = value + stage.loss + factor * rise + rounding
     plans = _closed(stage, vectors, SHARE * watch.tol * (1.0 - modulus), 4.0 * projection.rounding(vectors), watch)
     if not everywhere:
-        # Not yet a promise: the plans may still rest on beliefs in which no action is legal.
+        # Not yet a proven bound: the plans may still lead to beliefs in which no action is legal.
         shift = factor * max(max_regret(vectors, now, watch), 0.0) + rounding
         lowered = plans._replace(alpha_vectors=plans.alpha_vectors - shift) if np.isfinite(shift) else plans
         return _Found(value - shift, upper, lowered)
     if plans.alpha_vectors.size <= MOST_UNKNOWNS:
         own = controller_value(projection, plans.actions, plans.successors)
-        promised = float(worth(own, start).max())
-        if promised >= value - 2.0 * rounding:  # it is lowered by one rounding itself
-            return _Found(promised, upper, plans._replace(alpha_vectors=own))
+        guaranteed = float(worth(own, start).max())
+        if guaranteed >= value - 2.0 * rounding:  # `controller_value` has subtracted one rounding error already
+            return _Found(guaranteed, upper, plans._replace(alpha_vectors=own))
     return _Found(value - rounding, upper, plans)
 
 

@@ -96,11 +96,12 @@ def that_matter(
 ) -> Kept:
     """Return the vectors (n, S) that matter; as `sums_that_matter`, with all ``right`` 0. Some may hold -inf.
 
-    If all are finite, there may be others `beside` (q, S) them that are kept anyway.
+    If all are finite, `beside` (q, S) may hold further vectors that are kept in any case.
 
-    A vector that is minus infinity in some states counts in the beliefs that exclude them, and there beside those
-    vectors only that are finite in all the states left: the others are minus infinity in the midst of these beliefs.
-    So the vectors go through by the set of states in which they are finite, large sets first.
+    A vector that is minus infinity in some states can be the best only in beliefs that exclude these states. There it
+    is compared with the vectors that are finite in all the other states: the value of any other is minus infinity
+    wherever all these states are possible. So the vectors are pruned in groups with the same finite states, large sets
+    first.
     """
     finite: BoolArray = vectors > -np.inf
     if finite.all() and len(vectors):
@@ -138,12 +139,12 @@ def sums_that_matter(left: FloatArray, right: FloatArray, points: FloatArray, ep
     epsilon : float
         How much may be lost in any belief.
     watch : Watch
-        Told when to stop.
+        The clock of the method.
 
     Raises
     ------
     OutOfTime
-        If it is.
+        If the clock says so.
     """
     if left.min(initial=0.0) > -np.inf and right.min(initial=0.0) > -np.inf and left.size and right.size:
         return _sums_that_matter(left, right, points, epsilon, watch)
@@ -160,7 +161,7 @@ def _sums_that_matter(
     watch: Watch,
     beside: FloatArray | None = None,
 ) -> Kept:
-    """Do the same for finite vectors; `beside` (q, S) are vectors that are there anyway."""
+    """Do the same for finite vectors; `beside` (q, S) are vectors that are kept in any case."""
     first, second = _Set.of(left), _Set.of(right)
     least, depth = first.rounding + second.rounding, first.depth + second.depth
     epsilon = max(epsilon, least)
@@ -201,9 +202,9 @@ def _sums_that_matter(
             best_in = np.concatenate([best_in, np.empty((n_kept, n_states))])
             basis = Basis.of(n_states, 2 * n_kept, max(n, k, 2 * n_kept))
     own = np.arange(n_known if beside is not None and beside.size else 0, n_kept)
-    own = own[np.argsort(origin[own])]  # in the order of the ranks, not in that in which they were found
+    own = own[np.argsort(origin[own])]  # in the order of the ranks, not in the order of the search
     chosen = origin[own]
-    loss = loss * unit + first.merged + second.merged + scale * (n_states + 8) * EPS  # what the sums were rounded by
+    loss = loss * unit + first.merged + second.merged + scale * (n_states + 8) * EPS  # rounding of the sums
     return Kept(first.number[chosen // k], second.number[chosen % k], best_in[own], loss)
 
 

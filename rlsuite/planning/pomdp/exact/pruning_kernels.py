@@ -205,13 +205,14 @@ def prune(
 
     A pair (i, j) has the number i * k + j and stands for left[:, i] + right[:, j]. `kept` (S, capacity) holds `n_kept`
     vectors, at least one; those put there are marked in `taken` (n * k,), with their numbers in `origin` and a belief
-    in which each is best in `points` (capacity, S). A pair goes on from the basis of the one before if it can.
+    in which each is best in `points` (capacity, S). The program of a pair begins with the basis of the pair before if
+    that is feasible.
 
     Returns
     -------
     n_kept, position : int
-        As above; the call has to be repeated if `position` is not n * k: the work limit was reached, in the midst of a
-        pair perhaps, `kept` is full or, with the task FIND, a witness for the pair was found.
+        As above; the call has to be repeated if `position` is not n * k: the work limit was reached, perhaps within a
+        pair, `kept` is full or, with the task FIND, a witness for the pair was found.
     largest : float
         For MEASURE: at least the largest rise above the set that was found so far. For the others: the same of those
         pairs that were passed over.
@@ -229,15 +230,15 @@ def prune(
             continue
         if work > work_limit or n_kept == kept.shape[1]:
             break
-        # The program for a sum w: the mixture of kept vectors that is nowhere more than theta below w, with the least
-        # theta. Up to `limit` it proves that w does not matter.
+        # The linear program for a sum w: the least theta for which some mixture of kept vectors is nowhere more than
+        # theta below w. A theta of at most `limit` proves that w does not matter.
         for s in range(n_states):
             basis.target[s] = left[s, position // n_right] + right[s, position % n_right]
         limit = largest if task == MEASURE else epsilon
 
         # ------------------------------------------------------------------------------ a basis to begin with
-        # The last basis often is feasible for the next pair, too, which differs little. `fresh` means that its inverse
-        # has not been updated since it was computed.
+        # The last basis often is feasible for the next pair, too. `fresh` means that its inverse has not been updated
+        # since it was computed.
         fresh, begins = False, size[0] == 0
         if not begins:
             locate(basis, kept)
@@ -252,8 +253,7 @@ def prune(
         outcome, worst, optimal, pivoted, singular = UNDECIDED, np.inf, False, False, False
         while True:
             refresh = not fresh and size[1] % REFRESH == REFRESH - 1
-            # What the basis claims is measured on the vectors themselves before it counts: updates of the inverse lose
-            # digits.
+            # Before theta counts, it is recomputed from the vectors themselves: updates of the inverse lose digits.
             if optimal or basis.x[0] <= limit or size[1] > most_pivots:
                 worst = rise(basis, kept)
                 work += n_states * size[0]
@@ -266,7 +266,7 @@ def prune(
             elif pivoted and work > work_limit:
                 outcome = LATER
                 break
-            if refresh:  # doubtful, or long in use: the inverse is computed anew
+            if refresh:  # doubtful, or after many updates: compute the inverse anew
                 fresh, optimal = True, False
                 size[1] += 1
                 work += 2.0 * size[0] ** 3
@@ -275,7 +275,8 @@ def prune(
                 else:
                     optimal = singular = True
                 continue
-            # The multipliers are a belief, unless one is negative: what is best there, and how high is the surface?
+            # Unless a multiplier is negative, they are a belief: find the best kept vector there, and how far w
+            # is above it.
             entering, least = n_kept, -TOLERANCE
             for r in range(1, size[0] + 1):
                 if basis.inverse[0, r] < least - ALIKE:
@@ -307,7 +308,7 @@ def prune(
             falling = leaving(basis, kept, entering)
             work += (n_states + size[0]) * size[0]
             if falling == 0 or (entering >= 0 and falling < 0 and size[0] + 1 == basis.weight.size):
-                optimal = True  # nothing falls, or a vector is to enter a second time: rounding
+                optimal = True  # no variable falls, or a vector would enter a second time: rounding errors
                 continue
             exchange(basis, kept, entering, falling)
             size[1] += 1
@@ -318,7 +319,7 @@ def prune(
             break
         if task == FIND and outcome == MATTERS:
             return n_kept, position, largest, True
-        if task == PURGE and outcome == UNDECIDED:  # always right, if not always needed
+        if task == PURGE and outcome == UNDECIDED:  # keeping it is always valid, though not always needed
             _write_belief(basis)
             n_kept = _keep(position, left, right, taken, kept, origin, points, n_kept, basis.belief)
         if outcome == DOMINATED or (outcome == UNDECIDED and task != PURGE):

@@ -65,7 +65,7 @@ def reference(pomdp: POMDP, *, horizon: int, tol: float = 1e-6, rtol: float | No
     >>> round(plan.lower_bound, 9), round(plan.upper_bound, 9), plan.converged
     (1.81, 1.81, True)
     """
-    hidden_arrays(pomdp)  # refuses what the plain algorithm cannot solve
+    hidden_arrays(pomdp)  # raises an error for a model that the plain algorithm cannot solve
     return solve_exactly(
         "reference",
         pomdp,

@@ -214,7 +214,7 @@ def exchange(basis: Basis, kept: FloatArray, entering: int, first: int) -> None:
         step = max(basis.x[first], 0.0) / pivot
         for c in range(a + 1):
             row[c] = inverse[first, c] / pivot
-    else:  # theta and the weights make up sigma
+    else:  # the row of sigma follows from those of theta and the weights
         pivot = basis.sigma_falls[state]
         step = max(basis.sigma[state], 0.0) / pivot
         for c in range(a + 1):
@@ -225,7 +225,7 @@ def exchange(basis: Basis, kept: FloatArray, entering: int, first: int) -> None:
                 row[c] += value * inverse[p, c]
         if entering < 0:
             row[basis.place[other]] -= 1.0 / pivot
-    # What enters rises from 0 to `step`; all that falls with it falls by that many times its rate.
+    # The entering variable rises from 0 to `step`; each basic variable falls by `step` times its rate.
     for p in range(a + 1):
         basis.x[p] -= step * falls[p]
         for c in range(a + 1):
@@ -234,7 +234,7 @@ def exchange(basis: Basis, kept: FloatArray, entering: int, first: int) -> None:
         if basis.place[s] < 0:
             basis.sigma[s] -= step * basis.sigma_falls[s]
 
-    if entering >= 0 and first > 0:  # one weight comes for another
+    if entering >= 0 and first > 0:  # one weight replaces another
         for c in range(a + 1):
             inverse[first, c] = row[c]
         basis.weight[first], basis.x[first] = entering, step

@@ -92,7 +92,7 @@ class UpperSurface:
     """
 
     def __init__(self, vectors: FloatArray) -> None:
-        self._common: FloatArray = vectors.max(axis=0)  # taken off, so that differences keep their digits
+        self._common: FloatArray = vectors.max(axis=0)  # subtracted, so that differences keep their digits
         self._n, states = vectors.shape
         self._kept: FloatArray = np.empty((states, self._n + SPARE))
         differences = (vectors - self._common).T

@@ -113,12 +113,12 @@ def _by_witnesses(sets: list[FloatArray], points: FloatArray, epsilon: float, wa
             if belief is None:
                 break
             best = np.concatenate([best_vectors(part, belief[np.newaxis]) for part in parts])
-            if tuple(best.tolist()) in agenda.known:  # rounding: take the neighbour itself
+            if tuple(best.tolist()) in agenda.known:  # by rounding: take the neighbour itself
                 best = neighbours[position]
             agenda.add(best, belief[np.newaxis])
             surface.add(agenda.sums(best[np.newaxis])[0])
-    numbers = np.array(sorted(agenda.order))  # whatever the order in which they were found
-    # What is better than the set in some belief differs from a plan of the set after at most Z observations.
+    numbers = np.array(sorted(agenda.order))  # independent of the order in which they were found
+    # A plan that is better in some belief differs from a plan of the set after at most Z observations.
     at = np.concatenate([every, *agenda.points])
     return Sums([each.left[numbers[:, z]] for z, each in enumerate(chosen)], at, loss + len(sets) * rise)
 

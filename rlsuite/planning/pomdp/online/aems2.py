@@ -159,19 +159,19 @@ class BoundPlanner:
         else:
             self.expansions = whole_number("max_iterations", max_iterations)
         self.max_bytes = positive_number("max_gb", max_gb) * 1e9
-        self._promises = [] if lower is None else [_promises(lower, pomdp)]
+        self._lower_vectors = [] if lower is None else [_lower_vectors(lower, pomdp)]
         self._preparation = Preparation(pomdp, "aems2", seconds=preparation, deadline=watch.deadline)
         self._take_bounds()
 
     def _take_bounds(self) -> None:
         """Write the bounds into the tables of the search."""
         bounds, pomdp = self._preparation.bounds, self.pomdp
-        self.bounds = Bounds(np.concatenate([bounds.lower, *self._promises]), bounds.upper)
+        self.bounds = Bounds(np.concatenate([bounds.lower, *self._lower_vectors]), bounds.upper)
         self.model = _tables(self._preparation.model, self.bounds)
-        # where every plan comes to an illegal action, no bound is finite, and the search will say so
+        # if every plan comes to an illegal action, no bound is finite, and the search raises the error
         tables = self.model.lower, self.model.upper
         largest = max(float(np.abs(one[np.isfinite(one)]).max(initial=0.0)) for one in tables)
-        # Each backup rounds as often as a belief has entries and a row has observations.
+        # A backup rounds once for each entry of a belief and each observation of a row.
         roundings = 2 * pomdp.n_states + 2 * pomdp.n_observations + 8
         self.rounding = roundings * EPS * largest / (1.0 - self._preparation.model.modulus)
 
@@ -228,7 +228,7 @@ class BoundSearch:
         tree.lower[0], tree.upper[0], tree.slot[0] = low, max(low, high), bound_tree.LEAF
         with watch:
             chunk = 1
-            # The root is expanded whatever the time: without that there is no action.
+            # The root is expanded even when time is up: otherwise there would be no action.
             while tree.slot[0] == bound_tree.LEAF or watch.goes_on(float(tree.upper[0] - tree.lower[0])):
                 begun, before = watch.seconds, int(tree.used[SLOTS])
                 watch.between(float(tree.lower[0]), float(tree.upper[0]))
@@ -254,7 +254,9 @@ class BoundSearch:
 
     def _decision(self, tree: BoundTree, seconds: float) -> Decision:
         if tree.slot[0] == bound_tree.LEAF:
-            raise ParameterError(f"max_gb={self.planner.max_bytes / 1e9:g} is too little for a single expansion")
+            raise ParameterError(
+                f"max_gb={self.planner.max_bytes / 1e9:g} is too little for a single expansion; pass a larger max_gb="
+            )
         actions, rounding = self.planner.pomdp.n_actions, self.planner.rounding
         low, high = float(tree.lower[0]) - rounding, float(tree.upper[0]) + rounding
         self.bounds = (low, high)
@@ -282,13 +284,13 @@ def _tables(model: PreparedModel, bounds: Bounds) -> bound_tree.BeliefModel:
     )
 
 
-def _promises(plan: AlphaVectorSolution, pomdp: POMDP) -> FloatArray:
+def _lower_vectors(plan: AlphaVectorSolution, pomdp: POMDP) -> FloatArray:
     """Return the vectors of a plan, if they are lower bounds on the values of a model."""
     if not isinstance(cast("object", plan), AlphaVectorSolution) or isinstance(plan, UpperBoundSolution):
         kind = type(plan).__name__
-        raise ParameterError(f"lower= is of type {kind}, whose vectors are not lower bounds: solve(pomdp, 'pbvi') fits")
+        raise ParameterError(f"lower= is of type {kind}, whose vectors are not lower bounds; pass solve(pomdp, 'pbvi')")
     if plan.horizon is not None or not _same(plan.pomdp, pomdp):
-        raise ParameterError("lower= needs a plan without horizon for the same model: solve(pomdp, 'pbvi') gives one")
+        raise ParameterError("lower= needs a plan without horizon for the same model; pass solve(pomdp, 'pbvi')")
     return plan.alpha_vectors
 
 

@@ -166,7 +166,7 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
                 scratch.touched[n_touched] = s
                 n_touched += 1
             scratch.ahead[s] += w * model.weight[k]
-    # How likely each observation is, and how many states it leaves possible: that is the room that its child takes.
+    # The probability of each observation, and how many states it leaves possible: the size of its child.
     for i in range(n_touched):
         row = a * model.n_states + scratch.touched[i]
         for k in range(model.seen[row], model.seen[row + 1]):
@@ -177,7 +177,7 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
             scratch.number[z] += 1
             scratch.total[z] += scratch.ahead[scratch.touched[i]] * model.chance[k]
             n_entries += 1
-    # All or nothing: half of the children would be a wrong bound. Without room the tree stays as it was.
+    # All children or none: bounds from some of them would be wrong. Without room the tree stays as it was.
     made, entry = tree.used[NODES], tree.used[ENTRIES]
     fits = made + n_symbols <= tree.first.size and entry + n_entries <= tree.state.size
     if fits:
@@ -198,7 +198,7 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
                 scratch.place[z] += 1
         tree.reward[pair], tree.child[pair], tree.children[pair] = reward, made, n_symbols
         tree.used[NODES], tree.used[ENTRIES] = made + n_symbols, entry
-    # The scratch is left clean for the next call, whether there was room or not.
+    # The scratch arrays are cleared for the next call, whether there was room or not.
     for i in range(n_touched):
         scratch.ahead[scratch.touched[i]] = 0.0
     for i in range(n_symbols):

@@ -200,7 +200,7 @@ def simulate(
     Stops early, and returns how many were done, where every node is in use and `make_nodes` is set; without it, no
     nodes are made.
     """
-    first = int(np.int64(0))  # a plain 0 would be a type of its own to numba, and `pick` compiled once more
+    first = int(np.int64(0))  # numba gives a literal 0 another type, and would compile `pick` once more
     for done in range(simulations):
         if make_nodes and tree.used[NODES] == tree.visits.size:
             return done
@@ -223,8 +223,7 @@ def simulate(
             z = model.symbol[pick(model.symbol_cumulative, model.seen[row], model.seen[row + 1], rng)]
             edge = path.pair[depth - 1] * model.n_observations + z
             slot = _slot(tree, edge)
-            # A history that has no node yet: one node is made in each simulation, and a rollout tells what it may be
-            # worth.
+            # A history without a node: each simulation adds one node, and a rollout estimates its value.
             if tree.table[slot] == FREE:
                 if make_nodes:
                     made = tree.used[NODES]

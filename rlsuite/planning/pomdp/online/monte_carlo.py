@@ -75,9 +75,9 @@ class MonteCarloPlanner:
             raise ParameterError(f"exploration={exploration} is less than 0")
         else:
             constant = float(exploration)
-        edges = self.max_nodes * pomdp.n_actions * pomdp.n_observations
-        if edges >= 1 << 62 or self.max_nodes >= 1 << 31:
-            raise ParameterError(f"max_nodes={max_nodes} is too large for this model")
+        most = min(((1 << 62) - 1) // (pomdp.n_actions * pomdp.n_observations), (1 << 31) - 1)
+        if self.max_nodes > most:
+            raise ParameterError(f"max_nodes={max_nodes} is too large for this model; pass at most {most}")
         self._leaf, self._preparation = leaf, preparation
         self.limits = Limits(pomdp.gamma, depth, constant, leaf(bounds))
         self.random = random_state(np.random.default_rng() if seed is None else generator(seed))
@@ -118,7 +118,7 @@ class MonteCarloSearch:
         support = np.flatnonzero(belief).astype(np.int32)
         sums = np.cumsum(belief[support])
         sums[-1] = 1.0
-        sums.setflags(write=False)  # like those of the model: numba types the two kinds apart
+        sums.setflags(write=False)  # read-only like the model's arrays: numba gives writable arrays another type
         depth = planner.limits.depth if steps_left is None else min(steps_left, planner.limits.depth)
         limits = planner.limits._replace(depth=depth)
         before = int(self.tree.used[SIMULATIONS])

@@ -252,7 +252,9 @@ def checked_steps(horizon: int | None, steps_left: int | None) -> int | None:
     if steps_left is None:
         return horizon
     if not 1 <= whole_number("steps_left", steps_left, at_least=0) <= horizon:
-        raise ParameterError(f"steps_left={steps_left}: 1..{horizon} of the {horizon} steps of this plan can be left")
+        raise ParameterError(
+            f"steps_left={steps_left} is not one of 1..{horizon}, the steps that can be left in this plan"
+        )
     return steps_left
 
 

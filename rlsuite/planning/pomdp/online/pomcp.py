@@ -198,7 +198,7 @@ def _leaf(pomdp: POMDP, leaf: str | ArrayLike | None, horizon: int | None, bound
     if name == "blind":
         start = pomdp.start[np.newaxis]
         best: FloatArray = bounds.lower[best_at(worth(bounds.lower, start), bounds.lower, start)[0]]
-        # Where that comes to an illegal action, another plan has to do.
+        # In states where that plan comes to an illegal action, take the best value of the others.
         return np.where(np.isfinite(best), best, bounds.lower.max(axis=0))
     try:
         values = validation.floats("leaf", cast("ArrayLike", leaf))

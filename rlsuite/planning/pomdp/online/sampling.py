@@ -75,7 +75,7 @@ def simulator(pomdp: POMDP) -> Simulator:
         legal_action=np.nonzero(legal)[1].astype(np.int32),
         all_legal=bool((legal.all(axis=1) == legal.any(axis=1)).all()),
     )
-    # Read-only like the arrays of a model: numba types the two kinds apart, and would compile everything twice.
+    # Read-only like the arrays of a model: numba gives writable arrays another type, and would compile twice.
     for array in found:
         if isinstance(array, np.ndarray):
             array.setflags(write=False)

@@ -75,7 +75,7 @@ def random_walk(search: Search, wanted: int, rng: np.random.Generator, watch: Wa
             continue
         children, chances = edges_of(search, node, int(legal[rng.integers(0, legal.size)]))
         drawn = int(np.searchsorted(np.cumsum(chances), rng.random(), side="right"))
-        node = int(children[drawn]) if drawn < children.size else 0  # or the episode has ended
+        node = int(children[drawn]) if drawn < children.size else 0  # otherwise the episode has ended
         latest = latest if node in found else step
         found[node] = None
     queue = list(found)

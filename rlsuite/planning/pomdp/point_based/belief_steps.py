@@ -35,9 +35,9 @@ def belief_number(
     """Return the number of the belief in region k whose entries, not yet normalised, are at : end."""
     count = control.tally
     mask = beliefs.table.size - 1
-    # The hash takes states and probabilities, the latter to the nearest multiple of 1 / GRAIN: two ways to one belief
-    # round differently. Odd multipliers and shifts spread it, as products alone carry nothing down to the low bits,
-    # which choose the slot.
+    # The hash is that of the states and of the probabilities, rounded to multiples of 1 / GRAIN because two ways to the
+    # same belief round differently. The shifts are needed because products carry nothing down to the low bits, which
+    # choose the slot.
     key = np.int64(k) + 1
     for i in range(at, end):
         s.weights[i] /= chance
@@ -50,8 +50,8 @@ def belief_number(
     # The table is at most half full.
     while beliefs.table[slot] >= 0:
         other = beliefs.table[slot]
-        # Another belief may have the same hash. Only what agrees entry by entry counts as equal; how far apart such
-        # beliefs were at most is kept, since the bounds have to allow for it.
+        # Another belief may have the same hash. Only beliefs that agree entry by entry count as equal; the largest
+        # distance between two such beliefs is kept, since the bounds have to allow for it.
         if beliefs.key[other] == key and beliefs.region[other] == k and beliefs.size[other] == end - at:
             apart = 0.0
             first = beliefs.first[other] - at
@@ -63,7 +63,7 @@ def belief_number(
                 control.number[MERGED] = max(control.number[MERGED], apart)
                 return int(other)
         slot = (slot + 1) & mask
-    # It is new: it takes the next number, and its entries go to the end of the pool. There is room, see `search`.
+    # A new belief takes the next number, and its entries go to the end of the pool. There is room, see `search`.
     n = int(count[NODES])
     first = count[ENTRIES]
     count[NODES] += 1
@@ -73,8 +73,8 @@ def belief_number(
     beliefs.region[n] = k
     beliefs.first[n] = first
     beliefs.size[n] = end - at
-    # Bounds that need no step ahead. Linear in the belief are the fast informed bound, one vector for each action, and
-    # the values of the corners, one for all; the upper bound is the lower of the two.
+    # Bounds that need no lookahead: the fast informed bound, one vector for each action, and one vector of the values
+    # at the corners, both linear in the belief. The upper bound is the smaller of the two.
     informed = actions.upper[n * t.n_actions : (n + 1) * t.n_actions]
     for b in range(t.n_actions):
         informed[b] = 0.0
@@ -87,7 +87,7 @@ def belief_number(
         corner += w * t.corner[state]
         for b in range(t.n_actions):
             informed[b] += w * t.informed[state * t.n_actions + b]
-    # No action has been followed. The lower bound comes from the vectors of the region, when the belief is first
+    # No action has been followed yet. The lower bound comes from the vectors of the region, when the belief is first
     # compared with them.
     highest = -np.inf
     for b in range(t.n_actions):
@@ -125,7 +125,7 @@ def follow(
     row = base * t.n_actions + a * (t.first[k + 1] - base)
     begin = t.successors[pair]
     n_after = t.successors[pair + 1] - begin
-    # where the action leads, whatever is seen
+    # the next states and their probabilities, whatever is observed
     for j in range(n_after):
         s.ahead[j] = 0.0
     reward = 0.0
@@ -134,7 +134,7 @@ def follow(
         reward += w * t.reward[(base + i) * t.n_actions + a]
         for r in range(t.row[row + i], t.row[row + i + 1]):
             s.ahead[t.successor[r]] += w * t.weight[r]
-    # sorted by what is seen: first the sizes, then the entries
+    # sorted by observation: first the sizes, then the entries
     n_symbols = 0
     for j in range(n_after):
         if s.ahead[j] > 0.0:
@@ -164,13 +164,13 @@ def follow(
     actions.reward[number] = reward
     actions.edge[number] = count[EDGES]
     edge = count[EDGES]
-    at = int(np.int64(0))  # a plain 0 would be a type of its own to numba, and `belief_number` compiled for both
+    at = int(np.int64(0))  # numba gives a literal 0 another type, and would compile `belief_number` twice
     for q in range(n_symbols):
         z = s.symbols[q]
         end, chance = int(s.counts[z]), float(s.chances[z])
         s.counts[z] = 0
         s.chances[z] = 0.0
-        if chance > 0.0:  # products of tiny probabilities may vanish
+        if chance > 0.0:  # products of tiny probabilities may underflow to 0
             edges.child[edge] = belief_number(
                 int(t.child[pair * t.n_observations + z]), at, end, chance, t, beliefs, bounds, actions, s, control
             )

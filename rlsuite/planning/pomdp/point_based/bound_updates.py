@@ -33,7 +33,7 @@ def raise_lower(
             row = v.quick[base + beliefs.state[e] * room + begin : base + beliefs.state[e] * room + end]
             for i in range(new):
                 sums[i] += w * row[i]
-        # what is not a number, 0 times minus infinity, is larger than nothing
+        # comparisons with NaN, which is 0 times minus infinity, are false
         highest = np.float32(-np.inf)
         chosen = 0
         for i in range(new):
@@ -66,7 +66,7 @@ def cut_upper(n: int, beliefs: Beliefs, bounds: Bounds, p: Points, dense: FloatA
     for i in range(begin, end):
         gain = p.gain[i]
         ratio = min(1.0, dense[p.key[i]] * p.inverse[i])
-        if ratio * gain < least:  # as far as the most probable state of the point can tell
+        if ratio * gain < least:  # not ruled out by the most probable state of the point
             other = p.node[i]
             for e in range(beliefs.first[other], beliefs.first[other] + beliefs.size[other]):
                 mine = dense[beliefs.state[e]]
@@ -122,8 +122,8 @@ def add_vector(
     """
     k = beliefs.region[n]
     pair = k * t.n_actions + a
-    # The plan goes on, after z, with the best vector of the child that z leads to; after all others with the first
-    # vector of the region, which is a plan as well.
+    # After an observation z that is possible here, the plan continues with the best vector of the child that z leads
+    # to; after the others with the first vector of the region, which is a plan as well.
     for z in range(t.n_observations):
         s.column[z] = 0
     first = actions.edge[n * t.n_actions + a]
@@ -139,8 +139,8 @@ def add_vector(
             size = t.first[into + 1] - t.first[into]
             total += t.chance[o] * v.exact[v.begin[into] + s.column[z] * size + t.place[o]]
         s.ahead[j - begin] = total
-    # The new vector goes to the end of its region. It is written twice: in double precision for values that count, and
-    # state by state in single precision for comparisons, where many vectors are read side by side.
+    # The new vector goes to the end of its region. It is written twice: in double precision for values, and state by
+    # state in single precision for comparisons, where many vectors are read side by side.
     base = t.first[k]
     size = t.first[k + 1] - base
     row = base * t.n_actions + a * size
@@ -156,8 +156,8 @@ def add_vector(
     total = 0.0
     for e in range(beliefs.first[n], beliefs.first[n] + beliefs.size[n]):
         total += beliefs.weight[e] * v.exact[v.begin[k] + at * size + beliefs.state[e]]
-    # Only if it is better here does `used` grow; else the next vector takes its place. A belief that had been compared
-    # with all others need not be compared with its own.
+    # `used` grows only if the vector is better at this belief; otherwise the next vector overwrites it. A belief that
+    # had been compared with all others need not be compared with its own.
     if total > bounds.lower[n]:
         bounds.lower[n] = total
         bounds.best[n] = at

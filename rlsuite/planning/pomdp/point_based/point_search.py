@@ -89,7 +89,7 @@ class PointSearch:
             wanted_gap=max(watch.tol - 4.0 * self.rounding, 4.0 * self.rounding),
             max_bytes=int(max_gb * 1e9),
         )
-        self.search.trial(0, -1)  # loads the search, so that its pace is not taken for slower than it is
+        self.search.trial(0, -1)  # loads the compiled search, so that the time for this does not count for its speed
         self._rate = FIRST_WORK / PIECE
         self._records: list[tuple[int, float, float, float]] = []
         self._before = (0.0, 0.0, 0, 0)
@@ -124,9 +124,9 @@ class PointSearch:
         if watch.deadline is not None and (spent >= watch.deadline or self.search.late):
             watch.give_up(f"deadline={watch.deadline:g} seconds passed")
         if self.search.full:
-            watch.give_up("the memory that it may take is used up")
+            watch.give_up("the memory that the search may take (max_gb=) is used up")
         elif self._still > MAX_IDLE or (self._finished and not self._want_less()):
-            watch.give_up("the bounds no longer move")
+            watch.give_up("the bounds no longer change")
         return not watch.stopped
 
     def _want_less(self) -> bool:

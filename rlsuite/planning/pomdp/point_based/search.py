@@ -150,9 +150,8 @@ class Search:
         scratch.states[: places.size] = places
         scratch.weights[: places.size] = belief[places]
         total = float(belief[places].sum())
-        with np.errstate(
-            over="ignore"
-        ):  # of the hash; as plain Python, because compiled it is but a part of the search
+        # The plain Python function, since numba compiles it only within the search; its hash overflows on purpose.
+        with np.errstate(over="ignore"):
             n = belief_number.function(k, 0, places.size, total, t, beliefs, bounds, actions, scratch, control)
         size = int(t.first[k + 1] - t.first[k])
         held = v.exact[v.begin[k] : v.begin[k] + v.used[k] * size].reshape(-1, size)

@@ -89,8 +89,8 @@ def search(
         upwards = listed or count[UPWARDS] > 0
         k = beliefs.region[n]
         pair = n * t.n_actions
-        # Whatever this belief may need is made sure of before anything is written: the caller makes room and calls
-        # again, and the same step begins again.
+        # There must be room for all that this belief may need before anything is written: otherwise the caller makes
+        # room and calls again, and the step is repeated.
         count[WANTED] = k
         if v.used[k] == v.room[k]:
             return VECTORS_FULL
@@ -99,8 +99,8 @@ def search(
         # ------------------------------------------------------------------------------- the bounds of the actions
         for a in range(t.n_actions):
             s.done[a] = 0
-        # Until the action with the largest upper bound has been followed: only then is that the upper bound of the
-        # belief. Following an action can only lower its bound, so others need no look as long as theirs are smaller.
+        # Follow the action with the largest upper bound, until that is one already followed: its bound is that of the
+        # belief. Following an action can only lower its bound, so actions with smaller bounds need not be followed.
         chosen = -1
         while True:
             a = 0
@@ -109,7 +109,7 @@ def search(
                     a = b
             if actions.upper[pair + a] == -np.inf:
                 return STUCK
-            if s.done[a] > 0:  # no other can have a larger one: now to those that may still be the best
+            if s.done[a] > 0:  # no other can have a larger bound; next, actions that may still be the best
                 chosen = a
                 a = -1
                 if upwards:
@@ -120,7 +120,7 @@ def search(
                             break
                 if a < 0:
                     break
-            # The beliefs that follow are made once, and found from then on.
+            # The beliefs that follow are computed only once, and stored.
             if actions.edge[pair + a] < 0:
                 if (
                     count[NODES] + t.n_observations > beliefs.region.size
@@ -134,16 +134,16 @@ def search(
             for e in range(first, first + actions.size[pair + a]):
                 c = int(edges.child[e])
                 kc = int(beliefs.region[c])
-                # Bounds of a child are brought up to date when they are asked for: with the vectors and points that its
-                # region has got since then, and no others.
+                # The bounds of a child are updated only when they are needed, with the vectors and points added to its
+                # region since the last update.
                 if bounds.compared[c] < v.used[kc]:
                     raise_lower(c, int(t.first[kc + 1] - t.first[kc]), beliefs, bounds, v, s.sums, count)
                 if bounds.projected[c] < p.used[kc]:
                     cut_upper(c, beliefs, bounds, p, s.dense, count)
                 above += edges.chance[e] * bounds.upper[c]
                 below += edges.chance[e] * bounds.lower[c]
-            # An upper bound that was valid stays valid, whatever rounding did since; the lower one is recomputed, as it
-            # can only have risen.
+            # An upper bound stays valid, so the smaller one is kept, whatever the rounding; the lower one is
+            # recomputed, as it can only have risen.
             actions.upper[pair + a] = min(actions.upper[pair + a], actions.reward[pair + a] + t.gamma * above)
             actions.lower[pair + a] = actions.reward[pair + a] + t.gamma * below
             s.done[a] = 1
@@ -152,13 +152,13 @@ def search(
         bounds.visits[n] += 1
         bounds.upper[n] = min(bounds.upper[n], actions.upper[pair + chosen])
         if upwards:
-            # A point is worth its room where the bound lies clearly below that of the corners, and below its own older
-            # point.
+            # A point is added only where the bound lies clearly below that of the corners, and below the older point of
+            # this belief.
             known_gain = p.gain[p.begin[k] + bounds.point[n]] if bounds.point[n] >= 0 else 0.0
             if bounds.upper[n] - bounds.corner[n] < known_gain - number[LEAST_POINT]:
                 add_point(n, beliefs, bounds, p)
-            # A vector for the action that promises the most, if that is more than the belief has by more than rounding.
-            a = int(np.int64(-1))  # as a plain -1 it would be a type of its own, and `add_vector` compiled for both
+            # A vector for the action with the largest lower bound, if that exceeds the belief's by more than rounding.
+            a = int(np.int64(-1))  # numba gives a literal -1 another type, and would compile `add_vector` twice
             highest = bounds.lower[n] + 1e-13 * abs(bounds.lower[n])
             for b in range(t.n_actions):
                 if s.done[b] > 0 and actions.lower[pair + b] > highest:
@@ -182,9 +182,9 @@ def search(
             if gap <= number[WANTED_GAP] or count[TRIALS] == count[LAST_TRIAL]:
                 return FINISHED
         else:
-            # Into the child that contributes the most to the gap at the start, beyond what the trial aims at. The
-            # target grows by 1 / gamma with each step, as a gap down there counts for gamma^depth at the start. Where
-            # none exceeds it, or the path is full, the trial turns, and updates the beliefs on the way back.
+            # Go to the child whose gap, beyond the target of the trial, contributes the most to the gap at the start.
+            # The target grows by 1 / gamma with each step, as a gap at some depth counts gamma^depth at the start. If
+            # no gap exceeds it, or the path is full, the trial turns and updates the beliefs on the way back.
             target = number[TARGET] / number[DISCOUNT]
             widest = 0.0
             into = -1
