@@ -35,6 +35,12 @@ LARGEST_VALUE = 1e300
 LEAST_MARGIN = 1e-10
 """How far below 1 the modulus must lie; double precision gives a relative error of about 1e-16 / (1 - beta)."""
 
+FOR_MDPS = (
+    "Pass gamma=0.99 (say), solve for a finite horizon, say by method='backward_induction', horizon=100, or, if "
+    "episodes come to an end, for the total reward: method='stochastic_shortest_path'."
+)
+FOR_POMDPS = "Pass gamma=0.99 (say), or solve for a finite horizon: method='incremental_pruning', horizon=10 (say)."
+
 
 class Contraction(Protocol):
     """What the bounds need from an operator; `Lookahead` and the operator of a single policy both have it."""
@@ -176,7 +182,7 @@ def warn_not_converged(message: str) -> None:
     warnings.warn(message, ConvergenceWarning, stacklevel=level_of_the_caller())
 
 
-def discounted(model: MDP | Lookahead, method: str) -> Lookahead:
+def discounted(model: MDP | Lookahead, method: str, remedy: str = FOR_MDPS) -> Lookahead:
     """Prepare the model, unless that has been done, and check that its values are finite and can be computed.
 
     Raises
@@ -189,9 +195,7 @@ def discounted(model: MDP | Lookahead, method: str) -> Lookahead:
     mdp = model.mdp if isinstance(model, Lookahead) else model
     if mdp.gamma == 1.0:
         raise ParameterError(
-            f"{method} needs gamma < 1, and gamma is 1: without discounting, values may be infinite. "
-            "Pass gamma=0.99 (say), solve for a finite horizon, say by method='backward_induction', horizon=100, or, "
-            "if episodes come to an end, for the total reward: method='stochastic_shortest_path'."
+            f"{method} needs gamma < 1, and gamma is 1: without discounting, values may be infinite. {remedy}"
         )
     lookahead = model if isinstance(model, Lookahead) else Lookahead(mdp)
     contracting(lookahead)

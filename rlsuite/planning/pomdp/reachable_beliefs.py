@@ -15,7 +15,7 @@ import numpy as np
 from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
-from rlsuite.planning.certificate import discounted, warn_not_converged
+from rlsuite.planning.certificate import FOR_POMDPS, discounted, warn_not_converged
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import EPS
@@ -93,7 +93,7 @@ def reachable_beliefs(
     clock = Watch("reachable_beliefs", tol=tol, rtol=rtol, deadline=deadline)
     max_beliefs = whole_number("max_beliefs", max_beliefs)
     if horizon is None:
-        discounted(pomdp.mdp, "reachable_beliefs without a horizon")
+        discounted(pomdp.mdp, "reachable_beliefs without a horizon", FOR_POMDPS)
     else:
         horizon = whole_number("horizon", horizon)
     steps = _steps_until_negligible(pomdp, clock.tol / 4.0) if horizon is None else horizon

@@ -6,7 +6,7 @@ import numpy as np
 
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import CsrMatrix, FloatArray, IndexArray, StateArray
-from rlsuite.planning.certificate import discounted
+from rlsuite.planning.certificate import FOR_POMDPS, discounted
 from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.bounds.belief_supports import SparseModel, entries_of, find_regions
 
@@ -89,7 +89,7 @@ class PreparedModel:
 
     def __init__(self, pomdp: POMDP, method: str) -> None:
         self.pomdp = pomdp
-        self.lookahead = discounted(pomdp.mdp, method)
+        self.lookahead = discounted(pomdp.mdp, method, FOR_POMDPS)
         self.modulus = self.lookahead.modulus
         states, actions = pomdp.n_states, pomdp.n_actions
         ahead: Any = self.lookahead.continuation
