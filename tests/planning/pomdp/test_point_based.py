@@ -232,6 +232,23 @@ def test_a_belief_without_a_legal_action_is_named():
         sarsop(POMDP(mdp, np.ones((2, 2, 1))))
 
 
+@pytest.mark.parametrize("illegal", [0, 1])
+def test_a_possibility_that_underflows_does_not_make_the_informed_bound_too_low(illegal):
+    """State 2, where one action is illegal, follows with probability 1e-200 and shows 0 with 1e-200: no belief holds it.
+
+    From state 0, the other action leads to state 1, where the action that is illegal in state 2 pays 1 in each step.
+    """
+    other = 1 - illegal
+    moves, legal, reward = np.tile(np.eye(3), (2, 1, 1)), np.ones((3, 2), dtype=bool), np.zeros((3, 2))
+    moves[other, 0], legal[2, illegal], reward[1, illegal] = [0.0, 1.0, 1e-200], False, 1.0
+    seen = [[1.0, 0.0], [1.0, 0.0], [1e-200, 1.0]]
+    mdp = MDP.from_arrays(moves, reward.T, order="ass", gamma=0.5, legal=legal, start=0)
+    model = POMDP(mdp, np.array([seen, seen]))
+    assert model.update_belief(model.start, other, 0).tolist() == [0.0, 1.0, 0.0]
+    assert fast_informed_bound(model).upper_bound == pytest.approx(1.0)
+    assert reachable_beliefs(model).lower_bound == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("planner", [sarsop, pbvi, perseus, blind, qmdp, fast_informed_bound])
 def test_mistaken_calls(tiger, planner):
     with pytest.raises(ParameterError, match="gamma"):

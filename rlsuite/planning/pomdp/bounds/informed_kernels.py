@@ -38,6 +38,8 @@ def informed_sweep(
                 ahead = q[s2 * n_actions : (s2 + 1) * n_actions]
                 for o in range(seen[a * n_states + s2], seen[a * n_states + s2 + 1]):
                     w = weight[r] * chance[o]
+                    if w == 0.0:  # by underflow; times minus infinity, of an illegal action, it would be NaN
+                        continue
                     into = sums[symbol[o] * n_actions : (symbol[o] + 1) * n_actions]
                     for b in range(n_actions):
                         into[b] += w * ahead[b]
