@@ -58,6 +58,18 @@ def belief_of(tree, node, states):
     return belief
 
 
+def test_a_probability_that_underflows_is_not_counted():
+    """State 2 follows from state 1 for sure, and with probability 1e-200 from state 0, whose own is 1e-200."""
+    moves = np.array([[[1.0, 0.0, 1e-200], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]])
+    mdp = MDP.from_arrays(moves, [[0.0, 0.0, 1.0]], order="ass", gamma=0.5, start=[1e-200, 1.0, 0.0])
+    model = POMDP(mdp, np.ones((1, 3, 1)))
+    tree, _ = grown_tree(model, 1)
+    assert (int(tree.used[NODES]), tree.chance[1]) == (2, 1.0)
+    assert tree.size[1] == np.count_nonzero(model.update_belief(model.start, 0, 0))
+    plan = solve(model, "aems2")
+    assert (plan.lower_bound, plan.upper_bound) == pytest.approx((1.0, 1.0))
+
+
 @settings(max_examples=25)
 @given(data=st.data())
 def test_every_node_is_the_belief_that_follows(random_pomdps, data):

@@ -156,26 +156,30 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
     reward = 0.0
     n_touched, n_symbols, n_entries = 0, 0, 0
     # The prediction: probability of each next state while the episode goes on, and the list of those above 0, so that
-    # only they are touched and cleared.
+    # only they are touched and cleared. Products that underflow to 0 are left out, here and below.
     for e in range(tree.first[node], tree.first[node] + tree.size[node]):
         row, w = int(tree.state[e]) * model.n_actions + a, tree.weight[e]
         reward += w * model.reward[row]
         for k in range(model.indptr[row], model.indptr[row + 1]):
-            s = model.successor[k]
+            s, joint = model.successor[k], w * model.weight[k]
+            if joint == 0.0:
+                continue
             if scratch.ahead[s] == 0.0:
                 scratch.touched[n_touched] = s
                 n_touched += 1
-            scratch.ahead[s] += w * model.weight[k]
+            scratch.ahead[s] += joint
     # The probability of each observation, and how many states it leaves possible: the size of its child.
     for i in range(n_touched):
         row = a * model.n_states + scratch.touched[i]
         for k in range(model.seen[row], model.seen[row + 1]):
-            z = model.symbol[k]
+            z, joint = model.symbol[k], scratch.ahead[scratch.touched[i]] * model.chance[k]
+            if joint == 0.0:
+                continue
             if scratch.number[z] == 0:
                 scratch.symbols[n_symbols] = z
                 n_symbols += 1
             scratch.number[z] += 1
-            scratch.total[z] += scratch.ahead[scratch.touched[i]] * model.chance[k]
+            scratch.total[z] += joint
             n_entries += 1
     # All children or none: bounds from some of them would be wrong. Without room the tree stays as it was.
     made, entry = tree.used[NODES], tree.used[ENTRIES]
@@ -192,10 +196,11 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
             s = scratch.touched[i]
             row = a * model.n_states + s
             for k in range(model.seen[row], model.seen[row + 1]):
-                z = model.symbol[k]
-                tree.state[scratch.place[z]] = s
-                tree.weight[scratch.place[z]] = scratch.ahead[s] * model.chance[k] / scratch.total[z]
-                scratch.place[z] += 1
+                z, joint = model.symbol[k], scratch.ahead[s] * model.chance[k]
+                if joint > 0.0:
+                    tree.state[scratch.place[z]] = s
+                    tree.weight[scratch.place[z]] = joint / scratch.total[z]
+                    scratch.place[z] += 1
         tree.reward[pair], tree.child[pair], tree.children[pair] = reward, made, n_symbols
         tree.used[NODES], tree.used[ENTRIES] = made + n_symbols, entry
     # The scratch arrays are cleared for the next call, whether there was room or not.
