@@ -134,17 +134,19 @@ def follow(
         reward += w * t.reward[(base + i) * t.n_actions + a]
         for r in range(t.row[row + i], t.row[row + i + 1]):
             s.ahead[t.successor[r]] += w * t.weight[r]
-    # sorted by observation: first the sizes, then the entries
+    # sorted by observation: first the sizes, then the entries; products that underflow to 0 are left out
     n_symbols = 0
     for j in range(n_after):
         if s.ahead[j] > 0.0:
             for o in range(t.seen[begin + j], t.seen[begin + j + 1]):
-                z = t.symbol[o]
+                z, joint = t.symbol[o], s.ahead[j] * t.chance[o]
+                if joint == 0.0:
+                    continue
                 if s.counts[z] == 0:
                     s.symbols[n_symbols] = z
                     n_symbols += 1
                 s.counts[z] += 1
-                s.chances[z] += s.ahead[j] * t.chance[o]
+                s.chances[z] += joint
     total = 0
     for q in range(n_symbols):
         z = s.symbols[q]
@@ -154,11 +156,12 @@ def follow(
     for j in range(n_after):
         if s.ahead[j] > 0.0:
             for o in range(t.seen[begin + j], t.seen[begin + j + 1]):
-                z = t.symbol[o]
-                at = s.counts[z]
-                s.states[at] = t.place[o]
-                s.weights[at] = s.ahead[j] * t.chance[o]
-                s.counts[z] = at + 1
+                z, joint = t.symbol[o], s.ahead[j] * t.chance[o]
+                if joint > 0.0:
+                    at = s.counts[z]
+                    s.states[at] = t.place[o]
+                    s.weights[at] = joint
+                    s.counts[z] = at + 1
     # The entries of one observation now lie side by side, and `counts` holds where they end.
     number = n * t.n_actions + a
     actions.reward[number] = reward
@@ -170,13 +173,12 @@ def follow(
         end, chance = int(s.counts[z]), float(s.chances[z])
         s.counts[z] = 0
         s.chances[z] = 0.0
-        if chance > 0.0:  # products of tiny probabilities may underflow to 0
-            edges.child[edge] = belief_number(
-                int(t.child[pair * t.n_observations + z]), at, end, chance, t, beliefs, bounds, actions, s, control
-            )
-            edges.symbol[edge] = z
-            edges.chance[edge] = chance
-            edge += 1
+        edges.child[edge] = belief_number(
+            int(t.child[pair * t.n_observations + z]), at, end, chance, t, beliefs, bounds, actions, s, control
+        )
+        edges.symbol[edge] = z
+        edges.chance[edge] = chance
+        edge += 1
         at = end
     actions.size[number] = edge - count[EDGES]
     count[EDGES] = edge
