@@ -4,7 +4,7 @@
 
     RlsuiteError
     |-- ParameterError        an argument outside its allowed values            (also a ValueError)
-    |   `-- CallError         an unknown keyword, or a missing one     (also a TypeError)
+    |   `-- CallError         an unknown keyword, or a missing one            (also a TypeError)
     |-- ModelError            arrays that do not define a decision problem      (also a ValueError)
     |-- EnvironmentNotFound   an id, module or file that leads to no environment
     |-- UnsuitableEnvironment an environment that this method cannot work with
@@ -13,7 +13,7 @@
     |-- LearningError         a run that had to stop: NaN reward, impossible action ...
     |-- NotLearned            an agent asked for what it has not learned yet
     |-- MissingPackage        an optional package that is not installed           (also an ImportError)
-    `-- ConformanceError      an agent that does not meet the requirements      (also an AssertionError)
+    `-- ConformanceError      an agent that does not meet the requirements    (also an AssertionError)
 
     RlsuiteWarning            (a UserWarning)
     |-- ConvergenceWarning    a result whose error bound exceeds the tolerance asked for
@@ -21,6 +21,7 @@
     |-- CollapseWarning       a learned distribution that is as narrow as it may be
     |-- RoundingWarning       probabilities in a file that had to be changed to sum to one
     |-- RewardWarning         rewards outside the range that an agent expects
+    |-- FormerSignatureWarning  a rule with the signature of an earlier version  (also a FutureWarning)
     `-- StepwiseWarning       `loop="auto"` had to leave the compiled loop
 """
 

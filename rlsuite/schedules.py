@@ -319,7 +319,7 @@ def as_positive_schedule(name: str, value: object) -> Schedule:
     schedule = _accept(name, value)
     for bound, number in schedule.extremes.items():
         if not 0.0 < number < math.inf:
-            raise errors.ParameterError(f"{_label(name, bound)}{number!r} must be greater than 0")
+            raise errors.ParameterError(f"{_label(name, bound)}{number!r} must be greater than 0, and finite")
     return schedule
 
 
@@ -342,6 +342,6 @@ def _check(schedule: Schedule) -> None:
         value = getattr(schedule, field.name)
         if field.name == "per":
             if value not in UNITS:
-                raise errors.ParameterError(f"{kind}: " + errors.unknown("unit of time per =", value, UNITS))
+                raise errors.ParameterError(f"{kind}, per: " + errors.unknown("unit of time", value, UNITS))
         elif isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise errors.ParameterError(f"{kind}: {field.name}={value!r} must be a finite number")

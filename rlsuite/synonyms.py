@@ -129,8 +129,8 @@ ELSEWHERE: Final[dict[str, str]] = {
     "PolicyIteration": "it is rlsuite.solve(mdp, method='policy_iteration')",
     "TileCoding": "it is rlsuite.approximation.TileCoding",
     "REINFORCE": "policy gradients are in rlsuite.approximation",
-    "PPO": "there is none; rlsuite.approximation has policy gradients, and DQN",
-    "A2C": "there is none; rlsuite.approximation has policy gradients, and DQN",
+    "PPO": "rlsuite.approximation has policy gradients and DQN instead",
+    "A2C": "rlsuite.approximation has policy gradients and DQN instead",
 }
 """Name that people look for in ``rlsuite`` itself -> where it is, or what to write."""
 
@@ -211,12 +211,12 @@ def attribute_error(
     "module 'rlsuite.plotting' has no attribute 'learning_curve'; did you mean 'episode_return'?"
     """
     sentence = f"{owner} has no attribute {name!r}"
-    if name.startswith("_"):  # Python and notebooks ask for many of these, and expect none
+    if name.startswith("_"):  # Python and notebooks look for many of these, and expect that there are none
         return AttributeError(sentence)
     if name in elsewhere:
         return AttributeError(f"{sentence}: {elsewhere[name]}", name=name, obj=None)
     near = nearest(name, choices)
     if not near:
         return AttributeError(sentence)
-    # told on which object, Python would add a guess of its own
+    # if it were given the object, Python would add a suggestion of its own
     return AttributeError(f"{sentence}; did you mean {near[0]!r}?", name=name, obj=None)

@@ -234,12 +234,15 @@ def test_greedy_and_max_value_agree_with_numpy(q, legal, seed):
             "Softmax takes temperature= or base=, not both (temperature = 1 / ln base)",
         ),
         (lambda: MaxBoltzmann(2.0), "epsilon=2.0 lies outside [0, 1]"),
-        (lambda: MaxBoltzmann(0.1, temperature=-1.0), "temperature=-1.0 must be greater than 0"),
+        (lambda: MaxBoltzmann(0.1, temperature=-1.0), "temperature=-1.0 must be greater than 0, and finite"),
         (lambda: UpperConfidence(-1.0), "c=-1.0 lies outside [0, 1e+300]"),
         (lambda: CountBonus(math.nan), "beta=nan lies outside [0, 1e+300]"),
-        (lambda: Softmax(temperature=0.0), "temperature=0.0 must be greater than 0"),
-        (lambda: Softmax(base=-1.0), "base=-1.0 must be greater than 0"),
-        (lambda: Softmax(temperature=Linear(1.0, 0.0, over=9)), "temperature: end=0.0 must be greater than 0"),
+        (lambda: Softmax(temperature=0.0), "temperature=0.0 must be greater than 0, and finite"),
+        (lambda: Softmax(base=-1.0), "base=-1.0 must be greater than 0, and finite"),
+        (
+            lambda: Softmax(temperature=Linear(1.0, 0.0, over=9)),
+            "temperature: end=0.0 must be greater than 0, and finite",
+        ),
     ],
 )
 def test_bad_parameters_are_named(make, message):

@@ -57,7 +57,7 @@ def test_units(per, expected):
         (lambda: Inverse(1.0, scale=0.0), "Inverse: scale=0.0 must be greater than 0"),
         (
             lambda: Inverse(1.0, per="visit"),
-            "Inverse: unknown unit of time per = 'visit'; did you mean 'visits'? (choices: episodes, steps, visits)",
+            "Inverse, per: unknown unit of time 'visit'; did you mean 'visits'? (choices: episodes, steps, visits)",
         ),
         (lambda: as_schedule("epsilon", 1.2, 0, 1), "epsilon=1.2 lies outside [0, 1]"),
         (lambda: as_schedule("epsilon", math.nan, 0, 1), "epsilon=nan lies outside [0, 1]"),

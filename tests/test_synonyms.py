@@ -170,7 +170,7 @@ def test_functions_without_a_discount_say_that_the_model_has_it(word):
         (partial(rl.planning.qmdp, MODEL), "pomdp"),
     ):
         sentence = (
-            rf"has no parameter '{word}'; the discount factor is that of the model: {model}\.replace\(gamma=0\.9\)"
+            rf"has no parameter '{word}'; the discount factor belongs to the model: {model}\.replace\(gamma=0\.9\)"
         )
         with pytest.raises(CallError, match=sentence):
             call(**{word: 0.9})

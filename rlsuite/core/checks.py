@@ -199,7 +199,7 @@ def fits_in_memory(what: str, n_bytes: int) -> None:
         return
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if n_bytes > there:
-        raise ParameterError(f"{what} needs {written(n_bytes // 10**9)} GB, and this machine has {there / 1e9:,.0f}")
+        raise ParameterError(f"{what} needs {written(n_bytes // 10**9)} GB, and this machine has {there / 1e9:,.0f} GB")
 
 
 def _as_float(value: object) -> float:

@@ -28,7 +28,7 @@ from numba.core import types
 
 from rlsuite.core.fingerprints import fingerprint_of
 
-# numba's extension points carry no types
+# numba's extension points have no type annotations
 _extending: Any = numba.extending
 _imputils: Any = numba.core.imputils
 _caching: Any = numba.core.caching
@@ -139,7 +139,7 @@ class Compiled(Generic[Arguments, Result]):
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
-            # typed at a prompt: there is no file to put the cache beside
+            # a function typed at a prompt: there is no source file, so there is no place for the cache
         return dispatcher
 
 

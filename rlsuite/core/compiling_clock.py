@@ -10,7 +10,7 @@ import numba.core.event
 
 from rlsuite.core.clock import Clock
 
-_events: Any = numba.core.event  # carries no types
+_events: Any = numba.core.event  # has no type annotations
 _COMPILING = "numba:compile"
 _GETTING_READY = "numba:compiler_lock"
 """What numba does under this lock is compiling, and loading what was compiled before from its cache."""

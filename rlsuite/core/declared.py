@@ -98,15 +98,15 @@ def check_array(name: str, array: NDArray[Any], declared: Array | None, sizes: d
     elif array.dtype.kind not in "iu":
         raise ValueError(f"{name} is {array.dtype}: not an array of numbers or truth values")
     elif declared is None or declared.at_least is None:
-        raise ValueError(f"{name} is an array of whole numbers, and {how_to_declare(name, array.dtype)}")
+        raise ValueError(f"{name} is an array of whole numbers without a range: {how_to_declare(name, array.dtype)}")
     if declared is not None and array.size:
         _check_range(name, array, declared, sizes)
 
 
 def how_to_declare(name: str, dtype: np.dtype[Any]) -> str:
-    """What to write where nothing says what the whole numbers of an array may be."""
+    """What to write where the range of the whole numbers in an array is missing."""
     return (
-        f"nothing says what they may be. Where its class names it, write {name.rpartition('.')[2]}: "
+        f"in the NamedTuple that has this field, write {name.rpartition('.')[2]}: "
         f"Annotated[NDArray[np.{dtype}], rl.Array(at_least=0)], with below= or at_most= if they are indices"
     )
 

@@ -99,7 +99,7 @@ def _temporary(target: Path) -> Generator[Path]:
         handle = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         if _lock(handle, wait=True) is None or _is_at(handle, unfinished):
             break
-        os.close(handle)  # another writer has taken it for abandoned before it was locked
+        os.close(handle)  # before it was locked, another writer removed it as abandoned
     if sys.platform == "win32":
         os.close(handle)  # open files cannot be renamed there
     try:
@@ -113,7 +113,7 @@ def _temporary(target: Path) -> Generator[Path]:
 
 def _remove_abandoned(folder: Path) -> None:
     """Remove the temporary files of this machine whose writers are gone."""
-    if sys.platform == "win32":  # no lock there says whether a writer is gone
+    if sys.platform == "win32":  # without locks, a writer that has ended cannot be told from one at work
         return
     found: list[Path] = []
     with suppress(OSError), os.scandir(folder) as entries:

@@ -27,7 +27,7 @@ def fingerprint_of(function: Callable[..., Any]) -> tuple[str, str]:
     of its own module is part of the hash.
     """
     source = cast(python_types.FunctionType, function)
-    # the files of another version may hold types that have been renamed since, and could not even be opened
+    # cache files of another version may contain types that have been renamed, and then cannot be opened
     digest = hashlib.sha256(__version__.encode())
     _add_code(digest, source.__code__)
     used = list(_used_by(source))
@@ -50,8 +50,8 @@ def _used_by(source: python_types.FunctionType) -> Iterator[Any]:
             if hasattr(builtins, name):
                 continue
             raise ParameterError(
-                f"{source.__qualname__} uses {name}, which is not defined yet: define it above, because what has been "
-                "compiled is kept under a name that its content is part of"
+                f"{source.__qualname__} uses {name}, which is not defined yet: define it above, because the content "
+                "of all that a compiled function uses is part of its name in the cache"
             )
         value = around[name] if name in around else source.__globals__[name]
         for attribute in attributes:

@@ -15,7 +15,7 @@ LONGEST: Final = 40
 """Characters of a value that is repeated in a message."""
 
 MODELS: Final = ("mdp", "pomdp", "model")
-"""How parameters are called that take a model, which has a discount factor of its own."""
+"""Names of parameters that take a model, which has its own discount factor."""
 
 
 def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
@@ -35,7 +35,7 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
         what = f"{function.__name__}()"
         _check(what, given, names)
         missing = [name for name in needed if name not in given]
-        if missing:  # what is unknown belongs to the environment, unless it sounds like what is missing
+        if missing:  # an unknown keyword is one of the environment, unless it resembles a missing one
             _check(what, {name: value for name, value in given.items() if nearest(name, missing)}, missing)
         return function(*args, **given)
 
@@ -53,7 +53,7 @@ class SaysWhatToWrite:
 
     not_here: ClassVar[str] = ""
 
-    if not TYPE_CHECKING:  # type checkers are to look at `__init__`
+    if not TYPE_CHECKING:  # type checkers should look at `__init__`
 
         def __new__(cls, *args: Any, **given: Any) -> Any:
             """Make an object, unless a keyword is unknown."""
@@ -73,11 +73,11 @@ class MadeFromArrays:
 
     what_to_write: ClassVar[str]
 
-    if not TYPE_CHECKING:  # type checkers are to look at `__init__`
+    if not TYPE_CHECKING:  # type checkers should look at `__init__`
 
         def __new__(cls, *args: Any, **given: Any) -> Any:
             """Make an object, unless the arguments do not fit the constructor."""
-            if args or given:  # a copy is made without
+            if args or given:  # copies are made without arguments
                 try:
                     inspect.signature(cls.__init__).bind(None, *args, **given)
                 except TypeError as error:
@@ -111,5 +111,5 @@ def _check(what: str, given: Mapping[str, Any], names: Iterable[str] | None, rem
             hint = f"; did you mean {near[0]}?" if near else ""
             model = next((one for one in known if one in MODELS), "")
             if not near and model and nearest(name, ["gamma"]):
-                hint = f"; the discount factor is that of the model: {model}.replace(gamma={short})"
+                hint = f"; the discount factor belongs to the model: {model}.replace(gamma={short})"
             raise CallError(f"{what} has no parameter {name!r}{hint} (parameters: {', '.join(known)}){remark}")

@@ -78,7 +78,7 @@ class Npz:
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             if name == member.filename or name in self.headers:
-                raise ValueError(f"it holds {member.filename!r}, which is not an array, or twice")
+                raise ValueError(f"it holds {member.filename!r}, which is not an array, or is there twice")
             self.headers[name] = _header(archive, member)
 
     def __contains__(self, name: str) -> bool:
@@ -181,9 +181,11 @@ def _is_single_array(file: Path) -> bool:
 def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Header:
     """What a member says about its array, if its sizes agree."""
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 1:
-        raise ValueError(f"{member.filename} is encrypted, or packed in another way than NumPy does")
+        raise ValueError(f"{member.filename} is encrypted, or compressed by a method that NumPy does not use")
     if member.file_size > LARGEST_RATIO * member.compress_size:
-        raise ValueError(f"{member.filename} cannot have {member.file_size} bytes")
+        raise ValueError(
+            f"{member.filename} cannot have {member.file_size} bytes: it has {member.compress_size} compressed ones"
+        )
     with archive.open(member) as stream:
         version = np.lib.format.read_magic(cast("Any", stream))
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
@@ -194,10 +196,12 @@ def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Header:
         shape, _, dtype = read(cast("Any", io.BytesIO(length + text)), max_header_size=LARGEST_HEADER)
         start = stream.tell()
     if dtype.hasobject:
-        raise ValueError(f"{member.filename} is an object array, which only a pickle can hold: allow_pickle=False")
+        raise ValueError(
+            f"{member.filename} is an object array, which would need allow_pickle=True; pickles are never loaded"
+        )
     n_bytes = dtype.itemsize
     for length in shape:
         n_bytes *= length
     if any(length < 0 for length in shape) or start + n_bytes != member.file_size:
-        raise ValueError(f"{member.filename} has {member.file_size} bytes and says that it has {start + n_bytes}")
+        raise ValueError(f"{member.filename} has {member.file_size} bytes, and its header says {start + n_bytes}")
     return Header(dtype, tuple(shape))

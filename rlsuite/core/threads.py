@@ -52,7 +52,7 @@ def at_the_same_time(tasks: Sequence[Callable[[], Result]], worth_it: bool = Tru
     helpers = [_threads().submit(work) for _ in range(min(n_threads(), len(tasks)) - 1)]
     work()
     for helper in helpers:
-        if not helper.cancel():  # one that has not begun by now has nothing left to do
+        if not helper.cancel():  # a helper that has not begun by now has nothing left to do
             helper.result()
     return results
 

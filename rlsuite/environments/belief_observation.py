@@ -58,7 +58,7 @@ class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], R
         super().__init__(env)
         model: object = getattr(env.unwrapped, "model", None)
         if isinstance(model, MDP):
-            raise UnsuitableEnvironment(f"{env.unwrapped} is fully observable: it has no hidden state")
+            raise UnsuitableEnvironment(f"{env.unwrapped} is fully observable: use it without BeliefObservation")
         if not isinstance(model, POMDP):
             raise UnsuitableEnvironment(
                 f"{env.unwrapped} has no POMDP (env.unwrapped.model); make one with POMDP.from_arrays(...).to_env()"
@@ -90,7 +90,7 @@ class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], R
         Raises
         ------
         UnsuitableEnvironment
-            If the model holds what is seen for impossible.
+            If the observation is impossible in the model.
         """
         seen, reward, terminated, truncated, info = self.env.step(action)
         model, a, observation = self.model, int(action), cast(Any, seen)
@@ -104,8 +104,8 @@ class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], R
         total = float(joint.sum())
         if total <= 0.0:
             raise UnsuitableEnvironment(
-                f"{self.env} observed {observation} after action {a}, which has probability 0 in its model given the "
-                "belief before: is there a wrapper around it that changes actions or observations?"
+                f"{self.env} observed {observation} after action {a}, which has probability 0 in its model and the "
+                "belief before: does a wrapper change actions or observations?"
             )
         self._belief = joint / total
         self._belief.setflags(write=False)

@@ -75,7 +75,7 @@ def check_dynamics(dynamics: CompiledDynamics, name: str) -> None:
     begun: Any = dynamics.begin(dynamics.constants, rng)
     if not _is_state(begun):
         raise UnsuitableEnvironment(
-            f"{name}: begin of its compiled dynamics returned {begun!r}; a state is a tuple of floats"
+            f"{name}: begin of its compiled dynamics returned {begun!r}; it has to return a state, a tuple of floats"
         )
     answer: Any = dynamics.step(dynamics.constants, begun, 0, rng)
     if not (isinstance(answer, tuple) and len(cast("tuple[Any, ...]", answer)) == 3):
@@ -86,8 +86,8 @@ def check_dynamics(dynamics: CompiledDynamics, name: str) -> None:
     ahead = cast("tuple[Any, ...]", answer)[0]
     if not (_is_state(ahead) and len(ahead) == len(begun)):
         raise UnsuitableEnvironment(
-            f"{name}: step of its compiled dynamics made the state {ahead!r} of {begun!r}; it has to be a tuple of as "
-            "many floats"
+            f"{name}: step of its compiled dynamics returned the next state {ahead!r} for the state {begun!r}; it has "
+            f"to be a tuple of {len(begun)} floats"
         )
 
 

@@ -81,7 +81,8 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
         if len(observation_space.shape) != 1:
             raise ParameterError(f"observation_space={observation_space} must have one dimension")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ParameterError(f"render_mode={render_mode!r} is not one of {self.metadata['render_modes']} and None")
+            allowed = ", ".join(map(repr, [*self.metadata["render_modes"], None]))
+            raise ParameterError(f"render_mode={render_mode!r} is not supported; allowed: {allowed}")
         self.dynamics = dynamics
         self.observation_space = cast(Any, observation_space)
         self.action_space = action_space
@@ -117,7 +118,7 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
             If the action is not in the space, or the environment has not been reset.
         """
         if not self.state:
-            raise ParameterError("step was called before reset")
+            raise ParameterError("step was called before reset: call reset first")
         if not self.action_space.contains(action):
             raise ParameterError(f"action {action!r} is not in {self.action_space}")
         number = int(action) - self._first_action

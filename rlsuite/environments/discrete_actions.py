@@ -58,7 +58,7 @@ class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         super().__init__(env)
         space: Any = env.action_space
         if not isinstance(env.action_space, spaces.Box):
-            raise UnsuitableEnvironment(f"the action space is {space}; actions can be taken from a Box only")
+            raise UnsuitableEnvironment(f"the action space is {space}, not a Box: its actions are discrete already")
         self.actions = _spaced(space, int(actions)) if isinstance(actions, Integral) else _listed(space, actions)
         self.actions.flags.writeable = False
         self.action_space = spaces.Discrete(len(self.actions))
@@ -79,10 +79,11 @@ class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
 def _spaced(space: Any, n: int) -> NDArray[Any]:
     """Actions from the lower to the upper bound (n, ...)."""
     if n < 2:
-        raise ParameterError(f"actions={n} are too few; at least 2 are needed")
+        raise ParameterError(f"actions={n} is too small; at least 2 actions are needed")
     if space.low.size != 1 or not space.is_bounded():
         raise UnsuitableEnvironment(
-            f"actions can be spaced evenly in a bounded space of one number, not in {space}; list them (actions=[...])"
+            f"actions can be spaced evenly only in a bounded space of one number, not in {space}: list them, "
+            "actions=[...]"
         )
     share = np.linspace(0.0, 1.0, n).reshape(-1, *(1,) * len(space.shape))
     return np.asarray(space.low * (1.0 - share) + space.high * share, dtype=space.dtype)

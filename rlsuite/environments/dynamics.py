@@ -16,8 +16,8 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.transition_view import Transition
 
-# Rows are turned into Python numbers when first asked for, and forgotten all at once beyond this many: a model of a
-# million states is ready at once, and a long walk through it stays small.
+# Rows are turned into Python numbers on first use, and the cache is emptied when it has this many: so a model of a
+# million states is ready at once, and long runs in it take little memory.
 CACHED_ROWS = 65_536
 
 Entry = TypeVar("Entry")
@@ -69,7 +69,7 @@ class Dynamics:
         self.mdp = model if isinstance(model, MDP) else model.mdp
         self.mask = None if self.mdp.legal.all() else self.mdp.legal.astype(np.int8)
         self.nothing = model.n_observations if isinstance(model, POMDP) else None
-        # What cannot be drawn adds nothing to a running sum, so leaving it out changes no choice.
+        # Probabilities of 0 add nothing to a running sum, so leaving them out changes no choice.
         starts = np.flatnonzero(model.start)
         self.start: Choice[int] = choice(model.start[starts].tolist(), starts.tolist(), otherwise=0)
         self._transitions: dict[int, Choice[Transition] | None] = {}
@@ -110,5 +110,5 @@ class Dynamics:
         return observation
 
     def __getstate__(self) -> dict[str, Any]:
-        # The caches are quickly computed again, and would be most of the bytes.
+        # The caches are quickly computed again, and would be most of the pickled bytes.
         return {**self.__dict__, "_transitions": {}, "_emissions": {}}

@@ -84,14 +84,14 @@ def trusted_dynamics(env: gymnasium.Env[Any, Any], dynamics: CompiledDynamics) -
             state = dynamics.begin(dynamics.constants, rng)
             _compare(double, dynamics, state, observation, rng, "reset")
             elapsed = 0
-        state = dynamics.read(base)  # what was rounded differently must not add up
+        state = dynamics.read(base)  # from the environment, so that differences of rounding do not add up
         expected, reward, terminated = dynamics.step(dynamics.constants, state, action, rng)
         observation, found_reward, found_end, _, _ = double.step(action + int(space.start))
         where = f"state {state}, action {action}"
         paid = finite_reward(found_reward, f"{name_of(env)}, at {where}")
         if bool(found_end) != bool(terminated) or not _close(paid, reward, ROUNDING):
             raise errors.UntrustedTable(
-                f"{name_of(env)}: at {where} its compiled dynamics say reward {reward!r}, terminated {terminated}, and "
+                f"{name_of(env)}: at {where} its compiled dynamics say reward {reward!r}, terminated {terminated}, but "
                 f"its step {found_reward!r}, {found_end}"
             )
         _compare(double, dynamics, expected, observation, rng, where)
@@ -111,11 +111,12 @@ def _compare(
     ):
         if not _close(found, expected, tolerance):
             raise errors.UntrustedTable(
-                f"{name_of(env)}: after {where} its compiled dynamics say {what} {expected!r}, and its step {found!r}"
+                f"{name_of(env)}: after {where} its compiled dynamics say {what} {expected!r}, but the "
+                f"environment {found!r}"
             )
     if rng.bit_generator.state != base.np_random.bit_generator.state:
         raise errors.UntrustedTable(
-            f"{name_of(env)}: after {where} it has drawn other random numbers than its compiled dynamics"
+            f"{name_of(env)}: after {where} the environment has drawn other random numbers than its compiled dynamics"
         )
 
 

@@ -68,7 +68,9 @@ def find_env(spec: str | EnvSpec | AnyEnv, **kwargs: Any) -> AnyEnv:
 
     if isinstance(spec, gymnasium.Env):
         if kwargs:
-            raise ParameterError(f"{_keywords(kwargs)} cannot be given to an environment that is already made")
+            raise ParameterError(
+                f"{_keywords(kwargs)} cannot be given to an environment that is already made: give its id instead"
+            )
         return spec
     if isinstance(spec, EnvSpec):
         return _make(spec, spec.id, kwargs)
@@ -118,21 +120,17 @@ def _registered_id(spec: str, place: str, name: str) -> str:
     package = packages().get(namespace or "")
     if package is not None and not any(one.namespace == namespace for one in registry.values()):
         raise EnvironmentNotFound(
-            f"{known} It is in package {package}: add 'import {package}', or ask for '{package}:{name}'."
+            f"{known} It is in package {package}: add 'import {package}', or use '{package}:{name}'."
         )
     if versions:
         listed = ", ".join(sorted(repr(one.id) for one in versions))
         raise EnvironmentNotFound(f"{known} There is no version {version}, but there is {listed}.")
     if place and inspect.isclass(getattr(sys.modules[place], name, None)):
         raise EnvironmentNotFound(
-            f"{known} {place} has a class {name}, but registers no such id; ask for 'file.py:{name}'."
+            f"{known} {place} has a class {name}, but registers no such id; use 'file.py:{name}'."
         )
     near = get_close_matches(name, registry, n=1)
-    hint = (
-        f" Did you mean {near[0]!r}?"
-        if near
-        else " An id is registered by importing its package: 'package:Id' does so."
-    )
+    hint = f" Did you mean {near[0]!r}?" if near else " Importing its package registers an id; 'package:Id' does that."
     raise EnvironmentNotFound(known + hint)
 
 
@@ -143,7 +141,7 @@ def _import_module(spec: str, module: str) -> None:
         if cause.name is None or not f"{module}.".startswith(f"{cause.name}."):
             raise EnvironmentNotFound(f"{spec!r}: importing {module} failed: {cause}") from cause
         file = Path(*module.split(".")).with_suffix(".py")
-        hint = f"; for the file beside you write '{file}:Class'" if file.exists() else ""
+        hint = f"; for the file in the current folder, write '{file}:Class'" if file.exists() else ""
         raise EnvironmentNotFound(f"{spec!r}: there is no module {cause.name!r} to import{hint}") from cause
     except (RlsuiteError, Warning):
         raise
@@ -196,7 +194,7 @@ def _env_of_file(spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
             f"{spec!r}: {name} is not a class derived from gymnasium.Env (environments in the file: {listed})"
         )
     raise EnvironmentNotFound(
-        f"{spec!r}: {unknown('class', name, classes) if classes else 'the file has no environment'}"
+        f"{spec!r}: {unknown('class', name, classes) if classes else 'the file has no environment class'}"
     )
 
 

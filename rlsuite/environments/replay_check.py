@@ -31,8 +31,8 @@ TRANSPARENT: tuple[type, ...] = (PassiveEnvChecker, OrderEnforcing, TimeLimit)
 _KINDS: tuple[Any, ...] = (FrozenLakeEnv, CliffWalkingEnv, TaxiEnv, TabularEnv)
 KNOWN = {(kind.step, kind.reset) for kind in _KINDS}
 
-# classes, with their keywords, tables and attributes, that have passed the long replay in this process: thirty seeds
-# need it once
+# classes, with their keywords, tables and attributes, that have passed the long replay in this process: so thirty
+# seeds need it only once
 _proven: set[tuple[type, str, bytes]] = set()
 
 SHORT_WALK, LONG_WALK = 100, 5_000
@@ -40,7 +40,7 @@ MAX_PAIRS = 10_000
 _SIMPLE = (bool, int, float, str)
 _PLAIN = {bool, int, float, str, type(None)}
 _ARRAYS: Any = (np.ndarray, np.generic)
-_SMALL = 1_000  # numbers of an array that is kept instead of its checksum
+_SMALL = 1_000  # an array of fewer numbers is compared itself, a larger one by its checksum
 _LEFT_OUT = {"rlsuite", "gymnasium", "numba"}  # packages whose objects `attribute_record` leaves out
 # what `step` may change: the state, the generator, and what only rendering reads
 EXPECTED_CHANGES = {"s", "lastaction", "lastreward", "_np_random", "_np_random_seed", "taxi_orientation"}
@@ -152,7 +152,9 @@ def double_of(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
     """
     for layer in (*wrappers(env), env.unwrapped):
         for method in replaced_methods(layer):  # a copy would still call this environment
-            raise errors.UntrustedTable(f"{name_of(env)}: its {method} has been replaced, and cannot be copied")
+            raise errors.UntrustedTable(
+                f"{name_of(env)}: its {method} has been replaced, so that it cannot be copied for a replay"
+            )
     try:
         return copy.deepcopy(env)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -186,7 +188,7 @@ def finite_reward(paid: Any, name: str, step: int | None = None) -> float:
         try:
             if math.isfinite(paid):
                 return float(paid)
-        except (TypeError, OverflowError):  # text, None; an integer beyond all floats
+        except (TypeError, OverflowError):  # text or None; an integer too large for a float
             pass
     raise errors.LearningError(
         f"{name}{'' if step is None else f', step {step}'}: the environment returned the reward {paid!r}; rewards must "
@@ -271,7 +273,7 @@ class _Replay:
             found = self.env.step(action)[:4]
         except Exception as error:  # whatever the environment raises
             raise errors.UntrustedTable(
-                f"{name_of(self.env)}: at {where} its table has outcomes, and its step raised "
+                f"{name_of(self.env)}: at {where} its table has outcomes, but its step raised "
                 f"{type(error).__name__}: {error}"
             ) from error
         observation, reward, terminated = self.table.step(action)[:3]
@@ -288,18 +290,18 @@ class _Replay:
         for name, value, wanted in zip(
             ("observation", "reward", "terminated", "truncated"), found, expected, strict=False
         ):
-            # where a number is due, an array of one element is not what the stepwise loop takes
+            # where a number is expected, the stepwise loop does not take an array of one element
             if np.ndim(wanted):
                 same = np.array_equal(np.ravel(value), wanted)
             else:
                 same = not np.ndim(value) and value == wanted
             if not same:
                 raise errors.UntrustedTable(
-                    f"{name_of(self.env)}: at {where} its table says {name} {wanted!r} and its step returns {value!r}"
+                    f"{name_of(self.env)}: at {where} its table says {name} {wanted!r}, but its step returns {value!r}"
                 )
         if self.table.np_random.bit_generator.state != self.base.np_random.bit_generator.state:
             raise errors.UntrustedTable(
-                f"{name_of(self.env)}: at {where} it draws other random numbers than its table accounts for"
+                f"{name_of(self.env)}: at {where} it draws other random numbers than its table needs"
             )
 
 
@@ -331,8 +333,8 @@ def attribute_record(base: Any) -> list[tuple[object, ...]]:
     """Return the content of all attributes that a step may read besides the table, for comparison.
 
     Left out are the table, models, spaces and compiled functions, which are compared in other ways or do not change,
-    and what cannot be pickled. Numbers, words and arrays, which nearly all are, are not pickled: that takes ten times
-    as long, and short calls of `learn` would notice it.
+    and what cannot be pickled. Numbers, strings and arrays, which nearly all are, are not pickled: that takes ten
+    times as long, which would slow down short calls of `learn`.
     """
     attributes: dict[str, Any] = base.__dict__
     table = attributes.get("P")
@@ -352,7 +354,7 @@ def _content(value: Any, table: object) -> tuple[object, ...]:
         return ()
     try:
         return (_digest_of(pickle.dumps(value)),)
-    except Exception:  # other people's classes raise what they like
+    except Exception:  # classes of other packages may raise anything
         return ()
 
 

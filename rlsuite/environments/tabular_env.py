@@ -114,7 +114,9 @@ class TabularEnv(gymnasium.Env[Any, Any]):
     @model.setter
     def model(self, model: MDP | POMDP) -> None:
         if _size(model) != _size(self._model):
-            raise ParameterError(f"the new model has {_size(model)}, this environment {_size(self._model)}")
+            raise ParameterError(
+                f"the new model has {_size(model)}, but the environment {_size(self._model)}: make another one"
+            )
         self._adopt(model)
 
     @property
@@ -135,12 +137,12 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         nothing = self._dynamics.nothing
         self.observation_space = spaces.Discrete(model.n_states if nothing is None else nothing + 1)
         self.action_space = spaces.Discrete(model.n_actions)
-        # Reward (None after a reset) and observation of the last call: what is drawn, and what illegal actions repeat.
+        # Reward (None after a reset) and observation of the last call, for `render` and for illegal actions.
         self._shown: tuple[float | None, int] = (None, nothing or 0)
-        # Looked up once: most models have no random rewards, and should not pay for a call in every step.
+        # Looked up once: most models have no random rewards, and a call in every step would slow them down.
         self._draws_rewards = self._dynamics.mdp.random_rewards or type(self).draw_reward is not TabularEnv.draw_reward
 
-    # --------------------------------------------------------------------------------------- Gymnasium's
+    # ------------------------------------------------------------------------------------- Gymnasium's interface
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         """Begin an episode.

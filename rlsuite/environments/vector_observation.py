@@ -58,7 +58,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
         except (TypeError, ValueError) as error:
             raise ParameterError(f"vectors must be an array (n, d) of numbers ({error})") from error
         if table.ndim < 2 or len(table) != ids.n or table.size == 0:
-            raise ParameterError(f"vectors has shape {table.shape}, needed ({ids.n}, d): one for each observation")
+            raise ParameterError(f"vectors has shape {table.shape}, needed ({ids.n}, d): one vector for each id")
         if not np.isfinite(table).all():
             row = int(np.argwhere(~np.isfinite(table))[0][0])
             raise ParameterError(f"vectors[{row}] holds a number that is not finite")

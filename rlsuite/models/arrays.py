@@ -83,13 +83,16 @@ def rows_from_arrays(
 def is_sparse(tables: object) -> TypeGuard[Sequence[SparseLike]]:
     """Whether `tables` is a sequence of sparse matrices."""
     if hasattr(tables, "tocsr"):
-        raise ModelError("one sparse matrix was given; a sequence of them is needed, one (S, S) matrix per action")
+        shape = cast("SparseLike", tables).shape
+        raise ModelError(f"a single sparse matrix of shape {shape} was given; pass a list with one matrix per action")
     if not isinstance(tables, Sequence):
         return False
     listed = cast("Sequence[object]", tables)
     sparse = [hasattr(one, "tocsr") for one in listed]
     if any(sparse) and not all(sparse):
-        raise ModelError(f"matrix {sparse.index(False)} is not sparse, but others are: give all of them in one form")
+        raise ModelError(
+            f"matrix {sparse.index(False)} is not sparse, but others are: make all of them sparse, or none"
+        )
     return bool(sparse) and sparse[0]
 
 
@@ -113,7 +116,8 @@ def listed_by_action(name: str, tables: Tables) -> tuple[Tables, bool]:
     for a, one in enumerate(matrices):
         if one.shape != matrices[0].shape:
             raise ModelError(
-                f"{name}[{a}] has shape {one.shape}, but {name}[0] has {matrices[0].shape}; all must have one shape"
+                f"{name}[{a}] has shape {one.shape}, but {name}[0] has {matrices[0].shape}; "
+                "all must have the same shape"
             )
     if not matrices:
         raise ModelError(f"{name} is empty; one (S, S) matrix per action is needed")
@@ -138,8 +142,8 @@ def order_of(
     if len(shape) <= 2:
         return "sas"
     raise ModelError(
-        f"{name} has shape {shape}, and with as many actions as states that can be {name}[s, a, s'] or "
-        f"{name}[a, s, s']: pass order='sas' or order='ass'"
+        f"{name} has shape {shape}: with as many actions as states, this can be {name}[s, a, s'] or {name}[a, s, s']; "
+        "pass order='sas' or order='ass'"
     )
 
 
@@ -188,7 +192,7 @@ def _entries_of_sparse(P: Sequence[SparseLike]) -> _Entries:
     state = np.concatenate([np.repeat(np.arange(states), lengths[:, a]) for a in range(actions)])
     action = np.repeat(np.arange(actions), lengths.sum(axis=0))
     next_state: AnyArray = np.concatenate([one.indices for one in matrices])
-    probability = np.concatenate([validation.floats(f"the data of P[{a}]", one.data) for a, one in enumerate(matrices)])
+    probability = np.concatenate([validation.floats(f"P[{a}].data", one.data) for a, one in enumerate(matrices)])
     by_pair = np.argsort(state * actions + action, kind="stable")
     return state[by_pair], action[by_pair], next_state[by_pair], probability[by_pair], states, actions
 
@@ -201,7 +205,7 @@ def _csr(name: str, matrix: SparseLike) -> Any:
 
 def _at_least_one(states: int, actions: int) -> None:
     if states < 1 or actions < 1:
-        raise ModelError(f"P stands for {states} states and {actions} actions; at least one of each is needed")
+        raise ModelError(f"P describes {states} states and {actions} actions; at least one of each is needed")
 
 
 def _terminal_states(terminated: Tables | None, states: int) -> BoolArray | None:
@@ -256,7 +260,7 @@ def _rewards(
     if not is_sparse(R):
         dense = validation.floats("R", cast("ArrayLike", R))
         if dense.ndim == 1:
-            validation.shape("R", dense, (states,), meaning="one reward per state that is left")
+            validation.shape("R", dense, (states,), meaning="R[s], the reward for leaving s")
             return dense[state]
         if dense.ndim == 2:
             if order == "sas":
@@ -287,7 +291,7 @@ def _lookup(
         for a, one in enumerate(tables):
             matrix = _csr(f"{name}[{a}]", one).copy()
             validation.shape(f"{name}[{a}]", matrix, (states, states))
-            matrix.sum_duplicates()  # sorts the columns, too
+            matrix.sum_duplicates()  # also sorts the columns
             here = np.repeat(np.arange(states), np.diff(matrix.indptr)) * states + matrix.indices
             chosen = np.flatnonzero(action == a)
             wanted = state[chosen] * states + next_state[chosen]

@@ -116,7 +116,11 @@ class Beliefs:
                 stuck[rows] = (b[rows][:, ~mdp.legal[:, action]] > 0.0).any(axis=1)
         if stuck.any():
             row = int(np.argmax(stuck))
-            raise ParameterError(f"actions[{row}]={a[row]} is illegal in a state of the support of beliefs[{row}]")
+            state = int(np.argmax((b[row] > 0.0) & ~mdp.legal[:, a[row]]))
+            raise ParameterError(
+                f"actions[{row}]={a[row]} is illegal in state {state}, which has the probability {b[row, state]:g} in "
+                f"beliefs[{row}]"
+            )
         after, likelihood = np.zeros((len(b), states)), np.zeros(len(b))
         update_all(self.belief_tables, b, a, z, after, likelihood)
         impossible = ~(likelihood > 0.0)
@@ -179,7 +183,7 @@ class Beliefs:
     def _rows(self) -> ObservationRows:
         return cast("POMDP", self).observation_rows
 
-    # Each matrix has a row for what is seen or entered: the way in which a belief is updated.
+    # The rows of the matrices are observations or next states: the update of a belief reads whole rows.
 
     @cached_property
     def _emitting(self) -> tuple[CsrMatrix, ...]:
@@ -217,7 +221,7 @@ class Beliefs:
         illegal = (b > 0.0) & ~self.mdp.legal[:, action]
         if illegal.any():
             state = int(np.argmax(illegal))
-            raise ParameterError(f"action={action} is illegal in state {state}, which has the belief {b[state]:g}")
+            raise ParameterError(f"action={action} is illegal in state {state}, which has the probability {b[state]:g}")
         return b
 
     def _beliefs(self, beliefs: ArrayLike) -> FloatArray:
@@ -242,7 +246,9 @@ def _numbers(name: str, values: ArrayLike, count: int, size: int) -> IndexArray:
     """Return one number below `size` per row: (count,) int64."""
     given = np.asarray(values)
     if given.dtype.kind not in "iu" or given.shape not in ((), (count,)):
-        raise ParameterError(f"{name} has dtype {given.dtype} and shape {given.shape}; ({count},) integers are needed")
+        raise ParameterError(
+            f"{name} has dtype {given.dtype} and shape {given.shape}; one integer, or an array of {count}, is needed"
+        )
     wide = np.broadcast_to(given, (count,)).astype(np.int64)
     outside = (wide < 0) | (wide >= size)
     if outside.any():

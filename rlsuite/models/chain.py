@@ -125,7 +125,7 @@ class MarkovChain:
             reward = np.append(reward, 0.0)
             labels = None if labels is None else labels_of([*labels, END])
             size += 1
-        # Model and policy may each be off by the tolerance; the chain shall not be off by the sum of both.
+        # Row sums of the model and of the policy may differ from 1 by the tolerance; in the chain this must not add up.
         total = np.bincount(source, weights=probability, minlength=size)
         matrix = coo_array((probability / total[source], (source, target)), shape=(size, size))
         return cls(matrix, reward, labels)
@@ -214,8 +214,8 @@ class MarkovChain:
         laws = self.stationary_laws()
         if len(laws) > 1:
             raise ModelError(
-                f"the chain has {len(laws)} recurrent classes and so no unique stationary law: "
-                "see stationary_laws() and absorption_probabilities()"
+                f"the chain has {len(laws)} recurrent classes, so its stationary distribution is not unique: "
+                "use stationary_laws() and absorption_probabilities()"
             )
         return laws[0]
 

@@ -127,8 +127,8 @@ class Conversions:
         from scipy.sparse import csr_array
 
         shape = (self.n_states * self.n_actions, self.n_states)
-        # A copy, because sum_duplicates works in place and the arrays of the model are read-only. SciPy, which has no
-        # types of its own, is taken to mix those of the three arrays: hence the cast.
+        # A copy, because sum_duplicates works in place and the arrays of the model are read-only. The cast is there
+        # because SciPy has no type annotations, and type checkers infer a mixture of the types of the three arrays.
         matrix = cast(
             "csr_array[np.float64]", csr_array((values, self.next_state, self.indptr), shape=shape, copy=True)
         )

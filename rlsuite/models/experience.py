@@ -43,7 +43,7 @@ def rows_from_experience(
     actions = whole_number("n_actions", n_actions)
     strength = finite_number("prior", prior)
     if strength < 0.0:
-        raise ParameterError(f"prior={strength:g} is negative")
+        raise ParameterError(f"prior={strength:g} is negative; pseudo-counts are at least 0")
     counted = _count(_columns(transitions), states, actions)
     possible = _possible(successors, states, actions)
     if possible is not None:
@@ -51,13 +51,13 @@ def rows_from_experience(
         if impossible.any():
             k = int(np.argmax(impossible))
             raise ModelError(
-                f"successors[s={counted.pair[k] // actions}, a={counted.pair[k] % actions}] leaves out state "
-                f"{counted.next_state[k]}, which was experienced"
+                f"successors[s={counted.pair[k] // actions}, a={counted.pair[k] % actions}, "
+                f"s'={counted.next_state[k]}] is False, but `transitions` has such a transition: make it True"
             )
     if strength > 0.0:
         counted = _with_prior(counted, states, actions, strength, possible)
     elif counted.pair.size == 0:
-        raise ModelError("no transitions and no prior: there is nothing to build a model from")
+        raise ModelError("transitions is empty and prior is 0: pass transitions, or prior > 0")
 
     indptr = np.zeros(states * actions + 1, dtype=np.int64)
     np.cumsum(np.bincount(counted.pair, minlength=states * actions), out=indptr[1:])
@@ -95,7 +95,7 @@ def _whole(table: FloatArray, column: int, what: str, below: int) -> IndexArray:
     wrong = (values != np.floor(values)) | (values < 0) | (values >= below)
     if wrong.any():
         k = int(np.argmax(wrong))
-        raise ModelError(f"transitions[{k}] has the {what} {values[k]:g}; it is one of 0..{below - 1}")
+        raise ModelError(f"transitions[{k}] has the {what} {values[k]:g}; it must be one of 0..{below - 1}")
     return values.astype(np.int64)
 
 
@@ -145,6 +145,6 @@ def _every_entered_state_was_left(counted: _Counted, left: BoolArray) -> None:
     if stuck.any():
         state = int(counted.next_state[int(np.argmax(stuck))])
         raise ModelError(
-            f"state {state} was entered without an end of the episode, but never left: its actions are unknown. "
-            "Collect more transitions, or pass prior > 0"
+            f"state {state} was entered without terminating, but no action was taken in it, so nothing is known about "
+            "its actions. Collect more transitions, or pass prior > 0"
         )

@@ -91,8 +91,8 @@ def windowed(pomdp: P, k: int) -> P:
             windows = len(window_index)
             if n_actions * len(states) * windows > MAX_ENTRIES:
                 raise ParameterError(
-                    f"k={k} gives more than {len(states)} states and {windows} windows, too many to keep; "
-                    "use a shorter window"
+                    f"k={k} gives more than {len(states)} states and {windows} windows, too many to store; "
+                    "choose a smaller k"
                 )
         return index[state]
 
@@ -122,7 +122,7 @@ def windowed(pomdp: P, k: int) -> P:
     indptr = np.zeros(lengths.size + 1, dtype=np.int64)
     np.cumsum(lengths, out=indptr[1:])
     probability = np.array([entry[1] for entry in flat], dtype=np.float64)
-    # Both factors may be off by the tolerance; the product shall not be off by the sum of both.
+    # Row sums of both factors may differ from 1 by the tolerance; in the product this must not add up.
     probability /= np.repeat(validation.row_sums(probability, indptr), lengths.reshape(-1))
     of_hidden = np.array([one.hidden for one in states])
     start = np.zeros(len(states))

@@ -61,12 +61,12 @@ class FromRows:
         can_start = validation.leads_on(pointers, actions)
         ahead = validation.integers("next_state", next_state)
         if terminated is None:
-            # Successors out of range are the constructor's to report; here they only must not be looked up.
+            # The constructor reports successors out of range; here they must only not be used as indices.
             inside = (ahead >= 0) & (ahead < states)
             ended = ~can_start[np.where(inside, ahead, 0)]
         else:
             ended = validation.booleans("terminated", terminated)
-        model = cast("type[Any]", cls)  # the fields of the dataclass that inherits this
+        model = cast("type[Any]", cls)  # its fields are those of the dataclass that inherits this
         return model(
             indptr=pointers,
             next_state=ahead,

@@ -86,7 +86,7 @@ def explore(
         if state not in index:
             if len(states) >= max_states:
                 raise ModelError(
-                    f"more than {max_states} states can be reached, {state!r} for one: is the model infinite? "
+                    f"more than {max_states} states can be reached, for instance {state!r}: is the model infinite? "
                     "If not, pass a larger max_states"
                 )
             index[state] = len(states)
@@ -108,8 +108,8 @@ def explore(
             row_of[s].append(outcomes)
             for outcome in outcomes:
                 ahead = number_of(outcome.state)
-                # `terminated` may be None, for "the end is where nothing is legal": that is known once all has been
-                # explored.
+                # None means that the episode ends if no action is legal in the next state, which is not known before
+                # all states have been explored.
                 if not outcome.terminated:
                     queue.append(ahead)
 
@@ -122,10 +122,10 @@ def explore(
     indptr = np.zeros(lengths.size + 1, dtype=np.int64)
     np.cumsum(lengths, out=indptr[1:])
     next_state = np.array([index[one.state] for one in flat], dtype=np.int64)
-    # So now, and only where the function did not say.
+    # Now the states without a legal action are known; they decide where the function did not say.
     at_end: BoolArray = ~validation.leads_on(indptr, len(names))[next_state]
-    told = [one.terminated for one in flat]
-    ended = np.where([one is None for one in told], at_end, np.array([bool(one) for one in told]))
+    said = [one.terminated for one in flat]
+    ended = np.where([one is None for one in said], at_end, np.array([bool(one) for one in said]))
     rows = Rows(
         indptr,
         next_state,
@@ -187,7 +187,7 @@ def _outcomes(
     if isinstance(returned, Iterator):
         raise ModelError(f"{where} returned an iterator; return a list, a set, a dict or a state")
     if isinstance(returned, list):
-        outcomes = [_told(one, where, terminal) for one in cast("list[object]", returned)]
+        outcomes = [_listed(one, where, terminal) for one in cast("list[object]", returned)]
     else:
         if reward is None:
             raise ModelError(f"{where} returned {returned!r}, which has no reward: pass reward=")
@@ -213,7 +213,7 @@ def _successors(returned: object, where: str) -> Iterable[tuple[object, float]]:
     return [(returned, 1.0)]
 
 
-def _told(entry: object, where: str, terminal: Terminal | None) -> _Outcome:
+def _listed(entry: object, where: str, terminal: Terminal | None) -> _Outcome:
     if not isinstance(entry, tuple) or len(cast("tuple[object, ...]", entry)) != 4:
         raise ModelError(f"{where} lists {entry!r}; (probability, state, reward, terminated) is needed")
     p, ahead, r, ended = cast("tuple[object, object, object, object]", entry)
@@ -238,9 +238,9 @@ def _derived(
 ) -> _Outcome:
     next_state = _hashable(ahead, where)
     paid = reward(state, action, next_state)
-    told = _number(paid, f"reward({state!r}, {action!r}, {next_state!r}) returned {paid!r}", least=-math.inf)
+    mean = _number(paid, f"reward({state!r}, {action!r}, {next_state!r}) returned {paid!r}", least=-math.inf)
     ended = True if terminal is not None and _truth(terminal(next_state), next_state) else None
-    return _Outcome(probability, next_state, told, ended)
+    return _Outcome(probability, next_state, mean, ended)
 
 
 def _hashable(state: object, where: str) -> Hashable:
@@ -248,7 +248,7 @@ def _hashable(state: object, where: str) -> Hashable:
         hash(state)
     except TypeError as cause:
         raise ModelError(
-            f"{where} leads to {state!r}, which is not hashable: use a tuple, a string, a number"
+            f"{where} leads to {state!r}, which is not hashable: use a tuple, a string or a number"
         ) from cause
     return state
 

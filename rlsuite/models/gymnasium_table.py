@@ -152,7 +152,9 @@ def rows_from_table(P: object, states: range, actions: range) -> Rows:
     An empty list stands for an illegal action.
     """
     if not isinstance(P, (Mapping, Sequence)):
-        raise ModelError(f"P is {type(P).__name__}; a mapping from state to action to list of transitions is needed")
+        raise ModelError(
+            f"P is of type {type(P).__name__}; a mapping from state to action to list of transitions is needed"
+        )
     by_state = cast("Mapping[int, object]", P)
     if len(by_state) != len(states):
         raise ModelError(f"P has {len(by_state)} states, but the observation space has {len(states)}")

@@ -159,7 +159,7 @@ class MDP(Constructors, Conversions, MdpFiles, MadeFromArrays):
             if name not in names:
                 raise ParameterError(unknown("field", name, names))
         if self.reward_per_pair and "indptr" in changes:
-            # As a table: flat, they would be taken for rewards of transitions if there are now as many of these.
+            # As a table (S, A): a flat array would be read as one reward per transition if its length fits.
             changes.setdefault("reward", self.reward.reshape(-1, self.n_actions))
         return replace(self, **changes)
 
@@ -205,7 +205,7 @@ class MDP(Constructors, Conversions, MdpFiles, MadeFromArrays):
         """
         return TransitionView(self.rows, self.n_actions)
 
-    # --------------------------------------------------------------------------------------------- ways out
+    # ------------------------------------------------------------------------------------------ conversions
 
     def index_of(self, label: str) -> int:
         """Return the index of the state with this label.
@@ -216,7 +216,11 @@ class MDP(Constructors, Conversions, MdpFiles, MadeFromArrays):
             If there is no such label, or the model has none at all.
         """
         if label not in self._index:
-            what = unknown("state label", label, self._index) if self._index else "this model has no state labels"
+            what = (
+                unknown("state label", label, self._index)
+                if self._index
+                else f"there is no state {label!r}: this model has no state labels"
+            )
             raise ParameterError(what)
         return self._index[label]
 

@@ -96,7 +96,7 @@ class MdpFiles(FromRows):
             return read_explicit(cls, path, gamma=gamma, labels=labels, rewards=rewards, end=end)
         for name, value in (("labels", labels), ("rewards", rewards), ("end", end)):
             if value is not None:
-                raise ParameterError(f"{name}={value!r} is about .tra files, and {path} is a {suffix} file")
+                raise ParameterError(f"{name}={value!r} applies only to .tra files, and {path} is a {suffix} file")
         if suffix == ".mdp":
             return read_mdp(cls, path, gamma)
         checked = None if gamma is None else fraction("gamma", gamma)
@@ -138,7 +138,7 @@ class MdpFiles(FromRows):
         mdp = cast("MDP", self)
         suffix = _suffix(path)
         if dialect is not None and suffix != ".tra":
-            raise ParameterError(f"dialect={dialect!r} is about .tra files, and {path} is a {suffix} file")
+            raise ParameterError(f"dialect={dialect!r} applies only to .tra files, and {path} is a {suffix} file")
         if dialect not in (None, *get_args(Dialect)):
             raise ParameterError(unknown("dialect", dialect, get_args(Dialect)))
         if suffix == ".npz":
@@ -156,7 +156,7 @@ class MdpFiles(FromRows):
 def _suffix(path: str | PathLike[str]) -> str:
     suffix = Path(path).suffix.lower()
     if suffix == ".pomdp":
-        raise FileError(f"{path}: a .pomdp file is about hidden states; POMDP.read and POMDP.write are for it")
+        raise FileError(f"{path}: a .pomdp file holds a POMDP; use POMDP.read and POMDP.write")
     if suffix not in SUFFIXES:
         raise FileError(f"{path}: {unknown_suffix(suffix, SUFFIXES)}")
     return suffix

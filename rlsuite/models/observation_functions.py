@@ -96,7 +96,7 @@ def distribution(observe: ObserveFunction, action: Hashable, state: Hashable) ->
             found = {cast("Hashable", returned): 1.0}
         except TypeError as cause:
             raise ModelError(
-                f"{where} returned {returned!r}, which is not hashable: use a tuple, a string, a number"
+                f"{where} returned {returned!r}, which is not hashable: use a tuple, a string or a number"
             ) from cause
     for one, p in found.items():
         if isinstance(p, bool) or not isinstance(p, Real) or not math.isfinite(p) or p < 0.0:

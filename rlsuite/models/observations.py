@@ -111,8 +111,8 @@ def _rows_of_matrices(given: Sequence[SparseLike], actions: int, states: int) ->
             wanted = (states, given[0].shape[1] if a and len(given[0].shape) == 2 else "Z")
             raise ModelError(f"observation[{a}] has shape {one.shape}, not ({wanted[0]}, {wanted[1]})")
         matrix = one.tocsr().copy()
-        matrix.sum_duplicates()  # sorts the columns, too
-        validation.floats(f"the data of observation[{a}]", matrix.data)
+        matrix.sum_duplicates()  # also sorts the columns
+        validation.floats(f"observation[{a}].data", matrix.data)
         matrix.eliminate_zeros()
         lengths.append(np.diff(matrix.indptr))
         observation.append(matrix.indices)
@@ -136,7 +136,9 @@ def _checked_rows(given: ObservationRows, actions: int, states: int) -> Observat
     validation.shape("observation.observation", observation, (probability.size,), meaning="one entry per probability")
     falls = np.diff(indptr) < 0
     if indptr[0] != 0 or falls.any() or indptr[-1] != probability.size:
-        raise ModelError(f"observation.indptr does not climb from 0 to the number of probabilities, {probability.size}")
+        raise ModelError(
+            f"observation.indptr does not increase from 0 to the number of probabilities, {probability.size}"
+        )
     row = np.repeat(np.arange(actions * states), np.diff(indptr))
 
     def place(entry: int) -> str:
@@ -145,7 +147,7 @@ def _checked_rows(given: ObservationRows, actions: int, states: int) -> Observat
     if observation.size and (observation.min() < 0 or observation.max() >= symbols):
         entry = int(np.argmax((observation < 0) | (observation >= symbols)))
         raise ModelError(
-            f"observation[{place(entry)}] names observation {observation[entry]}; the observations are 0..{symbols - 1}"
+            f"observation[{place(entry)}] lists observation {observation[entry]}; the observations are 0..{symbols - 1}"
         )
     if (probability < 0.0).any():
         entry = int(np.argmax(probability < 0.0))
@@ -157,9 +159,10 @@ def _checked_rows(given: ObservationRows, actions: int, states: int) -> Observat
         kept = probability > 0.0
         indptr = _pointers(np.bincount(row[kept], minlength=actions * states))
         row, observation, probability = row[kept], observation[kept], probability[kept]
-    climbs = (observation[1:] > observation[:-1]) | (row[1:] > row[:-1])
-    if not climbs.all():
-        raise ModelError(f"the observations of observation[{place(int(np.argmin(climbs)) + 1)}] do not ascend")
+    increases = (observation[1:] > observation[:-1]) | (row[1:] > row[:-1])
+    if not increases.all():
+        where = place(int(np.argmin(increases)) + 1)
+        raise ModelError(f"the observations of observation[{where}] are not strictly increasing")
     sums = validation.row_sums(probability, indptr)
     wrong = np.abs(sums - 1.0) > validation.ROW_SUM_TOLERANCE
     if wrong.any():

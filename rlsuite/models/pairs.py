@@ -57,7 +57,7 @@ def rows_from_pairs(
     indptr = np.zeros(states * actions + 1, dtype=np.int64)
     indptr[pair + 1] = lengths
     np.cumsum(indptr, out=indptr)
-    probability = validation.floats("the data of Q", matrix.data)
+    probability = validation.floats("Q.data", matrix.data)
     row_checks.probabilities(probability, indptr, actions, "Q[l, :]")
     can_start = validation.leads_on(indptr, actions)
     ended = ~can_start

@@ -45,7 +45,9 @@ def policy_weights(legal: BoolArray, policy: ArrayLike) -> FloatArray:
     if wrong.any():
         state, action = (int(i) for i in np.argwhere(wrong)[0])
         allowed = np.flatnonzero(legal[state]).tolist()
-        raise ParameterError(f"the policy takes action {action} in state {state}, where only {allowed} are legal")
+        raise ParameterError(
+            f"the policy takes action {action} in state {state}, where only the actions {allowed} are legal"
+        )
     return weights
 
 

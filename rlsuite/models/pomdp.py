@@ -167,7 +167,7 @@ class POMDP(PomdpConstructors, PomdpFiles, Beliefs, MadeFromArrays):
         """Names of the actions."""
         return self.mdp.action_labels
 
-    # --------------------------------------------------------------------------------------------- ways out
+    # ------------------------------------------------------------------------------------------ conversions
 
     def window(self, k: int) -> Self:
         """Return the POMDP whose observation is the window of the last `k` (action, observation) pairs.

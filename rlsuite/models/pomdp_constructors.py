@@ -222,7 +222,7 @@ def _without_observation(R: Tables | SparseLike) -> tuple[Tables | SparseLike, F
     if is_sparse(listed) or np.ndim(cast("ArrayLike", listed)) != 4:
         return R, None
     weights = validation.floats("R", cast("ArrayLike", listed))
-    # Zeros of the right shape, so that a wrong one is found where all shapes are.
+    # Zeros of the same shape, so that `MDP.from_arrays` reports a wrong shape.
     return np.broadcast_to(0.0, weights.shape[:3]), weights
 
 

@@ -137,7 +137,7 @@ class PomdpFiles:
 def _suffix(path: str | PathLike[str]) -> str:
     suffix = Path(path).suffix.lower()
     if suffix in (".mdp", ".tra"):
-        raise FileError(f"{path}: a {suffix} file has no observations; MDP.read and MDP.write are for it")
+        raise FileError(f"{path}: a {suffix} file holds an MDP; use MDP.read and MDP.write")
     if suffix not in SUFFIXES:
         raise FileError(f"{path}: {unknown_suffix(suffix, SUFFIXES)}")
     return suffix

@@ -14,7 +14,7 @@ from rlsuite.models.validation import ROW_SUM_TOLERANCE, booleans, excess, float
 
 MAX_STATES = 2**31 - 1
 
-# Rows whose sums are formed at a time: all at once, those of a large model take several arrays of S * A numbers.
+# Rows that are summed at a time: all at once, those of a large model would take several arrays of S * A numbers.
 BLOCK = 2**16
 
 
@@ -33,7 +33,7 @@ def n_states(indptr: AnyArray, n_actions: int) -> int:
         )
     states = (indptr.size - 1) // n_actions
     if states > MAX_STATES:
-        raise ModelError(f"{states} states; at most {MAX_STATES} can be numbered in 32 bits")
+        raise ModelError(f"indptr describes {states} states; at most {MAX_STATES} can be numbered in 32 bits")
     return states
 
 
@@ -45,8 +45,8 @@ def row_pointers(indptr: IndexArray, n_transitions: int, n_actions: int) -> None
     if falls.any():
         row = int(np.argmax(falls))
         raise ModelError(
-            f"indptr falls from {indptr[row]} to {indptr[row + 1]} at "
-            f"[s={row // n_actions}, a={row % n_actions}]; it may only rise"
+            f"indptr decreases from {indptr[row]} to {indptr[row + 1]} at "
+            f"[s={row // n_actions}, a={row % n_actions}]; it must not decrease"
         )
     if indptr[-1] != n_transitions:
         raise ModelError(f"indptr ends at {indptr[-1]}, but there are {n_transitions} transitions")
@@ -64,7 +64,7 @@ def successors(next_state: AnyArray, states: int, indptr: IndexArray, n_actions:
 
 def probabilities(probability: FloatArray, indptr: IndexArray, n_actions: int, rows: str = "P[s, a, :]") -> None:
     """Raise unless every nonempty row is a probability distribution; `rows` names the rows in the error."""
-    if probability.size and not probability.min() >= 0.0:  # not >=, so that NaN fails too
+    if probability.size and not probability.min() >= 0.0:  # `not ... >=` instead of `<`: NaN fails, too
         entry = int(np.argmax(~(probability >= 0.0)))
         raise ModelError(
             f"transitions[{pair_of(indptr, entry, n_actions)}] has the probability {probability[entry]:g}; "
@@ -129,19 +129,23 @@ def reward_noise(
     """Raise unless the random rewards of the (state, action) pairs are well defined."""
     if reward_std is not None and (reward_std < 0.0).any():
         row = int(np.argmax(reward_std < 0.0))
-        raise ModelError(f"reward_std[s={row // n_actions}, a={row % n_actions}] is {reward_std[row]:g}; at least 0")
+        raise ModelError(
+            f"reward_std[s={row // n_actions}, a={row % n_actions}] is {reward_std[row]:g}; it must be at least 0"
+        )
     if bernoulli is None:
         return
     if reward_std is not None and (bernoulli & (reward_std > 0.0)).any():
         row = int(np.argmax(bernoulli & (reward_std > 0.0)))
-        raise ModelError(f"the reward of [s={row // n_actions}, a={row % n_actions}] is both normal and Bernoulli")
+        raise ModelError(
+            f"the reward of [s={row // n_actions}, a={row % n_actions}] is both normal and Bernoulli; choose one"
+        )
     each = reward if reward.size == indptr[-1] else np.repeat(reward, np.diff(indptr))
     wrong = np.repeat(bernoulli, np.diff(indptr)) & ((each < 0.0) | (each > 1.0))
     if wrong.any():
         entry = int(np.argmax(wrong))
         raise ModelError(
             f"the Bernoulli reward of transitions[{pair_of(indptr, entry, n_actions)}] has the mean "
-            f"{each[entry]:g}; it is a probability and lies in [0, 1]"
+            f"{each[entry]:g}; it is a probability, in [0, 1]"
         )
 
 

@@ -112,7 +112,8 @@ def _rewards(reward: Reward, s: IndexArray, a: IndexArray, ahead: IndexArray, st
         values = [reward(*one) for one in zip(s.tolist(), a.tolist(), ahead.tolist(), strict=True)]
         for index, value in enumerate(cast("list[object]", values)):
             if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-                raise ModelError(f"reward(s={s[index]}, a={a[index]}, s'={ahead[index]}) returned {value!r}")
+                where = f"s={s[index]}, a={a[index]}, s'={ahead[index]}"
+                raise ModelError(f"reward({where}) returned {value!r}; a finite number is needed")
         return np.array(values, dtype=np.float64)
     table = validation.floats("reward", reward)
     validation.shape("reward", table, (states,), (states, actions), (states, actions, states))

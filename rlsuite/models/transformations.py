@@ -53,7 +53,7 @@ def close(mdp: M) -> Closed[M]:
     lengths[absorbing] = 1
     indptr = np.zeros(lengths.size + 1, dtype=np.int64)
     np.cumsum(lengths, out=indptr[1:])
-    # Rows keep their order and their inner order; those of absorbing states are self-loops for every action.
+    # The order of rows, and of entries within a row, is kept; absorbing states get a self-loop for every action.
     kept = ~over[pair // actions]
     place = (np.arange(mdp.n_transitions) + (indptr[:-1][: mdp.indptr.size - 1] - mdp.indptr[:-1])[pair])[kept]
     loops = np.flatnonzero(np.repeat(absorbing, actions))
@@ -122,7 +122,7 @@ def merge(mdp: M) -> M:
     kept, first, group, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     total = np.bincount(group, weights=probability)
     mean = np.bincount(group, weights=probability * reward) / total
-    # p r / p need not be r: where there was nothing to merge, nothing is computed.
+    # Rounded, p r / p need not be r: an entry that is alone is copied, not computed.
     alone = count == 1
     indptr = np.zeros(mdp.indptr.size, dtype=np.int64)
     np.cumsum(np.bincount(kept // mdp.n_states, minlength=indptr.size - 1), out=indptr[1:])
@@ -140,7 +140,7 @@ def refuse_illegal(mdp: MDP, layout: str) -> None:
     if not mdp.legal.all():
         state, action = (int(i) for i in np.argwhere(~mdp.legal)[0])
         raise ModelError(
-            f"action {action} is illegal in state {state}, and {layout} has no form for that: "
+            f"action {action} is illegal in state {state}, which {layout} cannot express: "
             "use with_all_legal() first, which repeats a legal action there, or to_pairs() or a .tra file, "
             "which list the legal pairs"
         )

@@ -41,14 +41,15 @@ def _ragged(name: str, values: object) -> str:
         except ValueError:
             return _ragged(f"{name}[{index}]", part)
         if shapes[index] != shapes[0]:
-            return f"{name}[{index}] has shape {shapes[index]}, but {name}[0] has {shapes[0]}; all must have one shape"
+            different = f"{name}[{index}] has shape {shapes[index]}, but {name}[0] has {shapes[0]}"
+            return f"{different}; all must have the same shape"
     return ""
 
 
 def floats(name: str, values: ArrayLike) -> FloatArray:
     """Return `values` as a float64 array; finite, or the first offender is named."""
     converted = array(name, values).astype(np.float64, copy=False)
-    # The extremes are NaN if any entry is, and take no memory: a mask of a large model's entries would.
+    # Minimum and maximum are NaN if any entry is, and unlike a mask of a large model's entries they take no memory.
     if converted.size and not (np.isfinite(converted.min()) and np.isfinite(converted.max())):
         where = np.unravel_index(int(np.argmin(np.isfinite(converted))), converted.shape)
         index = ", ".join(str(int(i)) for i in where)
@@ -108,7 +109,7 @@ def labels(name: str, values: Sequence[str] | None, number_of: int) -> tuple[str
         if not isinstance(label, str):
             raise ModelError(f"{name}[{index}] is {label!r}, not a string")
         if label in seen:
-            raise ModelError(f"{name}[{seen[label]}] and {name}[{index}] are both {label!r}")
+            raise ModelError(f"{name}[{seen[label]}] and {name}[{index}] are both {label!r}; labels must be distinct")
         seen[label] = index
     return listed
 
@@ -152,7 +153,7 @@ def start_distribution(start: ArrayLike | None, can_start: BoolArray) -> FloatAr
     states = can_start.size
     if start is None:
         if not can_start.any():
-            raise ModelError("no state can be started in: give every state that is not an end a legal action")
+            raise ModelError("no episode can start: give every state that is not terminal a legal action")
         return can_start / np.count_nonzero(can_start)
     if not hasattr(start, "__len__"):
         state = whole_number("start", start, at_least=0)

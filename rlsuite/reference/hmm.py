@@ -49,7 +49,7 @@ def forward(start: FloatArray, transition: FloatArray, likelihood: FloatArray) -
     for t, b in enumerate(likelihood):
         alpha[t] = predicted * b
         scale[t] = alpha[t].sum()
-        alpha[t] /= scale[t]  # without this, the numbers of a long sequence would be too small for a float
+        alpha[t] /= scale[t]  # unscaled, the numbers of a long sequence would become too small for a float
         predicted = alpha[t] @ transition
     return alpha, scale
 
@@ -128,9 +128,9 @@ def viterbi(start: FloatArray, transition: FloatArray, likelihood: FloatArray) -
     >>> path.tolist(), round(float(np.exp(log_probability)), 6)
     ([0, 0, 1], 0.01512)
     """
-    with np.errstate(divide="ignore"):  # log 0 is minus infinity, as it should be
+    with np.errstate(divide="ignore"):  # log 0 = -inf is right: such a path is impossible
         log_start, log_move, log_b = np.log(start), np.log(transition), np.log(likelihood)
-    delta = log_start + log_b[0]  # of the best path to each state
+    delta = log_start + log_b[0]  # log probability of the best path to each state
     came_from = np.zeros(likelihood.shape, dtype=np.int64)
     for t in range(1, len(likelihood)):
         through = delta[:, np.newaxis] + log_move

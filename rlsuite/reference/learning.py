@@ -100,7 +100,7 @@ def q_learning(
         while not done:
             a = epsilon_greedy(q[s], epsilon, rng)
             s_next, r, terminated, truncated, _ = env.step(a)
-            target = r if terminated else r + gamma * q[s_next].max()  # what is cut off goes on: it has a future
+            target = r if terminated else r + gamma * q[s_next].max()  # truncation is not an end: bootstrap
             q[s, a] += learning_rate * (target - q[s, a])
             s, done = s_next, terminated or truncated
     return q
@@ -152,7 +152,7 @@ def sarsa_lambda(
     for episode in range(episodes):
         s, _ = env.reset(seed=env_seed if episode == 0 else None)
         a = epsilon_greedy(q[s], epsilon, rng)
-        trace = np.zeros_like(q)  # how much each pair had to do with what happens now
+        trace = np.zeros_like(q)  # the eligibility of each pair, times the learning rate
         done = False
         while not done:
             s_next, r, terminated, truncated, _ = env.step(a)

@@ -137,7 +137,7 @@ def policy_evaluation(P: FloatArray, R: FloatArray, gamma: float, policy: FloatA
     >>> policy_evaluation(P, R, 1.0, np.full((3, 2), 0.5)).round(12).tolist()
     [0.25, 0.5, 0.75]
     """
-    # An illegal action pays minus infinity, and 0 times that is not a number.
+    # The reward of an illegal action is minus infinity, and 0 times that is NaN.
     r: FloatArray = (policy * np.where(policy > 0.0, R, 0.0)).sum(axis=1)
     moves: FloatArray = (policy[:, :, np.newaxis] * P).sum(axis=1)
     return np.linalg.solve(np.eye(len(R)) - gamma * moves, r).astype(np.float64)
@@ -203,7 +203,7 @@ def policy_iteration(P: FloatArray, R: FloatArray, gamma: float) -> tuple[FloatA
     while True:
         v = policy_evaluation(P, R, gamma, np.eye(n_actions)[policy])
         q = lookahead(P, R, gamma, v)
-        # An action stays unless another is better by more than rounding: else two equal ones could take turns for ever.
+        # Change an action only for one that is better by more than rounding; otherwise two equal ones could alternate.
         better = q.max(axis=1) > q[np.arange(n_states), policy] + 1e-10 * np.abs(v).max()
         if not better.any():
             return v, policy

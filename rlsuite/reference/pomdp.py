@@ -55,8 +55,8 @@ def hidden_arrays(pomdp: POMDP) -> tuple[FloatArray, FloatArray, FloatArray]:
     if np.isneginf(R).any():
         s, a = np.argwhere(np.isneginf(R))[0].tolist()
         raise ModelError(
-            f"action {a} is illegal in state {s} and another is not; the reference methods plan where all actions of "
-            "a state are legal or none is. method='incremental_pruning' has no such limit"
+            f"action {a} is illegal in state {s}, and another action is legal there; the reference methods need states "
+            "in which all actions are legal, or none. Use method='incremental_pruning', which has no such limit"
         )
     return P, R, pomdp.observation
 
@@ -120,10 +120,10 @@ def point_based_backup(
     g = backprojection(P, O, gamma, vectors)
     backed_up: list[FloatArray] = []
     for b in beliefs:
-        # After each action and observation the best of the plans, seen from this belief ...
+        # For each action and observation, choose the plan that is best in this belief ...
         chosen = (g @ b).argmax(axis=2)[:, :, np.newaxis, np.newaxis]
         plans = R.T + np.take_along_axis(g, chosen, axis=2).sum(axis=(1, 2))
-        # ... and of the plans of all actions, (A, S), the best.
+        # ... and of the resulting plans, one for each action (A, S), the best one.
         backed_up.append(plans[(plans @ b).argmax()])
     return np.array(backed_up)
 
@@ -163,7 +163,7 @@ def pbvi(
     >>> pbvi(*tiger, 0.5, np.array([[0.5, 0.5]]), iterations=50).round(6).tolist()
     [[-2.0, -2.0]]
     """
-    least = min(R.min(), 0.0) / (1.0 - gamma)  # an ended episode pays 0
+    least = min(R.min(), 0.0) / (1.0 - gamma)  # after the end of an episode, rewards are 0
     vectors = np.full((1, len(R)), least)
     for _ in range(iterations):
         vectors = point_based_backup(P, R, O, gamma, vectors, beliefs)

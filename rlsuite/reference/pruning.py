@@ -48,7 +48,7 @@ def witness(vector: FloatArray, others: FloatArray, tol: float = 1e-9) -> FloatA
     S = len(vector)
     if not len(others):
         return np.full(S, 1.0 / S)
-    # The variables are b and d; `linprog` minimises, and wants A_ub x <= b_ub: d - b . (vector - other) <= 0.
+    # The variables are b and d; `linprog` minimises -d subject to A_ub x <= b_ub: d - b . (vector - other) <= 0.
     program: Any = linprog(
         c=np.append(np.zeros(S), -1.0),
         A_ub=np.column_stack([others - vector, np.ones(len(others))]),
@@ -86,8 +86,8 @@ def prune(vectors: FloatArray, tol: float = 1e-9) -> IndexArray:
         if b is None:
             left.pop(0)
             continue
-        # Keep the best in b, which need not be the vector that b was found for. Of several that are equally good in b
-        # the lexicographically largest also is the best close to b.
+        # Keep the vector that is best in b; it need not be the one for which b was found. Of several that are equally
+        # good in b, the lexicographically largest is also the best near b.
         value = vectors[left] @ b
         tied = [i for i, v in zip(left, value, strict=True) if v >= value.max() - 1e-12 * np.abs(value).max()]
         kept.append(max(tied, key=lambda i: tuple(vectors[i])))

@@ -44,11 +44,11 @@ def active_tiles(
     """
     n, counts = n_tilings, np.array(bins)
     odd = np.array([k for k in range(1, 2 * n * len(counts), 2) if math.gcd(k, n) == 1][: len(counts)])
-    # Borders of tiles lie at multiples of 1/n of a tile: within such a cell no tiling changes its tile.
+    # Borders of tiles lie at multiples of 1/n of a tile: all points between two of them have the same tiles.
     cell = np.floor((np.array(observation) - low) / (np.array(high) - low) * counts * n)
     cell = np.clip(cell, 0, counts * n - 1).astype(np.int64)
     tiles: list[int] = []
-    first = 0  # of this tiling
+    first = 0  # number of the first tile of this tiling
     for t in range(n):
         displacement = t * odd % n
         extent = counts + (displacement > 0)

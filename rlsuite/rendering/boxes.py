@@ -79,11 +79,11 @@ class BoxesDrawing:
         if not labels:
             raise ParameterError("a row of boxes needs at least one label")
         if follow not in ("state", "action"):
-            raise ParameterError(unknown("way to follow", follow, ["state", "action"]))
+            raise ParameterError(unknown("follow", follow, ["state", "action"]))
         places = tuple(range(len(labels))) if boxes is None else tuple(boxes)
         for index, box in enumerate(places):
             if box is not None and not 0 <= box < len(labels):
-                raise ParameterError(f"boxes[{index}] = {box}, needed 0 to {len(labels) - 1}, or None for no box")
+                raise ParameterError(f"boxes[{index}] = {box} must be 0 to {len(labels) - 1}, or None for no box")
         if action_labels is None:
             action_labels = labels if follow == "action" and boxes is None else ()
         object.__setattr__(self, "labels", tuple(labels))

@@ -55,7 +55,7 @@ def write_gif(path: str | os.PathLike[str], frames: Iterable[NDArray[np.uint8]],
     if target.suffix.lower() != ".gif":
         raise ParameterError(f"{target} does not end in .gif, the only format of write_gif")
     if not (math.isfinite(fps) and 0 < fps <= 50):
-        raise ParameterError(f"fps={fps}, needed more than 0 and at most 50 frames per second")
+        raise ParameterError(f"fps={fps} must be greater than 0 and at most 50 (frames per second)")
     with replacing(target) as unfinished:
         pictures = _pictures(frames)
         first = next(pictures, None)
@@ -77,6 +77,8 @@ def _pictures(frames: Iterable[NDArray[np.uint8]]) -> Iterator[Image.Image]:
                 'make the environment with render_mode="rgb_array"'
             )
         if size is not None and frame.shape != size:
-            raise ParameterError(f"frame {index} has shape {frame.shape}, the first one {size}: sizes must agree")
+            raise ParameterError(
+                f"frame {index} has shape {frame.shape}, but frame 0 has {size}: all must have the same size"
+            )
         size = frame.shape
         yield Image.fromarray(frame).quantize(256, dither=Image.Dither.NONE)

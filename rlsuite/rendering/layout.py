@@ -108,7 +108,7 @@ class GridLayout:
             state = int(outside.argmax())
             raise ParameterError(
                 f"cells[{state}] = {tuple(self.cells[state].tolist())} lies outside the {self.n_rows} x "
-                f"{self.n_columns} grid ((-1, -1) means: nowhere on it)"
+                f"{self.n_columns} grid ((-1, -1) marks a state that is not on it)"
             )
         walled = ~nowhere & self.walls[row, column]
         if walled.any():
@@ -118,7 +118,9 @@ class GridLayout:
     def _check_marks(self) -> None:
         for (row, column), mark in self.marks.items():
             if len(mark) != 1 or not mark.isprintable():
-                raise ParameterError(f"the mark of square {(row, column)} is {mark!r}, needed one printable character")
+                raise ParameterError(
+                    f"the mark of square {(row, column)} is {mark!r}; it must be one printable character"
+                )
             if not (0 <= row < self.n_rows and 0 <= column < self.n_columns):
                 raise ParameterError(
                     f"mark {mark!r} at {(row, column)} lies outside the {self.n_rows} x {self.n_columns} grid"
@@ -240,7 +242,8 @@ class GridLayout:
         name = type(inner).__name__ if env.spec is None else env.spec.id
         raise UnsuitableEnvironment(
             f"{name} does not say where its states are on a grid: env.unwrapped.layout is missing. "
-            "Give the environment a rlsuite.rendering.GridLayout as its `layout` attribute, or pass one instead of it."
+            "Give the environment a rlsuite.rendering.GridLayout as its `layout` attribute, or pass a layout "
+            "instead of the environment."
         )
 
 

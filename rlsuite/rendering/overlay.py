@@ -57,7 +57,9 @@ class Overlay:
         weights = None
         if policy is not None:
             if layout.arrows is None:
-                raise ParameterError("a policy can be drawn only if the layout knows where each action leads: arrows=")
+                raise ParameterError(
+                    "a policy can be drawn only on a layout that says where each action leads: GridLayout(..., arrows=)"
+                )
             weights = _weights(np.asarray(policy), n_states, len(layout.arrows))
         if checked is not None or weights is not None:
             _ = layout.states  # raises where two states share a square
@@ -128,7 +130,7 @@ def greedy_weights(q: ArrayLike) -> NDArray[np.float64]:
         raise ParameterError(f"q has shape {values.shape}, needed (n_states, n_actions)")
     if np.isnan(values).any():
         state, action = np.argwhere(np.isnan(values))[0].tolist()
-        raise ParameterError(f"q[{state}, {action}] is not a number")
+        raise ParameterError(f"q[{state}, {action}] is NaN; for an illegal action write -inf")
     best = values.max(axis=1, keepdims=True)
     legal = np.isfinite(best)
     slack = TIE_TOLERANCE * np.abs(np.where(legal, best, 0.0))
@@ -165,7 +167,7 @@ def _weights(policy: NDArray[np.generic], n_states: int, n_actions: int) -> NDAr
         if wrong.any():
             state = int(wrong.argmax())
             raise ParameterError(
-                f"policy[{state}] = {actions[state]}, needed 0 to {n_actions - 1}, or -1 for no action"
+                f"policy[{state}] = {actions[state]} must be 0 to {n_actions - 1}, or -1 for no action"
             )
         weights = np.zeros((n_states, n_actions))
         acting = np.flatnonzero(actions >= 0)
@@ -180,5 +182,5 @@ def _weights(policy: NDArray[np.generic], n_states: int, n_actions: int) -> NDAr
     wrong = ~((weights >= 0.0) & (weights <= 1.0 + 1e-9))
     if wrong.any():
         state, action = np.argwhere(wrong)[0].tolist()
-        raise ParameterError(f"policy[{state}, {action}] = {weights[state, action]} is not a probability")
+        raise ParameterError(f"policy[{state}, {action}] = {weights[state, action]} is not a probability, in [0, 1]")
     return weights

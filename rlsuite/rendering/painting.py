@@ -48,7 +48,7 @@ LONGEST_SIDE: Final = 1600
 MARGIN: Final = 8
 """Pixels around the grid."""
 
-# Smaller squares than these, in pixels, go without ...
+# Sides of squares, in pixels, from which on lines, arrows, letters and numbers are drawn.
 LINES_FROM: Final = 6
 ARROWS_FROM: Final = 10
 LETTERS_FROM: Final = 14
@@ -161,7 +161,7 @@ class GridPainting:
                 sheet.disc((x, y), 0.07 * side, ink)
                 continue
             reach = longest * (0.4 + 0.6 * float(lengths[state, action])) / float(np.hypot(d_row, d_column))
-            # A lone arrow is centred; several leave the centre like the hands of a clock.
+            # A single arrow is centred; several begin at the centre.
             back, ahead = (0.6 * reach, 0.75 * reach) if alone[state] else (0.0, reach)
             tail, tip = (x - back * d_column, y - back * d_row), (x + ahead * d_column, y + ahead * d_row)
             sheet.arrow(tail, tip, thickness, ink)

@@ -88,17 +88,20 @@ def check_agent(agent: Agent) -> None:
         check(agent)
 
 
-# ------------------------------------------------------------------------------------------------------- the
-# requirements
+# ------------------------------------------------------------------------------------------------------ requirements
 
 
 def check_plain_data_describes_it(agent: Agent) -> None:
     """Saved files and TOML files hold agents as plain data."""
     plain = describe(agent)
     again = build_agent(plain)
-    _expect(type(again) is type(agent), agent, f"its description {plain} builds a {type(again).__name__}")
     _expect(
-        describe(again) == plain, agent, f"its description is {plain}, and that of what it builds {describe(again)}"
+        type(again) is type(agent), agent, f"built again from its description {plain}, it is a {type(again).__name__}"
+    )
+    _expect(
+        describe(again) == plain,
+        agent,
+        f"built again from its description {plain}, it has the description {describe(again)}",
     )
 
 
@@ -121,8 +124,12 @@ def check_two_halves_make_the_whole(agent: Agent) -> None:
         env = problems.environments()[name]
         halves = copy.deepcopy(agent).learn(env, steps=ENOUGH // 3, seed=SEED).learn(env, steps=ENOUGH - ENOUGH // 3)
         whole = _learned(agent, name)
-        _expect_same_arrays(halves, whole, f"{name}: learning in two parts and at once differ")
-        _expect(halves.episodes_.tobytes() == whole.episodes_.tobytes(), agent, f"{name}: the episodes differ")
+        _expect_same_arrays(halves, whole, f"{name}: learning in two parts differs from learning at once")
+        _expect(
+            halves.episodes_.tobytes() == whole.episodes_.tobytes(),
+            agent,
+            f"{name}: learning in two parts gives other episodes than learning at once",
+        )
 
 
 def check_every_step_is_counted_once(agent: Agent) -> None:
@@ -160,7 +167,11 @@ def check_the_policy_is_one(agent: Agent) -> None:
         for state in np.flatnonzero(acting).tolist():
             action = learned.act(state + learned.first_observation_) - learned.first_action_
             _expect(bool(legal[state, action]), agent, f"{name}: act({state}) is {action}, an illegal action")
-            _expect(policy[state, action] > 0.0, agent, f"{name}: act({state}) is {action}, not taken by policy()")
+            _expect(
+                policy[state, action] > 0.0,
+                agent,
+                f"{name}: act({state}) is {action}, which has probability 0 in policy()",
+            )
         env.close()
 
 
@@ -172,8 +183,12 @@ def check_a_file_keeps_it(agent: Agent) -> None:
             path = Path(folder) / "agent.npz"
             learned.save(path)
             twin = load(path)
-        _expect_same_arrays(learned, twin, f"{name}: the loaded agent is not the saved one")
-        _expect(describe(twin) == describe(learned), agent, f"{name}: the loaded agent has other parameters")
+        _expect_same_arrays(learned, twin, f"{name}: the loaded agent differs from the saved one")
+        _expect(
+            describe(twin) == describe(learned),
+            agent,
+            f"{name}: the loaded agent has other parameters than the saved one",
+        )
         twin.learn(problems.environments()[name], steps=ENOUGH // 3, seed=SEED)
 
 
@@ -185,7 +200,11 @@ def check_whole_numbers_say_what_they_may_be(agent: Agent) -> None:
         for field, values in learned_arrays(memory).items():
             if values.dtype.kind in "iu":
                 said = declared.get(field, Array()).at_least is not None
-                _expect(said, agent, f"{field} is an array of whole numbers, and {how_to_declare(field, values.dtype)}")
+                _expect(
+                    said,
+                    agent,
+                    f"{field} is an array of whole numbers without a range: {how_to_declare(field, values.dtype)}",
+                )
 
 
 def check_copies_are_independent(agent: Agent) -> None:
@@ -194,7 +213,7 @@ def check_copies_are_independent(agent: Agent) -> None:
         learned = _learned(agent, name)
         before = {field: values.tobytes() for field, values in learned_arrays(learned.memory_).items()}
         for twin in (copy.deepcopy(learned), pickle.loads(pickle.dumps(learned))):
-            _expect_same_arrays(learned, twin, f"{name}: a copy is not equal")
+            _expect_same_arrays(learned, twin, f"{name}: a copy differs from the original")
             twin.learn(problems.environments()[name], steps=ENOUGH // 3, seed=SEED + 1)
         after = {field: values.tobytes() for field, values in learned_arrays(learned.memory_).items()}
         _expect(before == after, agent, f"{name}: learning with a copy changed the original")
@@ -230,13 +249,13 @@ def check_nonsense_is_refused(agent: Agent) -> None:
     except RlsuiteError as error:
         _expect(False, agent, f"a NaN reward raised {type(error).__name__}, not LearningError")
     else:
-        _expect(False, agent, "a NaN reward was learned from")
+        _expect(False, agent, "it learned from a NaN reward")
     for field, values in learned_arrays(learned.memory_).items():
         broken = values.dtype.kind == "f" and bool(np.isnan(values).any())
         _expect(not broken, agent, f"a NaN reward got into {field}")
 
 
-# -------------------------------------------------------------------------------------------------------------- tools
+# ------------------------------------------------------------------------------------------------------------ helpers
 
 
 def _learned(agent: Agent, name: str, **options: Any) -> Agent:
@@ -260,7 +279,9 @@ def _expect_same(one: Agent, other: Agent, what: str) -> None:
 
 def _expect_same_arrays(one: Agent, other: Agent, what: str) -> None:
     first, second = learned_arrays(one.memory_), learned_arrays(other.memory_)
-    _expect(first.keys() == second.keys(), one, f"{what}: {sorted(first)} and {sorted(second)} are kept")
+    _expect(
+        first.keys() == second.keys(), one, f"{what}: one has the arrays {sorted(first)}, the other {sorted(second)}"
+    )
     for name, values in first.items():
         _expect(values.tobytes() == second[name].tobytes(), one, f"{what}, in {name}")
 

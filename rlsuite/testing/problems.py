@@ -21,7 +21,7 @@ def corridor() -> MDP:
 def gamble() -> MDP:
     """Return a game of chance: random successors, normal and Bernoulli rewards, ends that belong to transitions."""
     return MDP.from_rows(
-        indptr=[0, 2, 5, 5, 7, 8, 10],  # three states, two actions; action 0 does not exist in state 1
+        indptr=[0, 2, 5, 5, 7, 8, 10],  # three states, two actions; action 0 is illegal in state 1
         next_state=[0, 1, 0, 1, 2, 0, 2, 1, 0, 0],
         probability=[0.5, 0.5, 0.25, 0.25, 0.5, 0.75, 0.25, 1.0, 0.5, 0.5],
         reward=[1, 2, -1, 0, 0.5, 0.25, 0.75, 3, 0, 1],

@@ -254,7 +254,7 @@ class Mine(rl.TabularAgent):
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
-        ("np.ndarray", r"learned\.best is an array of whole numbers, and nothing says what they may be.*rl\.Array"),
+        ("np.ndarray", r"learned\.best is an array of whole numbers without a range.*rl\.Array"),
         ("Annotated[np.ndarray, rl.Array(at_least=0, below='n_actions')]", r"learned\.best holds 4, not below 4"),
     ],
 )

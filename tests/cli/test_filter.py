@@ -166,7 +166,7 @@ def test_actions_that_are_illegal_in_a_state_that_is_possible(rlsuite, tmp_path)
     )
     assert rlsuite("filter", "door.npz", 0, 0, 1, 0).code == 0
     done = rlsuite("filter", "door.npz", 0, 1, 1, 1)
-    assert done.err == "rlsuite: error: step 2: action=1 is illegal in state 1, which has the belief 1\n"
+    assert done.err == "rlsuite: error: step 2: action=1 is illegal in state 1, which has the probability 1\n"
 
 
 def test_a_terminal_is_told_once_about_compiling(monkeypatch, capsys):

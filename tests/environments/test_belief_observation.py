@@ -88,7 +88,7 @@ def test_illegal_actions_tell_that_they_are():
 
 
 def test_environments_that_it_cannot_wrap(models):
-    with pytest.raises(UnsuitableEnvironment, match="is fully observable: it has no hidden state"):
+    with pytest.raises(UnsuitableEnvironment, match="is fully observable: use it without BeliefObservation"):
         BeliefObservation(TabularEnv(models.noisy))
     with pytest.raises(UnsuitableEnvironment, match=r"has no POMDP \(env\.unwrapped\.model\)"):
         BeliefObservation(gymnasium.make("CliffWalking-v1"))

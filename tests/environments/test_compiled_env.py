@@ -74,7 +74,7 @@ def test_actions_outside_the_space_and_steps_before_the_start_are_named():
     env.reset(seed=0)
     with pytest.raises(ParameterError, match=r"action 3 is not in Discrete\(3\)"):
         env.step(3)
-    with pytest.raises(ParameterError, match=r"render_mode='human' is not one of \[\] and None"):
+    with pytest.raises(ParameterError, match=r"render_mode='human' is not supported; allowed: None"):
         rl.CompiledEnv(DYNAMICS, SEEN, Discrete(3), render_mode="human")
 
 

@@ -135,7 +135,7 @@ def test_files_of_one_name_in_two_folders_do_not_mix(lake, tmp_path):
 def test_the_forgotten_import(plugin):
     assert refusal("ponds/Pond-v2") == (
         "No environment 'ponds/Pond-v2'. It is in package pond_envs: add 'import pond_envs', "
-        "or ask for 'pond_envs:ponds/Pond-v2'."
+        "or use 'pond_envs:ponds/Pond-v2'."
     )
 
 
@@ -146,7 +146,7 @@ def test_our_own_package_announces_itself():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == (
         "No environment 'rlsuite/FourRooms-v0'. It is in package rlsuite_envs: add 'import rlsuite_envs', "
-        "or ask for 'rlsuite_envs:rlsuite/FourRooms-v0'."
+        "or use 'rlsuite_envs:rlsuite/FourRooms-v0'."
     )
 
 
@@ -154,7 +154,7 @@ def test_misspelt_ids(plugin):
     assert refusal("FrozenLak-v1") == "No environment 'FrozenLak-v1'. Did you mean 'FrozenLake-v1'?"
     assert refusal("pond_envs:ponds/Pnd-v2") == "No environment 'pond_envs:ponds/Pnd-v2'. Did you mean 'ponds/Pond-v2'?"
     assert refusal("zzz/qqqqqqqqqqqq-v0") == (
-        "No environment 'zzz/qqqqqqqqqqqq-v0'. An id is registered by importing its package: 'package:Id' does so."
+        "No environment 'zzz/qqqqqqqqqqqq-v0'. Importing its package registers an id; 'package:Id' does that."
     )
 
 
@@ -205,14 +205,14 @@ def test_wrong_modules(plugin, tmp_path, monkeypatch):
     assert refusal("aside:Lake").endswith("there is no module 'aside' to import")
     (tmp_path / "aside.py").write_text("")
     assert refusal("aside:Lake").endswith(
-        "there is no module 'aside' to import; for the file beside you write 'aside.py:Class'"
+        "there is no module 'aside' to import; for the file in the current folder, write 'aside.py:Class'"
     )
 
 
 def test_a_class_that_is_not_registered(plugin):
     assert refusal("pond_envs:Puddle") == (
         "No environment 'pond_envs:Puddle'. "
-        "pond_envs has a class Puddle, but registers no such id; ask for 'file.py:Puddle'."
+        "pond_envs has a class Puddle, but registers no such id; use 'file.py:Puddle'."
     )
 
 
@@ -228,7 +228,7 @@ def test_wrong_files(lake, tmp_path):
         )
     empty = tmp_path / "empty.py"
     empty.write_text("")
-    assert refusal(f"{empty}:Lake") == f"'{empty}:Lake': the file has no environment"
+    assert refusal(f"{empty}:Lake") == f"'{empty}:Lake': the file has no environment class"
 
 
 def test_a_file_that_raises_is_quoted_and_chained(tmp_path):

@@ -285,7 +285,7 @@ def test_another_model_of_the_same_size_can_be_put_in(noisy):
     env.model = noisy.replace(next_state=1 - noisy.next_state)
     env.s = 0
     assert env.step(1)[0] == 1
-    with pytest.raises(ParameterError, match="3 states, 2 actions, this environment 2 states, 3 actions"):
+    with pytest.raises(ParameterError, match="3 states, 2 actions, but the environment 2 states, 3 actions"):
         env.model = MDP.from_successors([[0, 0], [1, 1], [2, 2]], [0, 0, 0], gamma=0.9)
 
 

@@ -252,7 +252,7 @@ def test_states_and_actions_may_be_named_like_keywords(read):
 
 FAULTS = {
     "6:16: unknown state 'lft'; did you mean 'left'?": STAY + "T: go : left : lft 1",
-    "6:16: unknown state 'xyz'; the first of the 3 is 'left'": STAY + "T: go : left : xyz 1",
+    "6:16: unknown state 'xyz'; the first of the 3 states is 'left'": STAY + "T: go : left : xyz 1",
     "6:16: unknown state '3'; the states are 0..2": STAY + "T: go : left : 3 1",
     "5:4: unknown action 'goo'; did you mean 'go'?": "T: goo identity",
     "5:4: expected an action, found ':'": "T: : left",
@@ -268,9 +268,9 @@ FAULTS = {
     "6:7: probability 6 of 9 is 2, not in [0, 1]": "T: go 1 0 0\n0 1   2\n 0 0 1",
     "5:23: expected a statement such as 'T:', found one number too many: 7": "T: go : left 0.5 .5 0 7",
     "5:23: expected a statement such as 'T:', found one number too many: 0.5": "T: go : left : left 1 0.5",
-    "5:14: 'identity' cannot stand for a row of T": "T: go : left identity",
-    "5:7: 'reset' cannot stand for a matrix of R": "R: go reset",
-    "5:14: 'uniform' cannot stand for a row of R": "R: go : left uniform",
+    "5:14: 'identity' cannot stand for a row of T: write the numbers": "T: go : left identity",
+    "5:7: 'reset' cannot stand for a matrix of R: write the numbers": "R: go reset",
+    "5:14: 'uniform' cannot stand for a row of R: write the numbers": "R: go : left uniform",
     "5:24: expected '*', as there are no observations; found 'seen'": "R: go : left : right : seen 1",
     "5:1: there are no observations: 'O:' needs 'observations:' before it": "O: * uniform",
     "5:1: 'discount' is given twice": "discount: 0.5",
@@ -279,10 +279,10 @@ FAULTS = {
     "5:8: unknown state '3'; the states are 0..2": "start: 3",
     "5:15: expected probability 3 of 3, found the end of the file": "start: 0.5 0.5",
     "5:12: probability 2 of 3 is 1.5, not in [0, 1]": "start: 0.5 1.5 0",
-    "5:8: the start sums to 0.9, not 1": "start: 0.5 0.4 0",
+    "5:8: the start distribution sums to 0.9, not 1": "start: 0.5 0.4 0",
     "5:1: 'start exclude' leaves no state to start in": "start exclude: left 1 right",
-    "6:1: expected the start, found 'T'": "start:\nT: go uniform",
-    "6:1: 'start' must stand before the first 'reset', which refers to it": "T: go reset\nstart: left",
+    "6:1: expected states or probabilities, found 'T'": "start:\nT: go uniform",
+    "6:1: 'start' must come before the first 'reset', which refers to it": "T: go reset\nstart: left",
     "5:15: expected ':' after 'start include', found 'left'": "start include left",
     "6:5: expected ':' after 'T', found 'go'": "start: 0.5 0.5 0\n  T go identity\nT: stay identity",
     "7:5: expected ':' after 'R', found '*'": "start: left\n\n  R * : * : * 1",
@@ -299,26 +299,26 @@ PREAMBLE_FAULTS = {
     "1:11: the discount is 1.5, not in [0, 1]": "discount: 1.5",
     "1:11: expected the discount, found 'none'": "discount: none",
     "1:9: expected 'reward' or 'cost', found 'money'": "values: money",
-    "1:9: 0 states; at least 1 and at most 16777216 are needed": "states: 0",
+    "1:9: the number of states is 0, not in 1..16777216": "states: 0",
     "1:13: the state 'a' is declared twice": "states: a b a",
     "1:13: the state '\"a\"' is declared twice": 'states: a b "a"',
-    "1:9: '\"upper' is not a name of a state: a name in quotes is one word": 'states: "upper left" lower',
+    "1:9: '\"upper' cannot be the name of a state: a name in quotes must be one word": 'states: "upper left" lower',
     "1:9: '-3' is not a number of states: a whole number is needed": "states: -3\nactions: 2",
     "2:10: '2.5' is not a number of actions: a whole number is needed": "states: 2\nactions: 2.5",
     "2:9: expected ':' after 'actions', found 'go'": "states: a b\nactions go stay\nT: go identity",
     "1:8: expected ':' after 'states', found 'a'": "states a b\nactions: go stay\nT: go identity",
     "3:3: expected ':' after 'T', found 'go'": "actions: go stay\nstates: a b\nT go : a : b 1\nT: stay identity",
-    "1:11: '1' is not a name of a state: give one number, or names": "states: a 1 b",
+    "1:11: '1' cannot be the name of a state: give one number, or names only": "states: a 1 b",
     "2:1: expected the number of states or their names, found 'actions'": "states:\nactions: 2",
-    "1:1: 'start' must stand behind 'states:'": "start: 0\nstates: 2",
-    "2:1: 'actions:' must stand before the first T:": "states: 2\nT: 0 identity",
-    "1:1: 'states:' must stand before the first R:": "R: * : * : * 1",
+    "1:1: 'start' must come after 'states:'": "start: 0\nstates: 2",
+    "2:1: 'actions:' must come before the first T:": "states: 2\nT: 0 identity",
+    "1:1: 'states:' must come before the first R:": "R: * : * : * 1",
     "1:10: the file ends without 'actions:'": "states: 2",
     "1:1: the file ends without 'states:'": "# nothing",
-    "3:1: a file with observations holds a POMDP; MDP.read needs observed states": (
+    "3:1: a file with observations holds a POMDP: name it .pomdp and use POMDP.read": (
         "states: 1\nactions: 1\nobservations: 2\nT: * identity\nO: * uniform"
     ),
-    "3:1: 'observations' must stand before the first T:, O: or R:": (
+    "3:1: 'observations' must come before the first T:, O: or R:": (
         "states: 1\nactions: 1 T: * identity\nobservations: 2"
     ),
 }
@@ -330,7 +330,7 @@ def test_faults_of_the_preamble(fault, message, text):
 
 
 MODEL_FAULTS = {
-    ":6:23: 'T: go : left' leads nowhere: no probability is given for it": STAY + "T: go : middle uniform",
+    ":6:23: no probability above 0 is given for 'T: go : left'": STAY + "T: go : middle uniform",
     ":7:1: 'T: go : middle' sums to 0.9, not 1 (missing 0.1)": STAY + GO + "T: go : middle 0.5 0.4 0",
     ":7:1: 'T: go : left' sums to 1.0001, not 1 (0.0001 too much)": STAY + GO + "T: go : left 0.5 0.5001 0",
     ":6:1: 'T: go : right' sums to 0.75, not 1 (missing 0.25)": STAY + "T: go : * : * .25 T: go : left uniform "
@@ -427,7 +427,7 @@ def test_labels_that_are_no_names_become_numbers(tmp_path, label):
 def test_what_cannot_be_written(tmp_path):
     masked = MDP.from_successors([[0, None]], [0], gamma=0.9)
     with pytest.raises(
-        FileError, match=r"cannot write .*model\.mdp: action 1 is illegal in state 0, and the \.mdp for"
+        FileError, match=r"cannot write .*model\.mdp: action 1 is illegal in state 0, which the \.mdp f"
     ):
         masked.write(tmp_path / "model.mdp")
     noisy = MDP.from_successors([[0]], [0], gamma=0.9, reward_std=[1])

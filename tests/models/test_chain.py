@@ -105,7 +105,9 @@ def test_gamblers_ruin():
     wins = (1 - r ** np.arange(n + 1)) / (1 - r**n)
     np.testing.assert_allclose(chain.absorption_probabilities(), np.stack([1 - wins, wins], axis=1), atol=1e-14)
     assert chain.absorbing.tolist() == [0, n]
-    with pytest.raises(ModelError, match="the chain has 2 recurrent classes and so no unique stationary law"):
+    with pytest.raises(
+        ModelError, match="the chain has 2 recurrent classes, so its stationary distribution is not unique"
+    ):
         chain.stationary()
 
 

@@ -53,7 +53,7 @@ BAD_ROWS = {
     "reward has dtype object; numbers are needed": {"reward": [0, 0, None, 0]},
     "probability has dtype complex128; numbers are needed": {"probability": [1j, 1, 1, 1]},
     "indptr[0] is 1, not 0": {"indptr": [1, 1, 2, 3, 4]},
-    "indptr falls from 3 to 2 at [s=1, a=0]; it may only rise": {"indptr": [0, 1, 3, 2, 4]},
+    "indptr decreases from 3 to 2 at [s=1, a=0]; it must not decrease": {"indptr": [0, 1, 3, 2, 4]},
     "indptr ends at 4, but there are 5 transitions": {
         "next_state": [0] * 5,
         "probability": [1.0] * 5,
@@ -67,7 +67,7 @@ BAD_ROWS = {
         "indptr": [[0], [1], [2], [3], [4]]
     },
     "indptr has dtype float64; integers are needed": {"indptr": [0.0, 1, 2, 3, 4]},
-    "2147483648 states; at most 2147483647 can be numbered in 32 bits": {
+    "indptr describes 2147483648 states; at most 2147483647 can be numbered in 32 bits": {
         "indptr": np.broadcast_to(np.int64(0), 2**31 + 1),
         "n_actions": 1,
     },
@@ -77,16 +77,19 @@ BAD_ROWS = {
     "start has shape (3,), not (2,) (one entry per state)": {"start": [0, 0, 1]},
     "start=2 is not a state; the states are 0..1": {"start": 2},
     "reward_std has shape (4, 1), not (4,) or (2, 2)": {"reward_std": [[1]] * 4},
-    "reward_std[s=1, a=0] is -1; at least 0": {"reward_std": [[0, 0], [-1, 0]]},
+    "reward_std[s=1, a=0] is -1; it must be at least 0": {"reward_std": [[0, 0], [-1, 0]]},
     "reward_std[0, 1] is nan; every entry must be finite": {"reward_std": [[0, NAN], [1, 0]]},
     "bernoulli has shape (3,), not (4,) or (2, 2)": {"bernoulli": [True] * 3},
-    "the Bernoulli reward of transitions[s=1, a=1] has the mean 1.5; it is a probability and lies in [0, 1]": {
+    "the Bernoulli reward of transitions[s=1, a=1] has the mean 1.5; it is a probability, in [0, 1]": {
         "bernoulli": [0, 0, 0, 1],
         "reward": [9, 9, 9, 1.5],
     },
-    "the reward of [s=0, a=1] is both normal and Bernoulli": {"bernoulli": [0, 1, 1, 0], "reward_std": [1, 1, 0, 0]},
+    "the reward of [s=0, a=1] is both normal and Bernoulli; choose one": {
+        "bernoulli": [0, 1, 1, 0],
+        "reward_std": [1, 1, 0, 0],
+    },
     "state_labels has 3 entries, not 2": {"state_labels": ["a", "b", "c"]},
-    "state_labels[0] and state_labels[1] are both 'a'": {"state_labels": ["a", "a"]},
+    "state_labels[0] and state_labels[1] are both 'a'; labels must be distinct": {"state_labels": ["a", "a"]},
     "action_labels[1] is 1, not a string": {"action_labels": ["0", 1]},
     "action_labels='LR' is one string; a sequence of 2 strings is needed": {"action_labels": "LR"},
 }
@@ -121,7 +124,7 @@ def test_a_bad_successor_of_the_only_state():
         ),
         (
             {"indptr": [0, 0, 0, 0], "next_state": [], "probability": [], "reward": []},
-            "no state can be started in: give every state that is not an end a legal action",
+            "no episode can start: give every state that is not terminal a legal action",
         ),
     ],
 )
@@ -181,30 +184,32 @@ BAD_ARRAYS = {
     },
     "P has shape (3, 2, 3), not (A, S, S); it looks like P[s, a, s']: leave order out": {"order": "ass"},
     "P has shape (3, 2, 4), not (S, A, S)": {"P": np.zeros((3, 2, 4))},
-    "P stands for 0 states and 2 actions; at least one of each is needed": {"P": np.zeros((0, 2, 0))},
-    "P stands for 3 states and 0 actions; at least one of each is needed": {"P": np.zeros((3, 0, 3))},
+    "P describes 0 states and 2 actions; at least one of each is needed": {"P": np.zeros((0, 2, 0))},
+    "P describes 3 states and 0 actions; at least one of each is needed": {"P": np.zeros((3, 0, 3))},
     "P[1, 1, 2] is nan; every entry must be finite": {"P": np.where(P + np.arange(3) == 3, NAN, P)},
     "transitions[s=2, a=1] sums to 0.9, not 1 (missing 0.1). Rows: P[s, a, :].": {"P": scaled(0.9)},
     "transitions[s=2, a=1] sums to 0, not 1 (missing 1). Rows: P[s, a, :]; if the action is illegal there, "
     "say so with legal=.": {"P": scaled(0.0)},
     "R has shape (2, 3), not (3, 2) (R[s, a])": {"R": R.T},
-    "R has shape (2,), not (3,) (one reward per state that is left)": {"R": [0, 0]},
+    "R has shape (2,), not (3,) (R[s], the reward for leaving s)": {"R": [0, 0]},
     "R has shape (3, 2, 2), not (3, 2, 3)": {"R": np.zeros((3, 2, 2))},
     "R[1, 1] is nan; every entry must be finite": {"R": [[0, 0], [0, NAN], [0, 0]]},
     "terminated has shape (2,), not (3,) (one entry per state)": {"terminated": [True, False]},
     "terminated has shape (2, 3, 3), not (3, 2, 3)": {"terminated": np.zeros((2, 3, 3), dtype=bool)},
     "legal has shape (2, 3), not (3, 2) (legal[s, a] whatever the order of P)": {"legal": np.ones((2, 3))},
-    "one sparse matrix was given; a sequence of them is needed, one (S, S) matrix per action": {
+    "a single sparse matrix of shape (3, 3) was given; pass a list with one matrix per action": {
         "P": csr_array(np.eye(3))
     },
-    "matrix 1 is not sparse, but others are: give all of them in one form": {"P": [csr_array(np.eye(3)), np.eye(3)]},
+    "matrix 1 is not sparse, but others are: make all of them sparse, or none": {
+        "P": [csr_array(np.eye(3)), np.eye(3)]
+    },
     "P[1] has shape (2, 2), not (3, 3)": {"P": [csr_array(np.eye(3)), csr_array(np.eye(2))]},
     "R has 1 matrices, not 2, one per action": {"R": [csr_array(np.eye(3))]},
     "R[1] has shape (2, 2), not (3, 3)": {"R": [csr_array(np.eye(3)), csr_array(np.eye(2))]},
     "transitions[s=0, a=1] sums to 2, not 1 (1 too much). Rows: P[a][s, :].": {
         "P": [csr_array(np.eye(3)), csr_array(2 * np.eye(3))]
     },
-    "the data of P[0][1] is nan; every entry must be finite": {"P": [csr_array(np.diag([1, NAN, 1]))] * 2},
+    "P[0].data[1] is nan; every entry must be finite": {"P": [csr_array(np.diag([1, NAN, 1]))] * 2},
 }
 
 
@@ -317,7 +322,7 @@ BAD_POLICIES = {
     "policy[1] is 2, which is not an action; the actions are 0..1": [0, 2],
     "policy[0] is -1, which is not an action; the actions are 0..1": [-1, 0],
     f"policy has shape (2,) and dtype float64; {SHAPES}": [0.0, 1.0],
-    "the policy takes action 1 in state 1, where only [0] are legal": [0, 1],
+    "the policy takes action 1 in state 1, where only the actions [0] are legal": [0, 1],
     f"policy has shape (1, 2) and dtype int64; {SHAPES}": [[1, 0]],
     "policy[0] is [0.5, 0.0], which is not a probability distribution": [[0.5, 0], [1, 0]],
     "policy[0] is [2.0, -1.0], which is not a probability distribution": [[2, -1], [1, 0]],

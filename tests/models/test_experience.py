@@ -102,16 +102,16 @@ def test_many_samples_find_the_model():
 
 
 BAD = {
-    "transitions[1] has the state 3; it is one of 0..2": [(0, 0, 0, 0, True), (3, 0, 0, 0, False)],
-    "transitions[0] has the state -1; it is one of 0..2": [(-1, 0, 0, 0, False)],
-    "transitions[0] has the action 2; it is one of 0..1": [(0, 2, 0, 0, False)],
-    "transitions[0] has the action 0.5; it is one of 0..1": [(0, 0.5, 0, 0, False)],
-    "transitions[0] has the next state 9; it is one of 0..2": [(0, 0, 0, 9, False)],
-    "transitions[0] has the terminated 2; it is one of 0..1": [(0, 0, 0, 0, 2)],
+    "transitions[1] has the state 3; it must be one of 0..2": [(0, 0, 0, 0, True), (3, 0, 0, 0, False)],
+    "transitions[0] has the state -1; it must be one of 0..2": [(-1, 0, 0, 0, False)],
+    "transitions[0] has the action 2; it must be one of 0..1": [(0, 2, 0, 0, False)],
+    "transitions[0] has the action 0.5; it must be one of 0..1": [(0, 0.5, 0, 0, False)],
+    "transitions[0] has the next state 9; it must be one of 0..2": [(0, 0, 0, 9, False)],
+    "transitions[0] has the terminated 2; it must be one of 0..1": [(0, 0, 0, 0, 2)],
     "transitions[0, 2] is nan; every entry must be finite": [(0, 0, float("nan"), 0, False)],
     "transitions has shape (1, 4), not (n, 5): state, action, reward, next state, terminated": [(0, 0, 0, 0)],
-    "no transitions and no prior: there is nothing to build a model from": [],
-    "state 2 was entered without an end of the episode, but never left: its actions are unknown. "
+    "transitions is empty and prior is 0: pass transitions, or prior > 0": [],
+    "state 2 was entered without terminating, but no action was taken in it, so nothing is known about its actions. "
     "Collect more transitions, or pass prior > 0": [(0, 0, 0, 2, False)],
 }
 
@@ -132,5 +132,8 @@ def test_bad_arguments():
         MDP.from_experience(WALK, **SIZE, successors=np.ones((3, 3)))
     nowhere = np.ones((3, 2, 3))
     nowhere[1, 0, 2] = 0
-    with pytest.raises(ModelError, match=r"successors\[s=1, a=0\] leaves out state 2, which was experienced"):
+    with pytest.raises(
+        ModelError,
+        match=r"successors\[s=1, a=0, s'=2\] is False, but `transitions` has such a transition: make it True",
+    ):
         MDP.from_experience(WALK, **SIZE, successors=nowhere)

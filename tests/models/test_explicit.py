@@ -147,27 +147,29 @@ def test_an_empty_reward_file_pays_nothing(read):
 # ----------------------------------------------------------------------------------------------------- errors
 
 TRA_FAULTS = {
-    ":3: 3 words; a line reads 'state choice successor probability [action]'": "mdp\n0 0 0 1\n0 1 0\n",
-    ":4: 6 words; a line reads 'state choice successor probability [action]'": "1 2 2\n0 0 0 1\n\n0 1 0 1 a b\n",
+    ":3: the line has 3 words; it must read 'state choice successor probability [action]'": "mdp\n0 0 0 1\n0 1 0\n",
+    ":4: the line has 6 words; it must read 'state choice successor probability [action]'": (
+        "1 2 2\n0 0 0 1\n\n0 1 0 1 a b\n"
+    ),
     ":3: 'x' is not a finite number": "mdp\n0 0 0 1\n0 1 x 1\n",
     ":2: 'nan' is not a finite number": "mdp\n0 0 0 nan\n",
     ":2: '0x1' is not a finite number": "mdp\n0 0 0 0x1\n",
     ":3: '1e999' is not a finite number": "mdp\n0 0 0 1.0e-300\n0 0 0 1e999\n",
     ":3: 2 is not a state: the states are 0..1": "2 2 2\n0 0 1 1\n1 0 2 1\n",
-    ":2: -1 is not a state: a whole number from 0 on is needed": "mdp\n-1 0 0 1\n",
-    ":2: 0.5 is not a choice: a whole number from 0 on is needed": "mdp\n0 .5 0 1\n",
+    ":2: -1 is not a state: a whole number of at least 0 is needed": "mdp\n-1 0 0 1\n",
+    ":2: 0.5 is not a choice: a whole number of at least 0 is needed": "mdp\n0 .5 0 1\n",
     ":3: the probability is 1.5, not in [0, 1]": "mdp\n0 0 0 1\n0 1 0 1.5\n",
     ":1: '2 3' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and transitions; "
-    "this one is that of a Markov chain, which has no choices": "2 3\n0 0 1\n",
+    "this is the header of a Markov chain, which has no choices": "2 3\n0 0 1\n",
     ":1: 'dtmc' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and transitions; "
-    "this one is that of a Markov chain, which has no choices": "dtmc\n0 0 1\n",
+    "this is the header of a Markov chain, which has no choices": "dtmc\n0 0 1\n",
     ":1: '@type: mdp' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and "
     "transitions": "@type: mdp\n",
     ":1: '3 four 6' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and "
     "transitions": "3 four 6\n0 0 0 1\n",
     " is empty: there are no transitions in it": "",
-    " announces 4 choices, but holds 3: is it truncated, or written by hand?": PRISM.removesuffix("2 0 2 1\n"),
-    " announces 6 transitions, but holds 5: is it truncated, or written by hand?": PRISM.replace("1 0 1 .25\n", ""),
+    " announces 4 choices, but holds 3: it is truncated, or its header is wrong": PRISM.removesuffix("2 0 2 1\n"),
+    " announces 6 transitions, but holds 5: it is truncated, or its header is wrong": PRISM.replace("1 0 1 .25\n", ""),
     ": the row of state 0 and action 1 sums to 0.9, not 1 (missing 0.1)": "mdp\n0 0 0 1\n0 1 0 .9\n",
     ": the row of state 0 and action 'b' sums to 0.9, not 1 (missing 0.1)": "mdp\n0 0 0 1 a\n0 1 0 .9 b\n",
 }
@@ -179,10 +181,10 @@ def test_faulty_transitions(fault, message, tra):
 
 
 OTHER_FAULTS = {
-    "model.lab is empty: labels are needed": {"lab": "\n"},
+    "model.lab is empty: its first line must declare the labels": {"lab": "\n"},
     "model.lab:1: 'init' is not a label; the first line reads '0=\"init\" 1=\"deadlock\" ...'": {"lab": "init\n0: 0"},
     "model.lab:2: expected 'state: labels', found '0 0'": {"lab": '0="init"\n0 0\n'},
-    "model.lab:2: '1' is not a label; the first line numbers 0": {"lab": '0="init"\n0: 1\n'},
+    "model.lab:2: '1' is not a label; the first line declares 0": {"lab": '0="init"\n0: 1\n'},
     "model.lab:2: '3' is not a state; the states are 0..2": {"lab": '0="init"\n3: 0\n'},
     "model.lab:1: #DECLARATION without #END": {"lab": "#DECLARATION\ninit\n0 init"},
     "model.lab:4: unknown label 'int'; did you mean 'init'? (choices: init)": {
@@ -194,7 +196,7 @@ OTHER_FAULTS = {
         "lab": PRISM_LABELS,
         "files": {"end": "gaol"},
     },
-    "model.tra has no label file model.lab, but end='goal' is a label: pass labels=": {"files": {"end": "goal"}},
+    "end='goal' is a label, but there is no label file model.lab: pass labels=": {"files": {"end": "goal"}},
     "model.tra holds no valid model: start[0] is 1, but state 0 has no legal action": {
         "lab": PRISM_LABELS,
         "files": {"end": "init"},
@@ -203,11 +205,13 @@ OTHER_FAULTS = {
     "there is no file none.rew": {"files": {"rewards": "none.rew"}},
     "model.rew:3: choice 1 of state 1 does not lead to state 0": {"rew": "3 4 2\n0 0 1 1\n1 1 0 1\n"},
     "model.rew:3: the reward of this transition is given twice": {"rew": "0 0 1 1\n\n0 0 1 2\n"},
-    "model.rew:2: 3 words; a line reads 'state choice successor reward' or 'state reward'": {"rew": "0 0 1 1\n0 1 1"},
+    "model.rew:2: the line has 3 words; it must read 'state choice successor reward' or 'state reward'": {
+        "rew": "0 0 1 1\n0 1 1"
+    },
     "model.rew:2: 3 is not a state: the states are 0..2": {"rew": "# comment\n3 0 1 1\n"},
     "model.rew:1: 'a b c' is neither a reward nor the numbers of states, choices and rewards": {"rew": "a b c\n"},
-    "model.rew announces 2 rewards, but holds 1: is it truncated, or written by hand?": {"rew": "3 4 2\n0 0 1 1\n"},
-    "model.srew announces 2 rewards, but holds 1: is it truncated, or written by hand?": {"srew": "3 2\n0 1\n"},
+    "model.rew announces 2 rewards, but holds 1: it is truncated, or its header is wrong": {"rew": "3 4 2\n0 0 1 1\n"},
+    "model.srew announces 2 rewards, but holds 1: it is truncated, or its header is wrong": {"srew": "3 2\n0 1\n"},
     "model.srew:2: 3 is not a state: the states are 0..2": {"srew": "0 1\n3 1\n"},
     "model.srew:4: the reward of this state is given twice": {"srew": "3 3\n1 1\n2 1\n1 1\n"},
     "model.srew:2: 'inf' is not a finite number": {"srew": "0 1\n1 inf\n"},
@@ -319,7 +323,7 @@ def test_without_rewards_storm_gets_one_of_0(tmp_path):
 
 def test_storm_reads_no_negative_rewards(tmp_path):
     mdp = MDP.from_successors([[0, 1], [0, 1]], [[0, 0], [-2, 1]], gamma=0.9)
-    message = r"the reward of state 1 and action 0 is -2, and Storm reads none below 0: .* replace\(reward=-reward\)"
+    message = r"the reward of state 1 and action 0 is -2, and Storm reads no negative .* replace\(reward=-mdp\.reward\)"
     with pytest.raises(FileError, match=message):
         mdp.write(tmp_path / "model.tra", dialect="storm")
     assert list(tmp_path.iterdir()) == []
@@ -328,7 +332,9 @@ def test_storm_reads_no_negative_rewards(tmp_path):
 def test_dialects_that_do_not_exist(go_or_jump, tmp_path):
     with pytest.raises(ParameterError, match="unknown dialect 'stom'; did you mean 'storm'"):
         go_or_jump.write(tmp_path / "model.tra", dialect="stom")
-    with pytest.raises(ParameterError, match=r"dialect='storm' is about \.tra files, and .*model\.npz is a \.npz file"):
+    with pytest.raises(
+        ParameterError, match=r"dialect='storm' applies only to \.tra files, and .*model\.npz is a \.npz file"
+    ):
         go_or_jump.write(tmp_path / "model.npz", dialect="storm")
 
 
@@ -348,7 +354,9 @@ def test_actions_without_usable_names_are_numbered(tmp_path, labels):
 
 def test_what_cannot_be_written(tmp_path):
     uneven = MDP.from_successors([[0], [1]], [0, 0], gamma=0.9, start=[0.25, 0.75])
-    with pytest.raises(FileError, match=r"cannot write .*model\.tra: the start is not uniform .* replace\(start="):
+    with pytest.raises(
+        FileError, match=r"cannot write .*model\.tra: the start distribution is not uniform .* replace\(start="
+    ):
         uneven.write(tmp_path / "model.tra")
     noisy = MDP.from_successors([[0]], [0], gamma=0.9, reward_std=[1])
     with pytest.raises(FileError, match=r"some rewards are random, and the \.tra format holds mean rewards only"):

@@ -65,7 +65,9 @@ def test_the_discount_can_be_replaced(mdp, written):
 
 
 def test_parameters_of_other_files_are_refused(written):
-    with pytest.raises(ParameterError, match=r"end='goal' is about \.tra files, and .*model\.npz is a \.npz file"):
+    with pytest.raises(
+        ParameterError, match=r"end='goal' applies only to \.tra files, and .*model\.npz is a \.npz file"
+    ):
         MDP.read(written, end="goal")
 
 
@@ -120,7 +122,7 @@ def test_pickled_objects_are_never_loaded(written):
     np.lib.format.write_array(array, np.array([Trap()], dtype=object), allow_pickle=True)
     with zipfile.ZipFile(written, "a") as archive:
         archive.writestr("action_labels.npy", array.getvalue())
-    with pytest.raises(FileError, match=r"model\.npz is damaged .*allow_pickle=False"):
+    with pytest.raises(FileError, match=r"model\.npz is damaged .*pickles are never loaded"):
         MDP.read(written)
 
 

@@ -175,7 +175,7 @@ MALFORMED = {
         0: {0: ROW},
         1: {0: [(0.5, 0, 0.0, False), (0.4, 1, 0.0, False)]},
     },
-    "P is ndarray; a mapping from state to action to list of transitions is needed": np.zeros((2, 1, 2)),
+    "P is of type ndarray; a mapping from state to action to list of transitions is needed": np.zeros((2, 1, 2)),
 }
 
 

@@ -153,11 +153,11 @@ RETURNS = {
         {},
     ),
     "transitions('s', 0) lists (1, 's', 0, 'no'): terminated is 'no', not a bool": ([(1, "s", 0, "no")], {}),
-    "transitions('s', 0) leads to ['s'], which is not hashable: use a tuple, a string, a number": (
+    "transitions('s', 0) leads to ['s'], which is not hashable: use a tuple, a string or a number": (
         [(1, ["s"], 0, False)],
         {},
     ),
-    "transitions('s', 0) leads to array([1]), which is not hashable: use a tuple, a string, a number": (
+    "transitions('s', 0) leads to array([1]), which is not hashable: use a tuple, a string or a number": (
         np.array([1]),
         {},
     ),
@@ -180,7 +180,7 @@ def test_an_iterator_is_not_a_state():
 
 
 def test_an_infinite_model_is_stopped():
-    with pytest.raises(ModelError, match="more than 100 states can be reached, 100 for one: is the model infinite"):
+    with pytest.raises(ModelError, match="more than 100 states can be reached, for instance 100: is the model inf"):
         MDP.from_function(lambda s, a: s + 1, 0, actions=1, gamma=0.9, reward=zero, max_states=100)
 
 

@@ -235,9 +235,9 @@ def test_with_as_many_actions_as_states_a_dense_array_is_read_by_state():
 
 def test_what_the_shapes_leave_open_is_refused():
     P, R = sparse([np.eye(2)] * 2), np.zeros((2, 2, 2))
-    with pytest.raises(ModelError, match=r"R has shape \(2, 2, 2\), .* pass order='sas' or order='ass'"):
+    with pytest.raises(ModelError, match=r"R has shape \(2, 2, 2\): .* pass order='sas' or order='ass'"):
         MDP.from_arrays(P, R, gamma=0.9)
-    with pytest.raises(ModelError, match=r"R has shape \(2, 2, 2\), .* pass order='sas' or order='ass'"):
+    with pytest.raises(ModelError, match=r"R has shape \(2, 2, 2\): .* pass order='sas' or order='ass'"):
         POMDP.from_arrays(P, np.zeros((2, 2, 2, 1)), [[1.0], [1.0]], gamma=0.9)
     assert MDP.from_arrays(P, R, gamma=0.9, order="ass").n_states == 2
 
@@ -246,7 +246,7 @@ def test_what_the_shapes_leave_open_is_refused():
     ("P", "message"),
     [
         (objects([np.eye(2), np.eye(3)]), r"P\[1\] has shape \(3, 3\), but P\[0\] has \(2, 2\)"),
-        ([np.eye(2), np.eye(3)], r"^P\[1\] has shape \(3, 3\), but P\[0\] has \(2, 2\); all must have one shape$"),
+        ([np.eye(2), np.eye(3)], r"^P\[1\] has shape \(3, 3\), but P\[0\] has \(2, 2\); all must have the same shape$"),
         ([np.eye(2), [[1.0], [0.5, 0.5]]], r"^P\[1\]\[1\] has shape \(2,\), but P\[1\]\[0\] has \(1,\)"),
         (objects([np.eye(2), csr_array(np.eye(2))]), "matrix 0 is not sparse, but others are"),
         (objects([np.eye(2), None]), r"P\[1\] has dtype object; numbers are needed"),

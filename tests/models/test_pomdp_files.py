@@ -234,7 +234,7 @@ def test_rounded_rows_are_rescaled(read):
     np.testing.assert_allclose(exact.observation.sum(axis=2), 1, rtol=1e-15)
     with pytest.warns(RoundingWarning, match=r"model\.pomdp:8:1: 'O: stay : left' sums to 0\.999, not 1 \(missing"):
         read(PREAMBLE + T + "O: *\n.333 .666\n.1 .9\n.1 .9")
-    with pytest.warns(RoundingWarning, match=r"model\.pomdp: the start sums to 0\.999, not 1"):
+    with pytest.warns(RoundingWarning, match=r"model\.pomdp: the start distribution sums to 0\.999, not 1"):
         read(PREAMBLE + "start: .333 .333 .333\n" + T + O)
 
 
@@ -243,14 +243,14 @@ def test_rounded_rows_are_rescaled(read):
 FAULTS = {
     "8:19: unknown observation 'lit'; did you mean 'light'?": T + "O: stay : middle: lit 1",
     "8:17: expected an observation, found ':'": T + "O: stay : left :: 1",
-    "8:11: unknown state 'up'; the first of the 3 is 'left'": T + "O: stay : up : dark 1",
+    "8:11: unknown state 'up'; the first of the 3 states is 'left'": T + "O: stay : up : dark 1",
     "8:24: a probability is 1.5, not in [0, 1]": T + "O: stay : left : light 1.5",
     "8:1: 'O: stay : left' sums to 0.5, not 1 (missing 0.5)": T + "O: * : * : dark 0.5",
     "9:1: 'O: go : right' sums to 0.75, not 1 (missing 0.25)": T + O + "O: go : right : dark 0.25",
     "9:1: 'T: go : right' sums to 0.6666666667, not 1 (missing 0.3333333333)": T + O + "T: go : right : left 0",
-    "8:15: 'O: stay : middle' shows nothing: no probability is given for it": T + "O: * : 0 : 0 1",
-    "8:6: 'reset' cannot stand for a matrix of O": T + "O: * reset",
-    "8:6: 'identity' cannot stand for a matrix of O": T + "O: * identity",
+    "8:15: no probability above 0 is given for 'O: stay : middle'": T + "O: * : 0 : 0 1",
+    "8:6: 'reset' cannot stand for a matrix of O: write the numbers": T + "O: * reset",
+    "8:6: 'identity' cannot stand for a matrix of O: write the numbers": T + "O: * identity",
     "9:21: expected ':' and state, found '1'": T + O + "R: stay             1 2",
     "9:33: expected reward 3 of 6, found the end of the file": T + O + "R: stay : left               1 2",
     "9:28: a reward is 1e400, too large for a float": T + O + "R: stay : left : right : * 1e400",
@@ -275,16 +275,16 @@ PREAMBLE_FAULTS = {
     ":3:14: expected ':' after 'observations', found 'x'": (
         "states: a b\nactions: go stay\nobservations x y\nT: * identity\nO: * uniform"
     ),
-    ":4:15: the file ends without 'observations:'; if states are observed, name it .mdp for MDP.read": (
+    ":4:15: the file ends without 'observations:'; if states are observed, name it .mdp and use MDP.read": (
         "states: 1\nactions: 1\ndiscount: 1\nT: 0 : 0 : 0 1"
     ),
     " has no observations: no 'O:' in it": PREAMBLE + T,
     " has no transitions: no 'T:' in it": PREAMBLE + O,
-    ":1:9: 99999999999999999999 states; at least 1 and at most 16777216 are needed": "states: 99999999999999999999",
+    ":1:9: the number of states is 99999999999999999999, not in 1..16777216": "states: 99999999999999999999",
     ": 16777216 states and 3 actions need 50331648 rows of transitions; at most 33554432 can be read": (
         "discount: 1 states: 16777216 actions: 3 observations: 1 T: * : * : 0 1 O: * uniform"
     ),
-    ":1:64: R has 4 x 16777216 x 16777216 x 16777216 cells, which are too many to number": (
+    ":1:64: R has 4 x 16777216 x 16777216 x 16777216 cells; fewer than 2**62 can be numbered": (
         "discount: 1 states: 16777216 actions: 4 observations: 16777216 R: * : * : * : * 1"
     ),
 }
@@ -299,14 +299,14 @@ def test_too_many_rewards_to_look_up(fault, monkeypatch):
     monkeypatch.setattr(tables, "MAX_LOOKUPS", 7999)
     text = "discount: 1\nstates: 20\nactions: 1\nobservations: 20\nT: * uniform\nO: * uniform\nR: * : * : * : 0 1\n"
     assert fault(text) == (
-        "model.pomdp: rewards that depend on the observation have 8000 cells to be looked up; at most 7999 can be"
+        "model.pomdp: rewards that depend on the observation need 8000 look-ups; at most 7999 are allowed"
     )
 
 
 def test_too_many_matrices_in_a_word(fault, monkeypatch):
     monkeypatch.setattr(grammar, "MAX_FILLED", 8)
     assert fault(PREAMBLE + "T: * identity\n" * 3 + O) == (
-        "model.pomdp:8:6: this and the 'identity' before it stand for more than 8 numbers"
+        "model.pomdp:8:6: up to here, 'identity' and 'reset' stand for more than 8 numbers; no more can be read"
     )
 
 
@@ -323,12 +323,12 @@ def test_long_words_are_not_repeated_in_full(fault):
 
 def test_foreign_suffixes(tiger, tmp_path):
     for suffix in (".mdp", ".tra"):
-        with pytest.raises(FileError, match=rf"tiger\{suffix}: a \{suffix} file has no observations; MDP\.read and"):
+        with pytest.raises(FileError, match=rf"tiger\{suffix}: a \{suffix} file holds an MDP; use MDP\.read and"):
             tiger.write(tmp_path / f"tiger{suffix}")
     for method in (POMDP.read, MDP.read, tiger.write):
         with pytest.raises(FileError, match=r"tiger\.pomdpx: unknown suffix '\.pomdpx' \(choices: \.\w+, \.\w+"):
             method(tmp_path / "tiger.pomdpx")
-    with pytest.raises(FileError, match=r"tiger\.pomdp: a \.pomdp file is about hidden states; POMDP\.read and"):
+    with pytest.raises(FileError, match=r"tiger\.pomdp: a \.pomdp file holds a POMDP; use POMDP\.read and"):
         MDP.read(tmp_path / "tiger.pomdp")
     with pytest.raises(FileError, match=r"there is no file .*tiger\.pomdp"):
         POMDP.read(tmp_path / "tiger.pomdp")
@@ -447,7 +447,7 @@ def test_observations_that_do_not_depend_on_the_action_are_written_once(tmp_path
 
 def test_what_cannot_be_written(tmp_path):
     masked = POMDP.from_arrays([[[1], [0]]], [0], [[1.0]], gamma=0.9, legal=[[True, False]])
-    with pytest.raises(FileError, match=r"cannot write .*: action 1 is illegal in state 0, and the \.pomdp format has"):
+    with pytest.raises(FileError, match=r"cannot write .*: action 1 is illegal in state 0, which the \.pomdp format c"):
         masked.write(tmp_path / "model.pomdp")
     noisy = POMDP.from_arrays([[[1]]], [0], [[1.0]], gamma=0.9, reward_std=[[1]])
     with pytest.raises(FileError, match=r"some rewards are random"):

@@ -127,5 +127,5 @@ def test_pruning_keeps_what_is_best_somewhere(n: int, states: int, seed: int) ->
 
 def test_an_action_that_is_legal_here_and_there_is_named() -> None:
     mdp = rl.MDP.from_successors([[0, 1], [None, 0]], [[0, 0], [0, 0]], gamma=0.9)
-    with pytest.raises(ModelError, match=r"^action 0 is illegal in state 1 and another is not"):
+    with pytest.raises(ModelError, match=r"^action 0 is illegal in state 1, and another action is legal there"):
         reference.hidden_arrays(rl.POMDP(mdp, np.ones((2, 2, 1))))

@@ -67,7 +67,7 @@ def test_all_frames_have_one_size(doors):
     [
         ({"labels": []}, "at least one label"),
         ({"labels": ["a"], "follow": "actoin"}, "did you mean 'action'"),
-        ({"labels": ["a"], "boxes": [0, 1]}, r"boxes\[1\] = 1, needed 0 to 0"),
+        ({"labels": ["a"], "boxes": [0, 1]}, r"boxes\[1\] = 1 must be 0 to 0"),
     ],
 )
 def test_wrong_boxes_are_refused(arguments, complaint):

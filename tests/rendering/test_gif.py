@@ -55,7 +55,7 @@ def test_the_path_is_tried_before_any_frame_is_made(tmp_path):
     [
         ([], "no frames to write"),
         ([shade(0).astype(float)], r"frame 0 has shape \(20, 30, 3\) and type float64"),
-        ([shade(0), shade(0, height=21)], r"frame 1 has shape \(21, 30, 3\), the first one \(20, 30, 3\)"),
+        ([shade(0), shade(0, height=21)], r"frame 1 has shape \(21, 30, 3\), but frame 0 has \(20, 30, 3\)"),
     ],
 )
 def test_a_failed_gif_leaves_the_old_one_alone(tmp_path, frames, complaint):

@@ -17,7 +17,7 @@ def test_greedy_weights_of_the_grid_goal_problem(grid_goal_q):
 
 
 def test_nan_in_q_is_refused():
-    with pytest.raises(ParameterError, match=r"q\[1, 0\] is not a number"):
+    with pytest.raises(ParameterError, match=r"q\[1, 0\] is NaN"):
         greedy_weights([[0.0, 1.0], [np.nan, 1.0]])
 
 
@@ -59,7 +59,7 @@ def test_texts_share_their_decimals(values, texts):
     ("arguments", "complaint"),
     [
         ({"value": [1.0, 2.0]}, r"value has shape \(2,\), needed \(6,\)"),
-        ({"policy": [0, 1, 2, 3, 4, 0]}, r"policy\[4\] = 4, needed 0 to 3, or -1"),
+        ({"policy": [0, 1, 2, 3, 4, 0]}, r"policy\[4\] = 4 must be 0 to 3, or -1"),
         ({"policy": [0.0] * 6}, r"policy has shape \(6,\) and type float64"),
         ({"policy": np.ones((6, 3))}, r"needed .* \(6, 4\) probabilities"),
         ({"policy": np.full((6, 4), -0.1)}, r"policy\[0, 0\] = -0.1 is not a probability"),

@@ -217,7 +217,7 @@ BROKEN = {
     Unnormalised: ("the_policy_is_one", r"sum to \[2.0"),
     Misshapen: ("the_policy_is_one", r"has shape \(5, 1\), not \(5, 2\)"),
     Unruly: ("the_policy_is_one", "takes illegal actions"),
-    Contrary: ("the_policy_is_one", "not taken by policy"),
+    Contrary: ("the_policy_is_one", "which has probability 0 in policy"),
     Forgetful: ("it_stays_as_it_is_given", "learning changed its parameters"),
 }
 

@@ -96,7 +96,7 @@ def test_a_table_does_not_bear_out_rewards_in_arrays():
             return observation, np.array([reward]), *rest
 
     with (
-        pytest.warns(StepwiseWarning, match=r"its table says reward 0.0 and its step returns array"),
+        pytest.warns(StepwiseWarning, match=r"its table says reward 0.0, but its step returns array"),
         pytest.raises(LearningError, match=r"Lake, step 1: the environment returned the reward array\(\[0\]\)"),
     ):
         rl.QLearning().learn(Lake(), steps=10, seed=0)

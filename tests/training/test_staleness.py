@@ -147,7 +147,7 @@ def test_an_attribute_that_makes_the_table_untrue_is_found_out():
     def add_bonus(env):
         env.unwrapped.bonus = 1.0
 
-    with pytest.warns(StepwiseWarning, match="its table says reward 0.0 and its step returns 1.0"):
+    with pytest.warns(StepwiseWarning, match="its table says reward 0.0, but its step returns 1.0"):
         compiled = two_calls(Own(), add_bonus, "auto")
     assert compiled.record_.loop == "stepwise"
     same(compiled, two_calls(Own(), add_bonus, "stepwise"))

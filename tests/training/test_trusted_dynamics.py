@@ -50,11 +50,11 @@ def half_blind(constants, state, out):
 
 
 LIES = {
-    "other start": ({"begin": begin_elsewhere}, r"after reset its compiled dynamics say state .*, and its step"),
+    "other start": ({"begin": begin_elsewhere}, r"after reset its compiled dynamics say state .*, but the env"),
     "other draws": ({"begin": begin_twice}, r"after reset its compiled dynamics say state"),
     "other reward": (
         {"step": too_much},
-        r"its compiled dynamics say reward -2\.0, terminated False, and its step -1\.0",
+        r"its compiled dynamics say reward -2\.0, terminated False, but its step -1\.0",
     ),
     "other view": ({"observe": half_blind}, r"its compiled dynamics say observation"),
 }
@@ -153,8 +153,14 @@ def longer(constants, state, action, rng):
             {"step": no_end},
             r"step of its compiled dynamics returned \(.*\); it has to return \(next state, reward, term",
         ),
-        ({"begin": one_number}, r"begin of its compiled dynamics returned 0\..*; a state is a tuple of floats"),
-        ({"step": longer}, r"made the state \(.*, 0\.0\) of \(.*\); it has to be a tuple of as many floats"),
+        (
+            {"begin": one_number},
+            r"begin of its compiled dynamics returned 0\..*; it has to return a state, a tuple of floats",
+        ),
+        (
+            {"step": longer},
+            r"returned the next state \(.*, 0\.0\) for the state \(.*\); it has to be a tuple of 2 floats",
+        ),
     ],
 )
 def test_functions_that_the_loop_could_not_run_are_named(changes, message):

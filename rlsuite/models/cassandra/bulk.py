@@ -20,7 +20,7 @@ from rlsuite.models.cassandra.names import ANY, Names
 BATCH = 8192
 """Most statements in a batch; more would only take more memory, and longer if the batch is refused."""
 MOST_COLONS = 5
-"""Of a statement: one behind the keyword, one before each further slot of R, and perhaps one before the number."""
+"""Most colons in a statement: after the keyword, before each further slot of R, and perhaps before the number."""
 WORDS = 2**20
 """Most words in a batch of more than one statement."""
 
@@ -63,7 +63,7 @@ class Outline:
 
     def __init__(self, content: str, at: int) -> None:
         self._content = content
-        # Characters beyond ASCII are parts of words here; if there are blanks among them, nothing is read this way.
+        # Characters beyond ASCII are taken for parts of words; a text with blanks among them is not read in batches.
         codes = np.frombuffer(content[at:].encode("ascii", "replace") + b"  ", dtype=np.uint8)
         self._plain = content.isascii() or _ODD_BLANK.search(content) is None
         kind = _KIND[codes]
@@ -118,7 +118,7 @@ class Outline:
         Raises
         ------
         Refused
-            If anything is unusual, which need not be wrong.
+            If anything is unusual; it may be valid all the same.
         """
         if not self._plain or not self._tidy[first:last].all():
             raise Refused
@@ -134,10 +134,10 @@ class Outline:
             keyword = chr(one >> 40)
             if keyword not in names:
                 raise Refused
-            told, count = one & 7, (one >> 3) & (2**37 - 1)
-            if told == len(names[keyword]) + 1 and count == 0:  # the last colon stands before the number
-                told, count = told - 1, 1
-            part = _one_form(keyword, names[keyword], words, start[chosen], told, count)
+            n_named, count = one & 7, (one >> 3) & (2**37 - 1)
+            if n_named == len(names[keyword]) + 1 and count == 0:  # the last colon is before the number
+                n_named, count = n_named - 1, 1
+            part = _one_form(keyword, names[keyword], words, start[chosen], n_named, count)
             found.setdefault(keyword, []).append((part[0], part[1], chosen[part[2]]))
         return [self._in_order(first, keyword, parts) for keyword, parts in found.items()]
 
@@ -150,17 +150,17 @@ class Outline:
 
 
 def _one_form(
-    keyword: str, names: tuple[Names, ...], words: AnyArray, start: IndexArray, told: int, count: int
+    keyword: str, names: tuple[Names, ...], words: AnyArray, start: IndexArray, n_named: int, count: int
 ) -> tuple[IndexArray, FloatArray, IndexArray]:
     """Return slots (d, n), values (n,), and the statement (n,) of all entries in statements of the same form."""
     dims = [one.size for one in names]
-    free = dims[told:]
-    if not 1 <= told <= len(dims) or len(free) > 2:
+    free = dims[n_named:]
+    if not 1 <= n_named <= len(dims) or len(free) > 2:
         raise Refused
     slots = np.full((len(dims), start.size), ANY, dtype=np.int64)
-    for slot in range(told):
+    for slot in range(n_named):
         slots[slot] = _column(names[slot], words[start + 1 + slot].tolist())
-    given = words[start[:, None] + (1 + told) + np.arange(count)]
+    given = words[start[:, None] + (1 + n_named) + np.arange(count)]
     if free and count == 1 and keyword != "R" and (given == "uniform").all():
         return slots, np.full(start.size, 1.0 / free[-1]), np.arange(start.size)
     if count != math.prod(free):
@@ -168,11 +168,11 @@ def _one_form(
     values = _numbers(given.reshape(-1).tolist(), 1.0 if keyword != "R" else None)
     if not free:
         return slots, values, np.arange(start.size)
-    # 0 everywhere, then what is not.
+    # One entry sets all cells to 0; the entries after it set those that are not.
     table = np.concatenate([np.ones((start.size, 1)), values.reshape(start.size, count)], axis=1)
     statement, place = np.nonzero(table)
     slots = slots[:, statement]
-    for slot, index in zip(range(told, len(dims)), np.unravel_index(np.maximum(place - 1, 0), free), strict=True):
+    for slot, index in zip(range(n_named, len(dims)), np.unravel_index(np.maximum(place - 1, 0), free), strict=True):
         slots[slot] = np.where(place > 0, index, ANY)
     return slots, np.where(place > 0, table[statement, place], 0.0), statement
 

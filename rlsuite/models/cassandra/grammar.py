@@ -98,7 +98,7 @@ class Parsed:
                 self._values()
             else:
                 if self.entries:
-                    text.fail(token.at, f"{token.text!r} must stand before the first T:, O: or R:")
+                    text.fail(token.at, f"{token.text!r} must come before the first T:, O: or R:")
                 if token.text == "observations":
                     self.observations_at = token.at
                 self.kinds[token.text[:-1]] = declaration(text, token.text[:-1], self.kinds.get("action"))
@@ -127,9 +127,9 @@ class Parsed:
         form = text.take() if text.peek().text in ("include", "exclude") else None
         text.colon(f"'start {form.text}'" if form else "'start'")
         if "state" not in self.kinds:
-            text.fail(keyword.at, "'start' must stand behind 'states:'")
+            text.fail(keyword.at, "'start' must come after 'states:'")
         if self._reset:
-            text.fail(keyword.at, "'start' must stand before the first 'reset', which refers to it")
+            text.fail(keyword.at, "'start' must come before the first 'reset', which refers to it")
         states = self.kinds["state"]
         begin, tokens = text.at, listed(text)
         for token in tokens:
@@ -137,7 +137,7 @@ class Parsed:
                 text.at = token.at + len(token.text)
                 text.colon(repr(token.text))
         if not tokens:
-            text.fail(text.peek().at, f"expected the start, found {shown(text.peek())}")
+            text.fail(text.peek().at, f"expected states or probabilities, found {shown(text.peek())}")
         numeric = all(NUMBER.fullmatch(token.text) for token in tokens)
         self.start = np.zeros(states.size)
         if form is None and tokens[0].text == "uniform" and len(tokens) == 1:
@@ -147,7 +147,7 @@ class Parsed:
             self.start = text.numbers(states.size, "probability", (0.0, 1.0))
             total = float(self.start.sum())
             if abs(total - 1.0) > self._rounding:
-                text.fail(tokens[0].at, f"the start sums to {total:.10g}, not 1")
+                text.fail(tokens[0].at, f"the start distribution sums to {total:.10g}, not 1")
         else:
             named = [states.find(text, token, wildcard=False) for token in tokens]
             mask = np.zeros(states.size, dtype=np.bool_)
@@ -165,7 +165,7 @@ class Parsed:
             dims = tuple(names.size for names in self.declared.slots(keyword))
             if math.prod(dims) >= 2**62:
                 shape = " x ".join(map(str, dims))
-                self.text.fail(at, f"{keyword} has {shape} cells, which are too many to number")
+                self.text.fail(at, f"{keyword} has {shape} cells; fewer than 2**62 can be numbered")
             self.entries[keyword] = Entries(dims)
         return self.entries[keyword]
 
@@ -174,39 +174,39 @@ class Parsed:
         for kind in ("state", "action"):
             if kind not in self.kinds:
                 text.without_colon(f"{kind}s")
-                text.fail(keyword.at, f"'{kind}s:' must stand before the first {keyword.text}:")
+                text.fail(keyword.at, f"'{kind}s:' must come before the first {keyword.text}:")
         if keyword.text == "O" and "observation" not in self.kinds:
             text.without_colon("observations")
             text.fail(keyword.at, "there are no observations: 'O:' needs 'observations:' before it")
         names = self.declared.slots(keyword.text)
         entries = self._table(keyword.text, keyword.at)
-        told = [names[0].find(text, text.take())]
-        while text.peek().text == ":" and len(told) < len(names):
+        named = [names[0].find(text, text.take())]
+        while text.peek().text == ":" and len(named) < len(names):
             text.take()
-            told.append(names[len(told)].find(text, text.take()))
-        if len(told) == len(names) and text.peek().text == ":":
+            named.append(names[len(named)].find(text, text.take()))
+        if len(named) == len(names) and text.peek().text == ":":
             self._last_colon(keyword.text == "R" and len(names) == 3)
         limits = None if keyword.text == "R" else (0.0, 1.0)
         what = "reward" if keyword.text == "R" else "probability"
-        if len(told) == len(names):
-            entries.add(told, text.number(f"a {what}", limits), keyword.at)
+        if len(named) == len(names):
+            entries.add(named, text.number(f"a {what}", limits), keyword.at)
             return
-        if len(told) < len(names) - 2:
-            text.fail(text.peek().at, f"expected ':' and {names[len(told)].kind}, found {shown(text.peek())}")
-        free = names[len(told) :]
+        if len(named) < len(names) - 2:
+            text.fail(text.peek().at, f"expected ':' and {names[len(named)].kind}, found {shown(text.peek())}")
+        free = names[len(named) :]
         filling = text.peek()
         if filling.text in FILLINGS:
-            self._fill(keyword, entries, told, text.take())
+            self._fill(keyword, entries, named, text.take())
             return
         values = text.numbers(math.prod(one.size for one in free), what, limits)
         values = values.reshape([one.size for one in free])
-        # 0 everywhere, then what is not.
-        entries.add([*told, *[ANY] * values.ndim], 0.0, keyword.at)
+        # One entry sets all cells to 0; the entries after it set those that are not.
+        entries.add([*named, *[ANY] * values.ndim], 0.0, keyword.at)
         where = np.nonzero(values)
-        entries.extend([*told, *where], values[where], keyword.at)
+        entries.extend([*named, *where], values[where], keyword.at)
 
     def _last_colon(self, no_observations: bool) -> None:
-        """Move behind a colon before the number, as POMDPFiles.jl writes it, and behind ``: *`` for no observation."""
+        """Move past a colon before the number, as POMDPFiles.jl writes it, and past ``: *`` for no observation."""
         text = self.text
         text.take()
         if not no_observations or NUMBER.fullmatch(text.peek().text):
@@ -217,15 +217,15 @@ class Parsed:
         if text.peek().text == ":":
             text.take()
 
-    def _fill(self, keyword: Token, entries: Entries, told: list[int], filling: Token) -> None:
-        free = entries.dims[len(told) :]
-        anywhere = [*told, *[ANY] * len(free)]
+    def _fill(self, keyword: Token, entries: Entries, named: list[int], filling: Token) -> None:
+        free = entries.dims[len(named) :]
+        anywhere = [*named, *[ANY] * len(free)]
         if filling.text == "uniform" and keyword.text != "R":
             entries.add(anywhere, 1.0 / free[-1], keyword.at)
         elif filling.text == "identity" and keyword.text != "R" and len(free) == 2 and free[0] == free[1]:
             diagonal = np.arange(free[0])
             entries.add(anywhere, 0.0, keyword.at)
-            entries.extend([*told, diagonal, diagonal], np.ones(free[0]), keyword.at)
+            entries.extend([*named, diagonal, diagonal], np.ones(free[0]), keyword.at)
         elif filling.text == "reset" and keyword.text == "T":
             self._reset = True
             start = np.full(free[-1], 1.0 / free[-1]) if self.start is None else self.start
@@ -234,11 +234,12 @@ class Parsed:
             entries.extend([*anywhere[:-1], reached], start[reached], keyword.at)
         else:
             form = "a row" if len(free) == 1 else "a matrix"
-            self.text.fail(filling.at, f"{filling.text!r} cannot stand for {form} of {keyword.text}")
+            self.text.fail(filling.at, f"{filling.text!r} cannot stand for {form} of {keyword.text}: write the numbers")
         self._filled += 0 if filling.text == "uniform" else free[-1]
         if self._filled > MAX_FILLED:
             self.text.fail(
-                filling.at, f"this and the {filling.text!r} before it stand for more than {MAX_FILLED} numbers"
+                filling.at,
+                f"up to here, 'identity' and 'reset' stand for more than {MAX_FILLED} numbers; no more can be read",
             )
 
     def _batch(self, at: int) -> bool:
@@ -255,7 +256,7 @@ class Parsed:
         try:
             found = self._outline.read(first, last, {one: self.declared.slots(one) for one in keywords})
         except Refused:
-            # Looking again before what is unusual has been read would find the rest of the batch, line after line.
+            # Otherwise the next line would begin a batch that ends at the same unusual line, and so on up to it.
             self._one_by_one_until = self._outline.offset(last)
             return False
         for keyword, slots, values, places in found:

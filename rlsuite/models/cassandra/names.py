@@ -33,7 +33,7 @@ class _Numbers(dict[str, int]):
         found = _NUMBER.fullmatch(word)
         if found is None or int(found[1]) >= self.size:
             raise KeyError(word)
-        # asked for again many times, in a large file
+        # kept, because a large file asks for it many times
         self[word] = number = int(found[1])
         return number
 
@@ -84,7 +84,7 @@ class Names:
         known = f"the {self.kind}s are 0..{self.size - 1}"
         if not token.text.isdecimal() and self.labels is not None:
             near = get_close_matches(token.text, self.labels[:10_000], n=1) if len(token.text) <= LONGEST else ()
-            first = f"the first of the {self.size} is {short(self.labels[0])!r}"
+            first = f"the first of the {self.size} {self.kind}s is {short(self.labels[0])!r}"
             known = f"did you mean {near[0]!r}?" if near else first
         text.fail(token.at, f"unknown {self.kind} {shown(token)}; {known}")
 
@@ -144,16 +144,16 @@ def declaration(text: Text, kind: str, actions: Names | None) -> Names:
         if number is None or not 1 <= int(number[1]) <= MOST:
             text.fail(
                 tokens[0].at,
-                f"{short(tokens[0].text)} {kind}s; at least 1 and at most {MOST} are needed",
+                f"the number of {kind}s is {short(tokens[0].text)}, not in 1..{MOST}",
             )
         return Names(kind, int(number[1]), None)
     first: dict[str, Token] = {}
     for token in tokens:
         if token.text.isdecimal() or token.text == "*":
-            text.fail(token.at, f"{shown(token)} is not a name of {_a(kind)}: give one number, or names")
+            text.fail(token.at, f"{shown(token)} cannot be the name of {_a(kind)}: give one number, or names only")
         name = _QUOTED.sub(r"\1", token.text)
         if '"' in name:
-            text.fail(token.at, f"{shown(token)} is not a name of {_a(kind)}: a name in quotes is one word")
+            text.fail(token.at, f"{shown(token)} cannot be the name of {_a(kind)}: a name in quotes must be one word")
         if name in first:
             text.fail(token.at, f"the {kind} {shown(token)} is declared twice")
         first[name] = token

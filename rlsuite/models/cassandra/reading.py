@@ -46,7 +46,8 @@ def read_mdp(model: type[M], path: str | os.PathLike[str], gamma: float | None) 
     parsed = Parsed(Text.of(path)).parse()
     if parsed.observations_at >= 0:
         parsed.text.fail(
-            parsed.observations_at, "a file with observations holds a POMDP; MDP.read needs observed states"
+            parsed.observations_at,
+            "a file with observations holds a POMDP: name it .pomdp and use POMDP.read",
         )
     gamma = _discount(parsed, gamma)
     moves = tables.transitions(parsed, ROUNDING)
@@ -81,7 +82,8 @@ def read_pomdp(
     if names is None:
         parsed.text.without_colon("observations")
         parsed.text.fail(
-            parsed.text.end, "the file ends without 'observations:'; if states are observed, name it .mdp for MDP.read"
+            parsed.text.end,
+            "the file ends without 'observations:'; if states are observed, name it .mdp and use MDP.read",
         )
     gamma = _discount(parsed, gamma)
     moves = tables.transitions(parsed, LOOSE)
@@ -108,7 +110,7 @@ def _hidden(
     actions, states, _ = parsed.declared
     path, start = parsed.text.path, parsed.start
     if start is not None:
-        start = rescaled(path, start, np.array([0, start.size]), lambda _: "the start", worst=rounding)
+        start = rescaled(path, start, np.array([0, start.size]), lambda _: "the start distribution", worst=rounding)
     try:
         return model.from_rows(
             moves.indptr,

@@ -18,7 +18,7 @@ MAX_CELLS = 2**25
 MAX_LOOKUPS = 2**27
 """Most pairs of a transition and an observation whose rewards are looked up one by one."""
 BLOCK = 2**20
-"""Of these, how many at a time."""
+"""How many of these are looked up at a time."""
 
 _MEANING = {"T": "transitions", "O": "observations"}
 
@@ -81,7 +81,7 @@ def _distributions(
     if keyword not in parsed.entries:
         text.without_colon(keyword)
         raise FileError(f"{text.path} has no {what}: no '{keyword}:' in it")
-    # A row is named as in the file, by its action first; the rows of T are kept by state.
+    # Messages name a row as the file does, the action first; the rows of T are sorted by state.
     action_first = order[0] == 0
     count = rows[0].size * rows[1].size
     if count > MAX_CELLS:
@@ -91,7 +91,7 @@ def _distributions(
         )
     given = parsed.entries[keyword]
     covered = given.cells_covered()
-    if covered - given.size > MAX_CELLS:  # what stands in the file cell by cell is as large as the file
+    if covered - given.size > MAX_CELLS:  # cells listed one by one are limited by the size of the file
         raise FileError(
             f"{text.path}{text.place(given.widest())}: this and the other lines of {keyword} with wildcards, 'uniform' "
             f"or 'reset' stand for {covered} {what}; at most {MAX_CELLS} can be read"
@@ -121,8 +121,7 @@ def _distributions(
     empty = indptr[1:] == indptr[:-1]
     if empty.any():
         number = int(np.argmax(empty))
-        verb = "leads nowhere" if keyword == "T" else "shows nothing"
-        raise FileError(f"{text.path}{place(number)}: {name(number)} {verb}: no probability is given for it")
+        raise FileError(f"{text.path}{place(number)}: no probability above 0 is given for {name(number)}")
     return Distributions(indptr, column, rescaled(text.path, values, indptr, name, place=place, worst=rounding))
 
 
@@ -146,7 +145,7 @@ def _folded(entries: Entries, parsed: Parsed, moves: Distributions, seen: Distri
     paid = entries.part((0, 1, 2), ~particular).values_at(cells)
     if not particular.any():
         return paid
-    # Only transitions that a line with an observation is about need to be looked up with each of theirs.
+    # Only transitions that a line with an observation covers need one look-up for each of their observations.
     chosen = np.flatnonzero(entries.part((0, 1, 2), particular).cover(cells))
     states = parsed.declared.states.size
     row = cells[chosen] // (states * states) * states + moves.column[chosen]
@@ -154,8 +153,8 @@ def _folded(entries: Entries, parsed: Parsed, moves: Distributions, seen: Distri
     total = int(lengths.sum())
     if total > MAX_LOOKUPS:
         raise FileError(
-            f"{parsed.text.path}: rewards that depend on the observation have {total} cells to be looked up; "
-            f"at most {MAX_LOOKUPS} can be"
+            f"{parsed.text.path}: rewards that depend on the observation need {total} look-ups; "
+            f"at most {MAX_LOOKUPS} are allowed"
         )
     ends = np.cumsum(lengths)
     first = 0

@@ -20,9 +20,9 @@ from rlsuite.models.aliases import FloatArray
 _COMMENT = re.compile(r"#[^\n]*")
 _FOREIGN = re.compile("[\udc80-\udcff]")  # what "surrogateescape" makes of a byte that is not UTF-8
 _TOKEN = re.compile(r"\s*(:|[^\s:]+)")
-_TOKENS = re.compile(r"(:|[^\s:]+)")  # without the blanks, or those at the end would be tried again from each of them
+_TOKENS = re.compile(r"(:|[^\s:]+)")  # no \s* in front: it would try the blanks at the end again from each of them
 _NUMBERS = re.compile(r"[\s0-9.eE+-]*")
-# Nothing is given back once it was taken: a word of a million digits must not take a million steps for each of them.
+# Possessive, so that nothing is tried twice: a word of a million digits must not take a million steps per digit.
 NUMBER = re.compile(r"[-+]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][-+]?+[0-9]++)?+")
 
 
@@ -50,7 +50,7 @@ class Text:
 
     def __init__(self, path: str | os.PathLike[str], content: str) -> None:
         self.path = path
-        # Comments become spaces, so that every place stays where it was.
+        # Comments become spaces, so that offsets do not change.
         self.content = _COMMENT.sub(lambda found: " " * len(found[0]), content) if "#" in content else content
         self.at = 0
 
@@ -161,7 +161,7 @@ class Text:
             if ((values >= low) & (values <= high)).all():
                 self.at = found.end()
                 return values
-        # One by one, to find the offender, or to leave alone what follows the last one.
+        # One by one, to name the word at fault, or to stop after the last number.
         return np.array([self.number(f"{what} {k + 1} of {count}", limits) for k in range(count)])
 
 

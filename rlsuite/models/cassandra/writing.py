@@ -103,7 +103,7 @@ def _lines(mdp: MDP, observations: Sequence[str] | None, of_observations: Iterab
     for k, ahead, p in zip(pair.tolist(), mdp.next_state.tolist(), mdp.probability.tolist(), strict=True):
         yield f"T: {heads[k]}{states[ahead]} {decimal(p)}"
     yield from of_observations
-    # One line for a pair whose transitions all pay the same.
+    # One line for a pair whose transitions all have the same reward.
     seen = "" if observations is None else " : *"
     reward = mdp.rows.reward
     first = reward[mdp.indptr[:-1]]

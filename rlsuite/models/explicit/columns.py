@@ -19,7 +19,7 @@ from rlsuite.errors import FileError
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 _COMMENT = re.compile(rb"(?m)^[ \t]*#[^\n]*")
-# Nothing is given back once it was taken: a word of a million digits must not take a million steps for each of them.
+# Possessive, so that nothing is tried twice: a word of a million digits must not take a million steps per digit.
 _NUMBER = re.compile(rb"[-+]?+(?:\d++\.?+\d*+|\.\d++)(?:[eE][-+]?+\d++)?+")
 LARGEST = 2**31 - 2
 """Largest index: states are numbered in 32 bits."""
@@ -48,7 +48,7 @@ class Columns(NamedTuple):
         wrong = ~((values >= 0.0) & (values <= limit) & (np.floor(values) == values))
         if wrong.any():
             row = int(np.argmax(wrong))
-            allowed = f"the {what}s are 0..{limit}" if size is not None else "a whole number from 0 on is needed"
+            allowed = f"the {what}s are 0..{limit}" if size is not None else "a whole number of at least 0 is needed"
             self.fail(row, f"{values[row]:.10g} is not a {what}: {allowed}")
         return values.astype(np.int64)
 
@@ -118,7 +118,7 @@ def read_columns(
     odd = (count != width) & ~with_name
     if odd.any():
         row = int(np.argmax(odd))
-        columns.fail(row, f"{count[row]} words; a line reads '{layout}'")
+        columns.fail(row, f"the line has {count[row]} words; it must read '{layout}'")
     names = None
     if with_name.any():
         begin, end = begins[(first + width)[with_name]], ends[(first + width)[with_name]]
@@ -142,7 +142,7 @@ def _layout(data: bytes) -> tuple[IndexArray, IndexArray, IndexArray, IndexArray
     """Return where words begin and end, and of each line that has any: its first word, their count, its number."""
     solid = np.zeros(len(data) + 2, dtype=np.int8)
     characters = np.frombuffer(data, dtype=np.uint8)
-    # White space as `bytes.split` sees it: control characters are part of words, and so found to be no numbers.
+    # White space as `bytes.split` sees it: control characters are parts of words, which are then not numbers.
     solid[1:-1] = (characters > ord(" ")) | ((characters - np.uint8(ord("\t")) > 4) & (characters != ord(" ")))
     change = np.diff(solid)
     begins, ends = np.flatnonzero(change == 1), np.flatnonzero(change == -1)
@@ -165,7 +165,7 @@ def _blanked(data: bytes, begin: IndexArray, end: IndexArray) -> bytes:
 def _numbers(data: bytes) -> FloatArray:
     """Return the numbers in `data` up to the first word that is not a number: (n,) float64."""
     with warnings.catch_warnings():
-        # NumPy warns about the rest that it could not read; the caller, who counts, can say what is wrong with it.
+        # NumPy warns about what it cannot read; the caller counts the numbers and names the word at fault.
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
             return np.fromstring(data.decode("ascii", "replace"), dtype=np.float64, sep=" ")

@@ -43,7 +43,7 @@ class Labels:
         lines = content_of(path).decode("utf-8", "replace").splitlines()
         used = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
         if not used:
-            raise FileError(f"{path} is empty: labels are needed")
+            raise FileError(f"{path} is empty: its first line must declare the labels")
         if used[0][1] == ["#DECLARATION"]:
             self._read_storm(used)
         else:
@@ -76,7 +76,7 @@ class Labels:
                 self._fail(number, f"expected 'state: labels', found {' '.join(words)!r}")
             for word in rest.split():
                 if word not in label_of:
-                    self._fail(number, f"{word!r} is not a label; the first line numbers {', '.join(label_of)}")
+                    self._fail(number, f"{word!r} is not a label; the first line declares {', '.join(label_of)}")
                 self._set(number, state.strip(), label_of[word])
 
     def _read_storm(self, used: list[tuple[int, list[str]]]) -> None:

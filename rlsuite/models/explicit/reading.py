@@ -64,9 +64,7 @@ def read_explicit(
         reward += _rewards(one, choices)
     found = _labels(file, labels, choices.n_states)
     if end is not None and found is None:
-        raise FileError(
-            f"{file} has no label file {file.with_suffix('.lab')}, but end={end!r} is a label: pass labels="
-        )
+        raise FileError(f"end={end!r} is a label, but there is no label file {file.with_suffix('.lab')}: pass labels=")
 
     pairs = choices.n_states * choices.n_actions
     kept = np.ones(choices.source.size, dtype=np.bool_)
@@ -134,7 +132,7 @@ def _check_header(words: tuple[str, ...]) -> str | None:
         return None
     hint = "the first line is 'mdp' or the numbers of states, choices and transitions"
     if words[0] in ("dtmc", "ctmc") or (len(words) == 2 and all(word.isdecimal() for word in words)):
-        hint += "; this one is that of a Markov chain, which has no choices"
+        hint += "; this is the header of a Markov chain, which has no choices"
     return f"{' '.join(words)!r} is not a header of an MDP: {hint}"
 
 
@@ -155,7 +153,7 @@ def _sizes(table: Columns) -> tuple[int, int, int] | None:
 def _check_count(table: Columns, what: str, announced: int, found: int) -> None:
     if announced != found:
         raise FileError(
-            f"{table.path} announces {announced} {what}, but holds {found}: is it truncated, or written by hand?"
+            f"{table.path} announces {announced} {what}, but holds {found}: it is truncated, or its header is wrong"
         )
 
 
@@ -214,8 +212,8 @@ def _rewards(path: str | os.PathLike[str], choices: _Choices) -> FloatArray:
     next_state = table.indices(2, "state", choices.n_states)
     most = int(max(choices.choice.max(), choice.max(initial=0))) + 1
     known = (choices.source * most + choices.choice) * choices.n_states + choices.next_state
-    told = (source * most + choice) * choices.n_states + next_state
-    key, first = _once(table, told, "transition")
+    listed = (source * most + choice) * choices.n_states + next_state
+    key, first = _once(table, listed, "transition")
     if not key.size:
         return np.zeros(known.size)
     at = np.minimum(np.searchsorted(key, known), key.size - 1)
@@ -231,7 +229,7 @@ def _rewards(path: str | os.PathLike[str], choices: _Choices) -> FloatArray:
 def _state_rewards(table: Columns, choices: _Choices) -> FloatArray:
     """Return the reward of the state that each transition leaves.
 
-    PRISM's header, the numbers of states and of lines, looks like a line, but for a state that does not exist.
+    PRISM's header, the numbers of states and of lines, looks like a line for a state that does not exist.
     """
     size = choices.n_states
     if table.line.size and table.numbers[0, 0] == size:

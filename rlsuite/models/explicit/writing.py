@@ -42,8 +42,8 @@ def write_explicit(mdp: MDP, path: str | os.PathLike[str], dialect: Dialect) -> 
     starts = mdp.start > 0.0
     if np.ptp(mdp.start[starts]) > 1e-12:
         raise ModelError(
-            f"the start is not uniform over some states, and {LAYOUT} can only mark states to start in: "
-            "choose them with replace(start=...)"
+            f"the start distribution is not uniform over a set of states, and {LAYOUT} can only mark such a set: "
+            "choose it with replace(start=...)"
         )
     plain, absorbing = close(mdp)
     plain = merge(plain)
@@ -66,7 +66,7 @@ def write_explicit(mdp: MDP, path: str | os.PathLike[str], dialect: Dialect) -> 
         ".rew": "\n".join([*heads[1:], *_rewards(plain, pair, number, least)]) + "\n",
     }
     with ExitStack() as files:
-        # All are written before the first one moves into place.
+        # All files are written before the first one is moved into place.
         for suffix, text in texts.items():
             files.enter_context(replacing(first.with_suffix(suffix))).write_text(text, encoding="utf-8", newline="\n")
 
@@ -114,8 +114,8 @@ def _refuse_negative(mdp: MDP, pair: IndexArray) -> None:
         at = int(np.argmax(reward < 0.0))
         state, action = divmod(int(pair[at]), mdp.n_actions)
         raise ModelError(
-            f"the reward of state {state} and action {action} is {reward[at]:g}, and Storm reads none below 0: write "
-            "costs instead, replace(reward=-reward), and ask Storm for the least"
+            f"the reward of state {state} and action {action} is {reward[at]:g}, and Storm reads no negative rewards: "
+            "write costs instead, with replace(reward=-mdp.reward), and let Storm minimise them"
         )
 
 
