@@ -213,8 +213,8 @@ class Sticky(MountainCarEnv):
 def test_dynamics_that_know_nothing_of_masks_are_not_used():
     env = Sticky()
     env.dynamics = car().unwrapped.dynamics
-    with pytest.warns(StepwiseWarning, match=r"^Sticky: its info has an action_mask, which compiled dynamics do not"):
+    with pytest.warns(StepwiseWarning, match=r"^Sticky has an action_mask in its info, which compiled dynamics do not"):
         learned = agent().learn(env, steps=300, seed=1)
     assert learned.q([[-0.5, 0.0]]).any()
-    with pytest.raises(UnsuitableEnvironment, match=r"its info has an action_mask, which compiled dynamics do not"):
+    with pytest.raises(UnsuitableEnvironment, match=r"has an action_mask in its info, which compiled dynamics do not"):
         agent().learn(env, steps=10, loop="compiled")
