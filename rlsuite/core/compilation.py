@@ -171,8 +171,8 @@ class _SignatureCache(_FunctionCache):
         classes = [named for argument in arguments for named in _named_tuples(argument)]
         if not all(map(_can_be_found, classes)):
             return False
-        # the name of a type says nothing about the module of its class, nor about the order of the fields; what was
-        # kept when `CompiledType` had another module could not be opened
+        # the name of a type says nothing about the module of its class, nor about the order of the fields; files
+        # that were cached when `CompiledType` was in another module could not be opened
         layout = [(named.__module__, named.__qualname__, named._fields) for named in classes]
         digest = hashlib.sha256(repr((arguments, layout, CompiledType.__module__)).encode()).hexdigest()[:12]
         self._cache_file = _caching.IndexDataCacheFile(
