@@ -70,10 +70,10 @@ def compiled(function: Callable[..., Any] | None = None, *, in_place: bool = Fal
     Examples
     --------
     >>> @compiled
-    ... def double(x):
-    ...     return 2 * x
-    >>> double(21)
-    42
+    ... def cube(x):
+    ...     return x**3
+    >>> cube(3)
+    27
     """
     if function is None:
         return functools.partial(Compiled, in_place=in_place)

@@ -266,7 +266,7 @@ def test_a_reward_between_0_and_1_is_a_success_as_often_as_it_says():
     assert successes + failures == 20_000
     assert abs(successes - 6_000) < 5 * math.sqrt(20_000 * 0.3 * 0.7)
     outside = rl.ThompsonBernoulli()
-    with pytest.warns(RewardWarning, match="the reward -2 and 7"):
+    with pytest.warns(RewardWarning, match="the rewards -2 and 7"):
         outside.learn(bandit([-2.0, 7.0], kind="deterministic").to_env(), steps=100, seed=3)
     assert outside.alpha_[0, 0] == outside.beta_[0, 1] == 1.0
 

@@ -82,9 +82,9 @@ class UpperSurface:
     Examples
     --------
     >>> import numpy as np
-    >>> from rlsuite.planning.pomdp.exact.vector_dominance import Surface
+    >>> from rlsuite.planning.pomdp.exact.vector_dominance import UpperSurface
     >>> from rlsuite.planning.watch import Watch
-    >>> surface = Surface(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    >>> surface = UpperSurface(np.array([[1.0, 0.0], [0.0, 1.0]]))
     >>> some = surface.candidates(np.array([[0.4, 0.4], [0.6, 0.6]]))
     >>> number, belief, _ = surface.first_witness(some, 0, 1e-9, 0.0, Watch("this example", tol=1.0))
     >>> number, belief.tolist()
