@@ -13,8 +13,8 @@ import numpy as np
 from measuring import Line, Target, in_turn, print_heading, print_line, seconds
 from tiles_in_python import PlainTileCoder
 
-from rlsuite.approximation.features import TileCoding
 from rlsuite.core.compilation import compiled
+from rlsuite.features import TileCoding
 
 N_TILINGS, BINS = 8, 8
 FEW, MANY = 10_000, 1_000_000

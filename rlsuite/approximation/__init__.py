@@ -1,7 +1,8 @@
 """Function approximation: feature maps, regressors and classifiers in place of tables.
 
+The feature maps are those of `rlsuite.features`.
+
 ========== ==========================================================================================
-features   maps from observations to vectors, scikit-learn transformers with a compiled form
 linear     agents whose values are linear in features, in both loops
 batch      learning from recorded transitions: fitted Q iteration, LSTD, LSPI
 policies   search for a policy itself: policy gradients, perturbation, cross-entropy, classifiers
@@ -18,33 +19,36 @@ Any estimator with scikit-learn's `fit` and `predict`, or `transform`, plugs in 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_MODULES = ("features", "agents", "batch", "policies", "selection", "deep")
+_MODULES = (
+    "rlsuite.features",
+    *(f"{__name__}.{submodule}" for submodule in ("agents", "batch", "policies", "selection", "deep")),
+)
 """Modules whose names this package has, in the order in which they are searched; the last one needs torch."""
 
 if TYPE_CHECKING:
     from rlsuite.approximation.agents import *  # noqa: F403 - each says in its __all__ what that is
     from rlsuite.approximation.batch import *  # noqa: F403 - each says in its __all__ what that is
     from rlsuite.approximation.deep import *  # noqa: F403 - each says in its __all__ what that is
-    from rlsuite.approximation.features import *  # noqa: F403 - each says in its __all__ what that is
     from rlsuite.approximation.policies import *  # noqa: F403 - each says in its __all__ what that is
     from rlsuite.approximation.selection import *  # noqa: F403 - each says in its __all__ what that is
+    from rlsuite.features import *  # noqa: F403 - each says in its __all__ what that is
 else:
 
     def __getattr__(name: str) -> Any:
-        if name in _MODULES:
+        if f"{__name__}.{name}" in _MODULES:
             return import_module(f"{__name__}.{name}")
         if name == "__all__":
             return _names()
         if not name.startswith("_"):
-            for submodule in _MODULES:
-                module = import_module(f"{__name__}.{submodule}")
+            for path in _MODULES:
+                module = import_module(path)
                 if name in module.__all__:
                     globals()[name] = getattr(module, name)
                     return globals()[name]
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_MODULES, *_names()})
+        return sorted({*globals(), *(path.rpartition(".")[2] for path in _MODULES), *_names()})
 
     def _names() -> list[str]:
-        return [name for submodule in _MODULES for name in import_module(f"{__name__}.{submodule}").__all__]
+        return [name for path in _MODULES for name in import_module(path).__all__]

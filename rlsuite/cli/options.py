@@ -167,9 +167,9 @@ def features(text: str) -> dict[str, Any]:
     >>> features("tile-coding:n_tilings=4:bins=[8,4]")
     {'name': 'TileCoding', 'n_tilings': 4, 'bins': [8, 4]}
     """
-    from rlsuite.approximation.features import FeatureMap
     from rlsuite.core.described import kinds
     from rlsuite.experiments.lookup import match
+    from rlsuite.features import FeatureMap
 
     name, *pairs = text.split(":")
     # the base class of several maps has no compiled form of its own

@@ -13,6 +13,7 @@ LAYERS = (
     "synonyms",
     "errors",
     "core",
+    "features",
     "schedules",
     "exploration",
     "models",

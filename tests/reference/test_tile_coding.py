@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlsuite import reference
-from rlsuite.approximation.features import TileCoding
+from rlsuite.features import TileCoding
 
 
 def test_neighbouring_tilings_share_borders_as_in_figure_9_9() -> None:

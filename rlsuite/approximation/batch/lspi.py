@@ -63,7 +63,7 @@ class LSPI(BatchAgent, SaysWhatToWrite):
 
     Examples
     --------
-    >>> from rlsuite.approximation.features.identity import OneHot
+    >>> from rlsuite.features.identity import OneHot
     >>> import rlsuite as rl
     >>> batch = Batch.from_model(rl.MDP.from_env("CliffWalking-v1", gamma=0.9))
     >>> agent = LSPI(OneHot(48), gamma=0.9).learn(batch)

@@ -56,7 +56,7 @@ class LSTD(SaysWhatToWrite):
     --------
     A walk of three states, which pays 1 on the right:
 
-    >>> from rlsuite.approximation.features.identity import OneHot
+    >>> from rlsuite.features.identity import OneHot
     >>> import rlsuite as rl
     >>> R = lambda s, a, next_state: float(next_state == 4)
     >>> walk = rl.MDP.from_successors([[None], [{0, 2}], [{1, 3}], [{2, 4}], [None]], R, gamma=1.0)

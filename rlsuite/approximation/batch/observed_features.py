@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch
-from rlsuite.approximation.features.checks import check_observations, naming, shown
+from rlsuite.features.checks import check_observations, naming, shown
 
 # scikit-learn has no type annotations
 _base: Any = sklearn.base

@@ -13,7 +13,7 @@ import sklearn.utils.validation
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.checks import naming, shown
+from rlsuite.features.checks import naming, shown
 
 # scikit-learn has no type annotations
 _base: Any = sklearn.base

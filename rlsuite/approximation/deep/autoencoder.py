@@ -13,9 +13,9 @@ from rlsuite.approximation.deep.layers import flat_weights, layers_rule, n_weigh
 from rlsuite.approximation.deep.network import build_network, check_layers
 from rlsuite.approximation.deep.pytorch import device_of, one_thread, pytorch
 from rlsuite.approximation.deep.storage import reading, write_file
-from rlsuite.approximation.features.checks import check_observations, deviations
-from rlsuite.approximation.features.feature_map import UNSEEDED, FeatureMap, FeatureRule
 from rlsuite.core.checks import positive_number, whole_number
+from rlsuite.features.checks import check_observations, deviations
+from rlsuite.features.feature_map import UNSEEDED, FeatureMap, FeatureRule
 
 FORMAT = "rlsuite AutoencoderFeatures 2"
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.approximation.deep.pytorch import arrays_of
-from rlsuite.approximation.features.feature_map import FeatureRule, fill_rows
 from rlsuite.core.compilation import compiled
+from rlsuite.features.feature_map import FeatureRule, fill_rows
 
 
 class Layers(NamedTuple):

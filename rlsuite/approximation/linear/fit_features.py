@@ -10,9 +10,9 @@ import sklearn.exceptions
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.checks import naming, shown
-from rlsuite.approximation.features.feature_map import FeatureMap
-from rlsuite.approximation.features.identity import Identity, OneHot
+from rlsuite.features.checks import naming, shown
+from rlsuite.features.feature_map import FeatureMap
+from rlsuite.features.identity import Identity, OneHot
 from rlsuite.models import MDP
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import Encoding, encoding

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.storage import whole
-from rlsuite.approximation.features.feature_map import FeatureMap
-from rlsuite.approximation.features.identity import Identity, OneHot
 from rlsuite.approximation.linear.fit_features import bind_features, check_features, check_width, legal_ids
 from rlsuite.approximation.linear.memory import ActiveFeatures
 from rlsuite.core.declared import check_array
 from rlsuite.core.npz import Npz
 from rlsuite.exploration import Legality
+from rlsuite.features.feature_map import FeatureMap
+from rlsuite.features.identity import Identity, OneHot
 from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
 from rlsuite.training.observation_view import Encoding
 

@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.agents.memory import begin
-from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.linear.learner import LinearLearner, check_unit, new_active_features
 from rlsuite.approximation.linear.memory import LinearMemory, evaluate_rows
 from rlsuite.core.checks import finite_number, legal_actions
 from rlsuite.exploration import EpsilonGreedy, Exploration, Legality
+from rlsuite.features.checks import check_observations
 from rlsuite.schedules import as_schedule
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.memory import Answers
 from rlsuite.agents.traces import Traces, TraceUpdate, set_trace, update_eligible
-from rlsuite.approximation.features.feature_map import FeatureRule
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
 from rlsuite.exploration import ExplorationRule, Legality
+from rlsuite.features.feature_map import FeatureRule
 from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
 
 

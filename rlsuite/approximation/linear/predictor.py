@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.agents.predictor import STATE, StateAnswers, begin_predicting
-from rlsuite.approximation.features.checks import check_observations
-from rlsuite.approximation.features.feature_map import FeatureRule
 from rlsuite.approximation.linear.following import (
     check_coverage,
     check_size,
@@ -34,6 +32,8 @@ from rlsuite.core.checks import legal_actions
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
 from rlsuite.exploration import Legality
+from rlsuite.features.checks import check_observations
+from rlsuite.features.feature_map import FeatureRule
 from rlsuite.schedules import Rate, as_schedule
 from rlsuite.training.kernels import Begin
 

@@ -16,9 +16,9 @@ from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.regressors import fresh
-from rlsuite.approximation.features.checks import check_observations, naming, shown
 from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.features.checks import check_observations, naming, shown
 from rlsuite.planning.solution import Solution
 
 # scikit-learn has no type annotations

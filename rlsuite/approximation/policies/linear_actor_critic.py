@@ -128,7 +128,7 @@ class LinearActorCritic(CriticAgent):
     On the cliff, where the safest path takes 17 steps, with one feature for each state:
 
     >>> import gymnasium, numpy as np
-    >>> from rlsuite.approximation.features.identity import Identity
+    >>> from rlsuite.features.identity import Identity
     >>> from rlsuite.environments.vector_observation import VectorObservation
     >>> cliff = VectorObservation(gymnasium.make("CliffWalking-v1"), np.eye(48))
     >>> agent = LinearActorCritic(features=Identity(), gamma=1.0, actor_rate=0.05, actor_lambda=0.8, critic_lambda=0.8)

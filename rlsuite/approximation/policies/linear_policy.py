@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule
 from rlsuite.approximation.linear.fit_features import bind_features, check_features
 from rlsuite.core.compilation import compiled
 from rlsuite.environments.finding import find_env
+from rlsuite.features.feature_map import FeatureMap, FeatureRule
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import Encoding
 

@@ -130,7 +130,7 @@ class NaturalActorCritic(CriticAgent):
     values matters.
 
     >>> import gymnasium, rlsuite_envs
-    >>> from rlsuite.approximation.features.identity import Identity
+    >>> from rlsuite.features.identity import Identity
     >>> from rlsuite.environments.vector_observation import VectorObservation
     >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
     >>> alike = VectorObservation(corridor, corridor.unwrapped.features)

@@ -171,7 +171,7 @@ class Reinforce(SoftmaxPolicyAgent):
     The short corridor (S&B2 Example 13.1), where the best policy is a random one:
 
     >>> import gymnasium, rlsuite_envs
-    >>> from rlsuite.approximation.features.identity import Identity
+    >>> from rlsuite.features.identity import Identity
     >>> from rlsuite.environments.vector_observation import VectorObservation
     >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
     >>> alike = VectorObservation(corridor, corridor.unwrapped.features)
@@ -233,7 +233,7 @@ class ReinforceWithBaseline(CriticAgent):
     The short corridor again; the values say what it is worth, -11.66 at best:
 
     >>> import gymnasium, rlsuite_envs
-    >>> from rlsuite.approximation.features.identity import Identity
+    >>> from rlsuite.features.identity import Identity
     >>> from rlsuite.environments.vector_observation import VectorObservation
     >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
     >>> alike = VectorObservation(corridor, corridor.unwrapped.features)

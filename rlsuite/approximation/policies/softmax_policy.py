@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.checks import check_observations
 from rlsuite.approximation.linear.learner import check_unit
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.approximation.linear.memory import ActiveFeatures, LinearMemory, evaluate, evaluate_rows
 from rlsuite.core.checks import legal_actions
 from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, Exploration, Legality, Softmax
+from rlsuite.features.checks import check_observations
 from rlsuite.schedules import Rate, Schedule, as_schedule
 from rlsuite.training.evaluation import Policy
 

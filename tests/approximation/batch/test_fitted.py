@@ -18,9 +18,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from rlsuite.approximation.batch import Batch, FittedQ, FittedValueIteration, LocallyWeightedRegression, episode_of
-from rlsuite.approximation.features import OneHot
 from rlsuite.environments.finding import find_env
 from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError
+from rlsuite.features import OneHot
 from rlsuite.models import MDP
 
 TABLE = LinearRegression(fit_intercept=False)

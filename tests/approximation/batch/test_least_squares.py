@@ -10,8 +10,8 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from rlsuite import reference
 from rlsuite.approximation.batch import LSPI, LSTD, Batch, linear_systems
-from rlsuite.approximation.features import OneHot, TileCoding
 from rlsuite.errors import ConvergenceWarning, LearningError, NotLearned, ParameterError
+from rlsuite.features import OneHot, TileCoding
 from rlsuite.models import MDP
 
 

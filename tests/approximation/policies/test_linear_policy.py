@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from rlsuite import errors
-from rlsuite.approximation.features.identity import Identity
 from rlsuite.approximation.policies.linear_policy import LinearPolicy
+from rlsuite.features.identity import Identity
 
 
 class Numbered(gymnasium.Env):

@@ -9,13 +9,13 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite import errors
-from rlsuite.approximation.features.identity import Identity
 from rlsuite.approximation.policies.linear_actor_critic import LinearActorCritic
 from rlsuite.approximation.policies.natural_actor_critic import NaturalActorCritic
 from rlsuite.approximation.policies.reinforce import Reinforce, ReinforceWithBaseline
 from rlsuite.approximation.policies.softmax_policy import draw_from, softmax, softmax_into
 from rlsuite.environments.vector_observation import VectorObservation
 from rlsuite.exploration import listed_actions
+from rlsuite.features.identity import Identity
 
 GAMMA = 0.9
 AGENTS = [

@@ -12,9 +12,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-import rlsuite.approximation.features as package
+import rlsuite.features as package
 from rlsuite.approximation.deep import AutoencoderFeatures
-from rlsuite.approximation.features import (
+from rlsuite.core.described import describe
+from rlsuite.errors import NotLearned, ParameterError
+from rlsuite.features import (
     Chain,
     Clusters,
     FeatureMap,
@@ -32,8 +34,6 @@ from rlsuite.approximation.features import (
     StateAggregation,
     TileCoding,
 )
-from rlsuite.core.described import describe
-from rlsuite.errors import NotLearned, ParameterError
 
 MAPS = [
     Identity(),

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.bounded import BoundedMap, check_counts, counts, spread
-from rlsuite.approximation.features.checks import check_observations, grid, grid_size
-from rlsuite.approximation.features.feature_map import GRID, Bounds, FeatureRule, check_size
 from rlsuite.core.checks import finite_number
 from rlsuite.core.compilation import compiled
+from rlsuite.features.bounded import BoundedMap, check_counts, counts, spread
+from rlsuite.features.checks import check_observations, grid, grid_size
+from rlsuite.features.feature_map import GRID, Bounds, FeatureRule, check_size
 
 
 class Bumps(NamedTuple):

@@ -12,7 +12,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from rlsuite.approximation import LinearPolicy, SemiGradientSarsa, SemiGradientTD
 from rlsuite.approximation.batch import LocallyWeightedRegression
 from rlsuite.approximation.deep import AutoencoderFeatures
-from rlsuite.approximation.features import (
+from rlsuite.core.described import kinds
+from rlsuite.errors import NotLearned, ParameterError
+from rlsuite.features import (
     Chain,
     Clusters,
     FeatureMap,
@@ -30,8 +32,6 @@ from rlsuite.approximation.features import (
     StateAggregation,
     TileCoding,
 )
-from rlsuite.core.described import kinds
-from rlsuite.errors import NotLearned, ParameterError
 
 # with their default parameters, but for a seed and what takes long
 ESTIMATORS = [

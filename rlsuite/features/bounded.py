@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.checks import check_observations
-from rlsuite.approximation.features.feature_map import FeatureMap
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.core.compilation import compiled
+from rlsuite.features.checks import check_observations
+from rlsuite.features.feature_map import FeatureMap
 
 Limits = float | Sequence[float] | NDArray[np.float64] | None
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlsuite.approximation.features import TileCoding
 from rlsuite.errors import ParameterError
+from rlsuite.features import TileCoding
 
 
 def tiles_of(point, n_tilings, bins):

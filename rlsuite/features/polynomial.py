@@ -9,11 +9,11 @@ import numpy as np
 import sklearn.preprocessing
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.approximation.features.checks import check_observations
-from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_size
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array
+from rlsuite.features.checks import check_observations
+from rlsuite.features.feature_map import FeatureMap, FeatureRule, check_size
 
 _preprocessing: Any = sklearn.preprocessing
 

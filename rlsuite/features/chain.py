@@ -10,9 +10,9 @@ import sklearn.base
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.checks import check_observations
-from rlsuite.approximation.features.feature_map import Bounds, FeatureMap, FeatureRule
 from rlsuite.core.compilation import compiled
+from rlsuite.features.checks import check_observations
+from rlsuite.features.feature_map import Bounds, FeatureMap, FeatureRule
 
 _base: Any = sklearn.base
 
@@ -62,7 +62,7 @@ class Chain(FeatureMap):
 
     Examples
     --------
-    >>> from rlsuite.approximation.features import Polynomial, Scaling
+    >>> from rlsuite.features import Polynomial, Scaling
     >>> chain = Chain([Scaling(low=0.0, high=10.0), Polynomial(3)]).fit([[0.0]])
     >>> chain.transform([[5.0]])
     array([[1.   , 0.5  , 0.25 , 0.125]])

@@ -8,12 +8,12 @@ import numpy as np
 import sklearn.cluster
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.approximation.features.bounded import BoundedMap, cell_of, check_counts, counts
-from rlsuite.approximation.features.checks import at_least, check_observations, check_seed, grid, grid_size
-from rlsuite.approximation.features.feature_map import GRID, UNSEEDED, FeatureMap, FeatureRule, check_size
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array
+from rlsuite.features.bounded import BoundedMap, cell_of, check_counts, counts
+from rlsuite.features.checks import at_least, check_observations, check_seed, grid, grid_size
+from rlsuite.features.feature_map import GRID, UNSEEDED, FeatureMap, FeatureRule, check_size
 
 _cluster: Any = sklearn.cluster
 

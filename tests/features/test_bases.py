@@ -7,7 +7,8 @@ import pytest
 import sklearn.base
 from numpy.testing import assert_allclose
 
-from rlsuite.approximation.features import (
+from rlsuite.errors import ParameterError
+from rlsuite.features import (
     Chain,
     Clusters,
     FourierBasis,
@@ -23,7 +24,6 @@ from rlsuite.approximation.features import (
     StateAggregation,
     TileCoding,
 )
-from rlsuite.errors import ParameterError
 
 
 def middles(n, low, high):

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder, PolynomialFeatures, StandardScaler
 
-from rlsuite.approximation.features import (
+from rlsuite.features import (
     Clusters,
     MixtureResponsibilities,
     Nystroem,

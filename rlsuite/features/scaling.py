@@ -8,11 +8,11 @@ import numpy as np
 import sklearn.preprocessing
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.approximation.features.bounded import BoundedMap
-from rlsuite.approximation.features.checks import check_observations
-from rlsuite.approximation.features.feature_map import Bounds, FeatureMap, FeatureRule
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array
+from rlsuite.features.bounded import BoundedMap
+from rlsuite.features.checks import check_observations
+from rlsuite.features.feature_map import Bounds, FeatureMap, FeatureRule
 
 _preprocessing: Any = sklearn.preprocessing
 

@@ -9,12 +9,12 @@ import numpy as np
 import sklearn.mixture
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.approximation.features.checks import at_least, check_observations, check_seed, deviations
-from rlsuite.approximation.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
 from rlsuite.core.checks import one_of, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array
 from rlsuite.errors import ParameterError
+from rlsuite.features.checks import at_least, check_observations, check_seed, deviations
+from rlsuite.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
 
 _mixture: Any = sklearn.mixture
 

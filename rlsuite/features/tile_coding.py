@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.bounded import BoundedMap, cell_of, check_counts, counts
-from rlsuite.approximation.features.checks import grid, grid_size
-from rlsuite.approximation.features.feature_map import GRID, FeatureRule, check_size
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
+from rlsuite.features.bounded import BoundedMap, cell_of, check_counts, counts
+from rlsuite.features.checks import grid, grid_size
+from rlsuite.features.feature_map import GRID, FeatureRule, check_size
 
 
 class Tilings(NamedTuple):

@@ -9,11 +9,11 @@ import sklearn.decomposition
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.checks import check_observations, check_seed
-from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array
+from rlsuite.features.checks import check_observations, check_seed
+from rlsuite.features.feature_map import FeatureMap, FeatureRule
 
 _decomposition: Any = sklearn.decomposition
 

@@ -14,11 +14,11 @@ import numpy as np
 import sklearn.kernel_approximation
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.approximation.features.checks import check_observations, check_seed
-from rlsuite.approximation.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
 from rlsuite.core.checks import finite_number, one_of, positive_number, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array
+from rlsuite.features.checks import check_observations, check_seed
+from rlsuite.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
 
 _approximation: Any = sklearn.kernel_approximation
 

@@ -21,11 +21,11 @@ import sklearn.utils.validation
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.checks import check_observations
 from rlsuite.core.checks import written
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import LARGEST_COUNT, Array, check_array
 from rlsuite.core.described import Described
+from rlsuite.features.checks import check_observations
 
 Active = Compiled[[Any, NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]], int]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.features.bounded import check_counts, counts
-from rlsuite.approximation.features.checks import check_observations, grid_size
-from rlsuite.approximation.features.feature_map import FeatureMap, FeatureRule, check_size
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import LARGEST_COUNT, Array
+from rlsuite.features.bounded import check_counts, counts
+from rlsuite.features.checks import check_observations, grid_size
+from rlsuite.features.feature_map import FeatureMap, FeatureRule, check_size
 
 
 class IdentityData(NamedTuple):

@@ -8,11 +8,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.approximation.features.bounded import BoundedMap
-from rlsuite.approximation.features.checks import grid_size
-from rlsuite.approximation.features.feature_map import GRID, Bounds, FeatureRule, check_size
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
+from rlsuite.features.bounded import BoundedMap
+from rlsuite.features.checks import grid_size
+from rlsuite.features.feature_map import GRID, Bounds, FeatureRule, check_size
 
 
 class Frequencies(NamedTuple):
