@@ -19,10 +19,10 @@ Any estimator with scikit-learn's `fit` and `predict`, or `transform`, plugs in 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_MODULES = (
-    "rlsuite.features",
-    *(f"{__name__}.{submodule}" for submodule in ("agents", "batch", "policies", "selection", "deep")),
-)
+_MODULES = {
+    "features": "rlsuite.features",
+    **{name: f"{__name__}.{name}" for name in ("agents", "batch", "policies", "selection", "deep")},
+}
 """Modules whose names this package has, in the order in which they are searched; the last one needs torch."""
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        if f"{__name__}.{name}" in _MODULES:
-            return import_module(f"{__name__}.{name}")
+        if name in _MODULES:
+            return import_module(_MODULES[name])
         if name == "__all__":
             return _names()
         if not name.startswith("_"):
-            for path in _MODULES:
+            for path in _MODULES.values():
                 module = import_module(path)
                 if name in module.__all__:
                     globals()[name] = getattr(module, name)
@@ -48,7 +48,7 @@ else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *(path.rpartition(".")[2] for path in _MODULES), *_names()})
+        return sorted({*globals(), *_MODULES, *_names()})
 
     def _names() -> list[str]:
-        return [name for path in _MODULES for name in import_module(path).__all__]
+        return [name for path in _MODULES.values() for name in import_module(path).__all__]

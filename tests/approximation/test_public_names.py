@@ -3,20 +3,19 @@
 import inspect
 import subprocess
 import sys
-from importlib import import_module
 
 import pytest
 
 from rlsuite import approximation
 
 ROOMS = ("features", "agents", "batch", "policies", "selection", "deep")
-NAMES = [(room, name) for room in ROOMS for name in import_module(f"rlsuite.approximation.{room}").__all__]
+NAMES = [(room, name) for room in ROOMS for name in getattr(approximation, room).__all__]
 
 
 @pytest.mark.parametrize(("room", "name"), NAMES)
 def test_names_are_found_and_documented(room, name):
     value = getattr(approximation, name)
-    assert value is getattr(import_module(f"rlsuite.approximation.{room}"), name)
+    assert value is getattr(getattr(approximation, room), name)
     assert inspect.getdoc(value)
 
 
