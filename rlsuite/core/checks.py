@@ -4,12 +4,15 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError, unknown
+
+Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator
+"""A seed or a generator of random numbers."""
 
 
 def whole_number(name: str, value: object, at_least: int = 1) -> int:
@@ -210,3 +213,21 @@ def _as_float(value: object) -> float:
         return float(value)
     except OverflowError:
         return math.nan
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """Return the generator of a seed.
+
+    Raises
+    ------
+    ParameterError
+        If it is None or no seed: nothing here draws from a global generator.
+    """
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if not isinstance(seed, np.random.SeedSequence):
+        seed = whole_number("seed", seed, at_least=0)
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as cause:
+        raise ParameterError(f"seed={seed!r} is not a seed: {cause}") from cause

@@ -1,8 +1,8 @@
 """Hidden Markov models: inference of hidden states, and learning."""
 
 from rlsuite.inference.baum_welch import Counts, Prior, expected_counts
-from rlsuite.inference.controlled_hmm.episode_inference import decode_episode, score_episodes, smooth_episode
-from rlsuite.inference.controlled_hmm.episodes import Episode
+from rlsuite.inference.controlled_hmm.episode_em import decode_episode, score_episodes, smooth_episode
+from rlsuite.inference.controlled_hmm.episode_passes import Episode
 from rlsuite.inference.controlled_hmm.learn_pomdp import LearnedPOMDP, learn_pomdp
 from rlsuite.inference.emissions import (
     Categorical,

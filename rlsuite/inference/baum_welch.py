@@ -23,12 +23,10 @@ from rlsuite.inference import dirichlet
 from rlsuite.inference import forward_backward_kernels as kernels
 from rlsuite.inference.emissions.base import Emission, Likelihoods
 from rlsuite.inference.forward_backward import log_likelihood_of_halves, log_likelihoods_of
-from rlsuite.inference.log_space import exact_pairs, exact_posterior
-from rlsuite.inference.parameters import Changes, HMMParameters, SparseMatrix, csr
-from rlsuite.inference.semi_supervised import DistinctPairs, KnownStates
-from rlsuite.inference.sequences import Observations, Sequences, sequences
+from rlsuite.inference.forward_backward_kernels import exact_pairs, exact_posterior
+from rlsuite.inference.parameters import Changes, HMMParameters, SparseMatrix, Workspace, csr
+from rlsuite.inference.sequences import DistinctPairs, KnownStates, Observations, Sequences, sequences
 from rlsuite.inference.smoothing import BackwardBlocks
-from rlsuite.inference.workspace import Workspace
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.validation import row_sums
 

@@ -18,11 +18,9 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.threads import at_the_same_time
 from rlsuite.errors import ModelError
 from rlsuite.inference import forward_backward_kernels as kernels
-from rlsuite.inference.forward_backward_kernels import PassResult
-from rlsuite.inference.log_space import exact, exact_posterior, log_sums
-from rlsuite.inference.parameters import HMMParameters, Prepared, logarithms
+from rlsuite.inference.forward_backward_kernels import PassResult, exact, exact_posterior, log_sums
+from rlsuite.inference.parameters import HMMParameters, Prepared, Workspace, logarithms, mask_of
 from rlsuite.inference.sequences import EndToEnd, Listed, Observations, Sequences, sequences
-from rlsuite.inference.workspace import Workspace, mask_of
 from rlsuite.models.aliases import FloatArray
 
 Rows = TypeVar("Rows")

@@ -15,13 +15,11 @@ from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.inference import dirichlet
 from rlsuite.inference.baum_welch import Prior
-from rlsuite.inference.emissions.base import Emission
+from rlsuite.inference.emissions.base import Emission, whole_numbers
 from rlsuite.inference.emissions.categorical import Categorical
 from rlsuite.inference.emissions.gaussian import Gaussian, MultivariateGaussian
-from rlsuite.inference.emissions.observation_checks import whole_numbers
 from rlsuite.inference.emissions.poisson import Poisson
-from rlsuite.inference.semi_supervised import known_states
-from rlsuite.inference.sequences import Observations, end_to_end, sequences
+from rlsuite.inference.sequences import Observations, end_to_end, known_states, sequences
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 FAMILIES = {

@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from inspect import isabstract, signature
 from os import PathLike
-from typing import ClassVar, Self, Unpack
+from typing import ClassVar, Self, TypeVar, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import Seed, generator, whole_number
+from rlsuite.core.compilation import compiled
 from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
-from rlsuite.inference import forward_backward, from_complete_data, hmm_files, sampling, smoothing, viterbi
+from rlsuite.core.npz import Npz
+from rlsuite.errors import FileError, ModelError, ParameterError
+from rlsuite.inference import emissions, forward_backward, from_complete_data, smoothing, viterbi
 from rlsuite.inference.baum_welch import BaumWelch, Prior, frozen_parts, n_learned, warn_of_collapse
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
 from rlsuite.inference.forward_backward import OnlineFilter, log_likelihoods
-from rlsuite.inference.parameters import Changes, HMMParameters
-from rlsuite.inference.sampling import Seed, generator
-from rlsuite.inference.semi_supervised import known_states
-from rlsuite.inference.sequences import Observations, sequences
-from rlsuite.models.aliases import FloatArray
+from rlsuite.inference.parameters import Changes, HMMParameters, SparseMatrix, csr
+from rlsuite.inference.sequences import Observations, known_states, sequences
+from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
+from rlsuite.models.files import reading_model, text, text_in, write_arrays
+
+
+@compiled(in_place=True)
+def draw_path(
+    start: FloatArray,
+    indptr: IndexArray,
+    column: IndexArray,
+    cumulative: FloatArray,
+    rng: np.random.Generator,
+    path: IndexArray,
+) -> None:
+    """Fill a path of the chain, whose rows are given by cumulative probabilities that end in infinity."""
+    path[0] = np.searchsorted(start, rng.random(), side="right")
+    for t in range(1, path.size):
+        low, high = indptr[path[t - 1]], indptr[path[t - 1] + 1] - 1
+        place = rng.random()
+        while low < high:
+            middle = (low + high) // 2
+            if cumulative[middle] > place:
+                high = middle
+            else:
+                low = middle + 1
+        path[t] = column[low]
 
 
 class HMM(HMMParameters, SaysWhatToWrite):
@@ -78,7 +104,6 @@ class HMM(HMMParameters, SaysWhatToWrite):
     smooth = smoothing.smooth
     decode = viterbi.decode
     predict_ahead = forward_backward.predict_ahead
-    sample = sampling.sample
 
     predict = viterbi.decode  # as in scikit-learn
     predict_proba = smoothing.smooth
@@ -90,6 +115,47 @@ class HMM(HMMParameters, SaysWhatToWrite):
     def online(self) -> OnlineFilter:
         """Return a filter that takes one observation at a time; see `rlsuite.inference.OnlineFilter`."""
         return OnlineFilter(self)
+
+    @says_what_to_write
+    def sample(self, n: int, *, seed: Seed | None = None) -> tuple[AnyArray, IndexArray]:
+        """Draw a sequence.
+
+        Parameters
+        ----------
+        n : int
+            Number of time steps, at least 1.
+        seed : int, SeedSequence or Generator, optional
+            Where the random numbers come from; by default from the operating system, other ones each time.
+
+        Returns
+        -------
+        z : ndarray (n,) or (n, D)
+            Observations.
+        states : ndarray (n,) int64
+            The hidden states that emitted them.
+
+        Examples
+        --------
+        >>> from rlsuite.inference import HMM
+        >>> clock = HMM([1, 0, 0], [[0, 1, 0], [0, 0, 1], [1, 0, 0]], [[1, 0], [1, 0], [0, 1]])
+        >>> z, states = clock.sample(6, seed=0)
+        >>> z.tolist(), states.tolist()
+        ([0, 0, 1, 0, 0, 1], [0, 1, 2, 0, 1, 2])
+        """
+        n = whole_number("n", n)
+        rng = np.random.default_rng() if seed is None else generator(seed)
+        csr = self.sparse_transition
+        indptr = np.asarray(csr.indptr, dtype=np.int64)
+        running = np.cumsum(csr.data)
+        before = np.concatenate([[0.0], running])[indptr[:-1]]
+        cumulative = running - np.repeat(before, np.diff(indptr))
+        cumulative[indptr[1:] - 1] = np.inf
+        possible = np.flatnonzero(self.start)
+        start = np.cumsum(self.start)
+        start[possible[-1] :] = np.inf
+        path = np.empty(n, dtype=np.int64)
+        draw_path(start, indptr, np.asarray(csr.indices, dtype=np.int64), cumulative, rng, path)
+        return self.emission.sample(path, rng), path
 
     # ------------------------------------------------------------------------------------------------ learning
 
@@ -249,8 +315,6 @@ class HMM(HMMParameters, SaysWhatToWrite):
         warn_of_collapse(found[2])
         return cls(*found, state_labels)
 
-    # --------------------------------------------------------------------------------------------------- files
-
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
         """Read a model that `write` wrote.
@@ -260,7 +324,7 @@ class HMM(HMMParameters, SaysWhatToWrite):
         FileError
             If the file is missing, truncated, from elsewhere, or holds no valid model.
         """
-        return hmm_files.read(cls, path)
+        return _read(cls, path)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the model to a ``.npz`` file, atomically.
@@ -270,7 +334,7 @@ class HMM(HMMParameters, SaysWhatToWrite):
         FileError
             If the name does not end in ``.npz``, the file cannot be written, or the emission is a function.
         """
-        hmm_files.write(self, path)
+        _write(self, path)
 
     def __repr__(self) -> str:
         return f"HMM(n_states={self.n_states}, emission={type(self.emission).__name__})"
@@ -340,3 +404,102 @@ class FittedHMM(HMM):
 
     def __reduce__(self) -> tuple[type[HMM], tuple[object, ...]]:
         return type(self), (self._plain(), self.learning)
+
+
+# --------------------------------------------------------------------------------------------------- files
+
+# One ``.npz`` of plain arrays, as for the other models. An emission is stored as the name of its class, and what its
+# constructor takes under names that begin with its own: ``emission``, ``emission.table``. Where it consists of other
+# emissions, these are stored in the same way: ``emission.channels.0``, ``emission.channels.0.table``.
+
+M = TypeVar("M", bound=HMMParameters)
+
+KIND = "HMM"
+SPARSE_ARRAYS = "transition.data", "transition.indices", "transition.indptr"
+
+
+def _write(model: HMMParameters, path: str | PathLike[str]) -> None:
+    """Write a model; see `HMM.write`."""
+    arrays: dict[str, AnyArray] = {"start": model.start}
+    if isinstance(model.transition, np.ndarray):
+        arrays["transition"] = model.transition
+    else:
+        matrix = model.transition
+        arrays |= dict(zip(SPARSE_ARRAYS, (matrix.data, matrix.indices, matrix.indptr), strict=True))
+    try:
+        arrays |= dict(_taken_apart("emission", model.emission))
+    except NotImplementedError as cause:
+        raise FileError(f"{path} cannot be written: {cause}") from cause
+    if model.state_labels is not None:
+        arrays["state_labels"] = text(model.state_labels)
+    write_arrays(path, KIND, arrays)
+
+
+def _read(model: type[M], path: str | PathLike[str]) -> M:
+    """Read a model of a class; see `HMM.read`."""
+    with reading_model(path, KIND) as arrays:
+        if "start" not in arrays or not ("transition" in arrays or arrays.headers.keys() >= set(SPARSE_ARRAYS)):
+            raise FileError(f"{path} is malformed: it has no start or no transition")
+        try:
+            start = arrays.take("start")
+            transition = arrays.take("transition") if "transition" in arrays else _sparse(arrays, start.size)
+            labels = arrays.take("state_labels") if "state_labels" in arrays else None
+            emission = _put_together(path, "emission", arrays)
+            named = None if labels is None else tuple(text_in(path, "state_labels", labels))
+            return model(start, transition, emission, named)
+        except (ModelError, ParameterError, TypeError, ValueError, IndexError) as cause:
+            raise FileError(f"{path} holds no valid model: {cause}") from cause
+
+
+def _sparse(arrays: Npz, n: int) -> SparseMatrix:
+    """The transitions (n, n) as a SciPy array, its indices inside its rows and columns."""
+    data, indices, indptr = (arrays.take(name, ndim=1) for name in SPARSE_ARRAYS)
+    matrix = csr(data, indices, indptr, n)
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _taken_apart(name: str, emission: Emission) -> Iterator[tuple[str, AnyArray]]:
+    yield name, text(type(emission).__name__)
+    for field, value in emission.arrays().items():
+        if isinstance(value, Emission):
+            yield from _taken_apart(f"{name}.{field}", value)
+        elif isinstance(value, tuple):
+            yield f"{name}.{field}", text("")
+            for number, one in enumerate(cast("tuple[Emission, ...]", value)):
+                yield from _taken_apart(f"{name}.{field}.{number}", one)
+        else:
+            yield f"{name}.{field}", np.asarray(value)
+
+
+def _put_together(path: str | PathLike[str], name: str, arrays: Npz, given: AnyArray | None = None) -> Emission:
+    """Return the emission of that name, and take its arrays; its class, too, unless it is `given`."""
+    if given is None and name not in arrays:
+        raise FileError(f"{path} is malformed: it has no {name}")
+    kind = text_in(path, name, arrays.take(name) if given is None else given)
+    found: object = getattr(emissions, kind, None) if isinstance(kind, str) else None
+    if not isinstance(found, type) or not issubclass(found, Emission) or isabstract(found):
+        raise FileError(f"{path} has an emission of the kind {kind!r}, which this version of rlsuite does not know")
+    values: dict[str, object] = {}
+    own = f"{name}."
+    taken = signature(found).parameters
+    for field in arrays.below(own):
+        bare = field.removeprefix(own)
+        if bare in taken:
+            values[bare] = _value(path, field, arrays)
+    return cast("Callable[..., Emission]", found)(**values)
+
+
+def _value(path: str | PathLike[str], field: str, arrays: Npz) -> object:
+    if arrays.headers[field].dtype != np.uint8:
+        value = arrays.take(field)
+        return value.item() if value.ndim == 0 else value
+    kind = arrays.take(field)
+    if text_in(path, field, kind) != "":
+        return _put_together(path, field, arrays, kind)
+    number = 0
+    inner: list[Emission] = []
+    while f"{field}.{number}" in arrays:
+        inner.append(_put_together(path, f"{field}.{number}", arrays))
+        number += 1
+    return tuple(inner)

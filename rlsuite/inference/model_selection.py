@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import Seed, generator, whole_number
 from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError, unknown
@@ -18,7 +18,6 @@ from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.forward_backward import log_likelihoods
 from rlsuite.inference.from_complete_data import emission_of
 from rlsuite.inference.hmm import HMM, FittedHMM
-from rlsuite.inference.sampling import Seed, generator
 from rlsuite.inference.sequences import Observations, sequences
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 

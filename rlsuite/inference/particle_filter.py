@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlsuite.core.checks import fraction, whole_number
+from rlsuite.core.checks import Seed, fraction, generator, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.errors import ParameterError
-from rlsuite.inference.sampling import Seed, generator
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray, StateArray
 

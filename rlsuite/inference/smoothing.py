@@ -19,11 +19,9 @@ from rlsuite.core.checks import whole_number
 from rlsuite.core.threads import at_the_same_time
 from rlsuite.inference import forward_backward_kernels as kernels
 from rlsuite.inference.forward_backward import filtered
-from rlsuite.inference.forward_backward_kernels import PassResult
-from rlsuite.inference.log_space import exact_posterior
-from rlsuite.inference.parameters import HMMParameters
+from rlsuite.inference.forward_backward_kernels import PassResult, exact_posterior
+from rlsuite.inference.parameters import HMMParameters, Workspace, blocks_of
 from rlsuite.inference.sequences import EndToEnd, Listed, Observations, sequences
-from rlsuite.inference.workspace import Workspace, blocks_of
 from rlsuite.models.aliases import FloatArray, IndexArray
 
 

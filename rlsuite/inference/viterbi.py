@@ -17,10 +17,8 @@ from rlsuite.core.compilation import compiled
 from rlsuite.core.threads import at_the_same_time
 from rlsuite.inference import simd
 from rlsuite.inference.forward_backward_kernels import RING, RING_ROWS, PassResult, Step
-from rlsuite.inference.parameters import Dense, HMMParameters, Sparse, logarithms
-from rlsuite.inference.semi_supervised import known_states
-from rlsuite.inference.sequences import EndToEnd, Listed, Observations, sequences
-from rlsuite.inference.workspace import Workspace, blocks_of
+from rlsuite.inference.parameters import Dense, HMMParameters, Sparse, Workspace, blocks_of, logarithms
+from rlsuite.inference.sequences import EndToEnd, Listed, Observations, known_states, sequences
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 
 _max_plus = simd.max_plus

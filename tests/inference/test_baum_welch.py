@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.inference import HMM, Prior, fit, from_states
+from rlsuite.inference.emissions.base import LogDensity
 from rlsuite.inference.emissions.categorical import Categorical
 from rlsuite.inference.emissions.gaussian import Gaussian, MultivariateGaussian
-from rlsuite.inference.emissions.log_density import LogDensity
 from rlsuite.inference.emissions.mixture import gaussian_mixture
 from rlsuite.inference.emissions.poisson import Poisson
 from rlsuite.inference.emissions.product import Product

@@ -8,9 +8,9 @@ import pytest
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.inference import HMM, from_states
 from rlsuite.inference.baum_welch import Prior
+from rlsuite.inference.emissions.before_learning import PseudoObservations
 from rlsuite.inference.emissions.categorical import Categorical
 from rlsuite.inference.emissions.gaussian import Gaussian
-from rlsuite.inference.emissions.pseudo_observations import PseudoObservations
 from rlsuite.inference.model_selection import choose_n_states, random_hmm
 
 NAN = float("nan")

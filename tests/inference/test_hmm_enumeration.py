@@ -18,7 +18,6 @@ from rlsuite.inference import (
     path_log_probability,
     smooth_in_blocks,
     smooth_with_lag,
-    workspace,
 )
 
 MODES = ("one piece", "halves", "sparse", "sparse halves")
@@ -34,7 +33,7 @@ def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 def set_mode(chosen: str, patch: pytest.MonkeyPatch) -> None:
     if "halves" in chosen:
-        patch.setattr(workspace, "MIN_SPLIT_LENGTH", 2)
+        patch.setattr(parameters, "MIN_SPLIT_LENGTH", 2)
     if "sparse" in chosen:
         patch.setattr(parameters, "SPARSE_MIN_STATES", 1)
         patch.setattr(parameters, "SPARSE_MIN_RATIO", 0)

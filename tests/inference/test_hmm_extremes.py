@@ -23,7 +23,6 @@ from rlsuite.inference import (
     smooth_in_blocks,
     smooth_with_lag,
     smoothing,
-    workspace,
 )
 from rlsuite.inference.emissions import Gaussian
 
@@ -53,7 +52,7 @@ def test_an_impossible_observation_is_named(
     routine: str, long: bool, ratchet: HMM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if long:
-        monkeypatch.setattr(workspace, "MIN_SPLIT_LENGTH", 2)
+        monkeypatch.setattr(parameters, "MIN_SPLIT_LENGTH", 2)
     for z, t in (([0, 1, 3, 2, 2, 2], 2), ([1, 1, 1, 1], 0), ([0, 0, 0, 0, 1, 0], 5)):
         with pytest.raises(ModelError, match=rf"z\[t={t}\] is {z[t]}, which is impossible after what was seen before"):
             ROUTINES[routine](ratchet, z)
@@ -93,7 +92,7 @@ def test_what_is_too_small_for_a_double_is_found_all_the_same(
 ) -> None:
     """State 1 explains the symbols 10^exponent times worse than state 0, again and again - until 0 is impossible."""
     if long:
-        monkeypatch.setattr(workspace, "MIN_SPLIT_LENGTH", 2)
+        monkeypatch.setattr(parameters, "MIN_SPLIT_LENGTH", 2)
     rare = 10.0**-exponent
     hmm = HMM([0.5, 0.5], np.eye(2), [[1.0, 0.0], [rare, 1.0 - rare]])
     z = [0] * 5 + [1]
@@ -242,7 +241,7 @@ def test_halves_agree_with_a_pass_from_end_to_end(new_hmm: Callable[..., HMM], m
         return hmm.score(z), hmm.smooth(z), found.transition, found.weight, found.start, best
 
     split = everything()
-    monkeypatch.setattr(workspace, "MIN_SPLIT_LENGTH", 10**9)
+    monkeypatch.setattr(parameters, "MIN_SPLIT_LENGTH", 10**9)
     for one, other in zip(split, everything(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlsuite.core.checks import positive_number, whole_number
+from rlsuite.core.checks import Seed, generator, positive_number, whole_number
 from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, unknown
@@ -20,14 +20,13 @@ from rlsuite.inference.controlled_hmm.episode_em import (
     EpisodeEM,
     Parameters,
     model_of,
+    model_steps,
     parameters_of,
     pseudo_counts,
     random_parameters,
 )
-from rlsuite.inference.controlled_hmm.episode_inference import model_steps
-from rlsuite.inference.controlled_hmm.episodes import Episodes, Steps, steps_of
+from rlsuite.inference.controlled_hmm.episode_passes import Episodes, Steps, steps_of
 from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
-from rlsuite.inference.sampling import Seed, generator
 from rlsuite.models import MDP, POMDP
 
 PARTS = ("start", "transition", "observation", "reward")

@@ -15,9 +15,142 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.errors import ParameterError
-from rlsuite.inference.emissions.observation_checks import scaled
+from rlsuite.core.checks import whole_number
+from rlsuite.core.compilation import compiled
+from rlsuite.errors import ModelError, ParameterError
+from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
+
+MIN_LOG_LIKELIHOOD = -667.0
+"""Logarithm of the least likelihood beside one of 1 in a table: products of it and others keep their digits."""
+
+MIN_LIKELIHOOD = float(np.exp(MIN_LOG_LIKELIHOOD))
+
+MISSING = -1
+"""What stands for a missing symbol or count; a missing real number is NaN."""
+
+
+def whole_numbers(z: ArrayLike, what: str, below: int | None) -> IndexArray:
+    """Return observations as int64 of the same shape, -1 where one is missing (-1 or NaN).
+
+    Parameters
+    ----------
+    z : array_like
+        The observations.
+    what : str
+        What they are called, in the plural.
+    below : int or None
+        They must be less than this.
+
+    Raises
+    ------
+    ModelError
+        If one is not a whole number, or out of range; the message names the first.
+
+    Examples
+    --------
+    >>> whole_numbers([0, 2, float("nan")], "symbols", 3).tolist()
+    [0, 2, -1]
+    """
+    given = validation.array("z", z)
+    named = "whole numbers from 0" if below is None else f"0..{below - 1}"
+    allowed = f"the {what} are {named}, and -1 is a missing one"
+    if given.dtype.kind == "f":
+        broken = (given != np.floor(given)) & ~np.isnan(given) | np.isinf(given)
+        if broken.any():
+            raise ModelError(f"{first(given, broken)}; {allowed}")
+        given = np.where(np.isnan(given), MISSING, given)
+    numbers = given.astype(np.int64, copy=False)
+    wrong = numbers < MISSING
+    if below is not None:
+        wrong |= numbers >= below
+    if wrong.any():
+        raise ModelError(f"{first(given, wrong)}; {allowed}")
+    return numbers
+
+
+def vectors(z: ArrayLike, width: int) -> FloatArray:
+    """Return observations as float64 (T, D), NaN where a number is missing.
+
+    Parameters
+    ----------
+    z : array_like (T, D), or (T,) if D is 1
+        The observations.
+    width : int
+        D.
+
+    Raises
+    ------
+    ModelError
+        If the shape is another one, or a number is infinite.
+
+    Examples
+    --------
+    >>> vectors([1.0, float("nan")], 1).tolist()
+    [[1.0], [nan]]
+    """
+    numbers = np.ascontiguousarray(columns(validation.array("z", z), width), dtype=np.float64)
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise ModelError(f"{first(numbers, infinite)}; observations are finite, or NaN if they are missing")
+    return numbers
+
+
+def columns(z: AnyArray, width: int) -> AnyArray:
+    """Return observations as (T, D); (T,) will do if D is 1."""
+    if z.ndim == 1 and width == 1:
+        return z[:, np.newaxis]
+    if z.ndim != 2 or z.shape[1] != width:
+        either = "(T,) or (T, 1)" if width == 1 else f"(T, {width})"
+        raise ModelError(f"z has shape {z.shape}, not {either}: one observation for each time")
+    return z
+
+
+def all_missing(z: AnyArray) -> BoolArray:
+    """Return which observations (T, D) are missing in every coordinate: (T,) bool."""
+    gone = z < 0 if z.dtype.kind == "i" else np.isnan(z)
+    return np.all(gone, axis=1)
+
+
+def first(z: AnyArray, wrong: BoolArray) -> str:
+    """Return which observation is the first wrong one, as ``"z[t=3] is 7"``."""
+    index = tuple(int(i) for i in np.argwhere(wrong)[0])
+    inner = "".join(f", {i}" for i in index[1:])
+    return f"z[t={index[0]}{inner}] is {z[index]:g}"
+
+
+@compiled(in_place=True)
+def take_largest_out(logs: FloatArray, largest: FloatArray, lowest: float) -> None:
+    """Subtract from each row of `logs` (T, K) its largest entry, and put it into `largest` (T,).
+
+    What is left is raised to `lowest`, unless it was minus infinity. Of a row of minus infinities 0 is taken out.
+    """
+    for t in range(logs.shape[0]):
+        high = logs[t, 0]
+        for k in range(1, logs.shape[1]):
+            high = max(high, logs[t, k])
+        if high == -np.inf:
+            high = 0.0
+        for k in range(logs.shape[1]):
+            if logs[t, k] > -np.inf:
+                logs[t, k] = max(logs[t, k] - high, lowest)
+        largest[t] = high
+
+
+def scaled(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return log-densities (T, K) as what `Emission.likelihoods` returns: a table whose rows have the maximum 1.
+
+    What is possible is at least `MIN_LIKELIHOOD`. The argument becomes the table.
+
+    Examples
+    --------
+    >>> table, shift = scaled(np.array([[-1000.0, -1000.0 + np.log(2.0)], [-np.inf, -np.inf], [0.0, -9000.0]]))
+    >>> table.round(12).tolist(), shift.round(3).tolist(), bool(table[2, 1] > 0.0)
+    ([[0.5, 1.0], [0.0, 0.0], [1.0, 0.0]], [-999.307, 0.0, 0.0], True)
+    """
+    shift = np.empty(len(logs))
+    take_largest_out(logs, shift, MIN_LOG_LIKELIHOOD)  # NumPy is slow for short rows
+    return np.exp(logs, out=logs), shift
 
 
 class Likelihoods(NamedTuple):
@@ -79,7 +212,7 @@ class Emission(ABC):
         """Return b_k(z_t) = exp(shift_t) table[t, k] of checked observations: table (T, K) and shift (T,), float64.
 
         The largest entry of a row is 1 unless all are 0 (an impossible observation); a possible one is at least
-        `rlsuite.inference.emissions.observation_checks.MIN_LIKELIHOOD`. The row of a missing observation is all 1,
+        `rlsuite.inference.emissions.base.MIN_LIKELIHOOD`. The row of a missing observation is all 1,
         with shift 0.
         """
         return scaled(self.log_likelihoods(z))
@@ -181,3 +314,127 @@ class Emission(ABC):
     def arrays(self) -> Mapping[str, object]:
         """Return the arguments of the constructor, by keyword, for files."""
         raise NotImplementedError(f"{type(self).__name__} cannot be written to a file")
+
+
+class LogDensity(Emission):
+    """An emission given by its log-density; a subclass of `Emission` can do more, but needs more code.
+
+    Parameters
+    ----------
+    log_density : callable
+        ``log_density(z)`` returns ln b_k(z_t), (T, K), in nats; minus infinity for what cannot be observed. `z` holds
+        the observations that are not missing: (T, D), or (T,) if `width` is 1.
+    n_states : int
+        K.
+    width : int
+        D, the number of columns of an observation.
+    draw : callable, optional
+        ``draw(states, rng)`` returns one observation for each of the states (T,); needed for sampling.
+    fit : callable, optional
+        ``fit(z, weights)`` returns the `log_density` that maximises the log-likelihood weighted with (T, K): the
+        M-step. The weights of a state may all be 0. Without it, learning leaves the emission as it is.
+    n_parameters : int
+        Number of free parameters, for AIC and BIC.
+
+    Raises
+    ------
+    ModelError
+        If the function returns another shape, NaN or plus infinity.
+
+    Examples
+    --------
+    Waiting times, exponential with the rates 1 and 5:
+
+    >>> rates = np.array([1.0, 5.0])
+    >>> waits = LogDensity(lambda z: np.log(rates) - z[:, np.newaxis] * rates, n_states=2)
+    >>> table, shift = waits.likelihoods(waits.check([0.1, 1.0, float("nan")]))
+    >>> table.round(4).tolist()
+    [[0.2984, 1.0], [1.0, 0.0916], [1.0, 1.0]]
+    """
+
+    parameter_names: ClassVar[tuple[str, ...]] = ("log_density",)
+
+    def __init__(
+        self,
+        log_density: Callable[[FloatArray], ArrayLike],
+        *,
+        n_states: int,
+        width: int = 1,
+        draw: Callable[[IndexArray, np.random.Generator], ArrayLike] | None = None,
+        fit: Callable[[FloatArray, FloatArray], Callable[[FloatArray], ArrayLike]] | None = None,
+        n_parameters: int = 0,
+    ) -> None:
+        self.log_density, self.draw, self.fit = log_density, draw, fit
+        self._n_states = whole_number("n_states", n_states)
+        self._width = whole_number("width", width)
+        self._n_parameters = whole_number("n_parameters", n_parameters, at_least=0)
+
+    @property
+    def n_states(self) -> int:
+        """K."""
+        return self._n_states
+
+    @property
+    def width(self) -> int:
+        """D."""
+        return self._width
+
+    @property
+    def n_parameters(self) -> int:
+        """As given."""
+        return self._n_parameters
+
+    def check(self, z: ArrayLike) -> FloatArray:
+        """Return observations as float64 (T, D), NaN where a number is missing."""
+        return np.ascontiguousarray(columns(validation.array("z", z), self.width), dtype=np.float64)
+
+    def missing(self, z: AnyArray) -> BoolArray:
+        """Return which observations are missing: (T,) bool."""
+        return all_missing(z)
+
+    def log_likelihoods(self, z: AnyArray) -> FloatArray:
+        """Return the values of the function."""
+        there = ~self.missing(z)
+        logs = np.zeros((len(z), self.n_states))
+        if there.any():
+            found = np.asarray(self.log_density(self._handed(z[there])), dtype=np.float64)
+            if found.shape != (int(there.sum()), self.n_states):
+                raise ModelError(
+                    f"log_density returned the shape {found.shape} for {int(there.sum())} observations, not (T, K) = "
+                    f"{(int(there.sum()), self.n_states)}"
+                )
+            wrong = np.isnan(found) | (found == np.inf)
+            if wrong.any():
+                t, k = (int(i) for i in np.argwhere(wrong)[0])
+                raise ModelError(
+                    f"log_density is {found[t, k]:g} for the observation {z[there][t].tolist()} in state {k}; it has "
+                    "to be a number, or minus infinity"
+                )
+            logs[there] = found
+        return logs
+
+    def sample(self, states: IndexArray, rng: np.random.Generator) -> AnyArray:
+        """Draw one observation for each of the hidden states (T,)."""
+        if self.draw is None:
+            raise ParameterError("this emission cannot be sampled from: pass draw= to LogDensity")
+        return np.asarray(self.draw(states, rng))
+
+    def fit_weighted(
+        self, z: AnyArray, weights: FloatArray, prior: object = None, frozen: AbstractSet[str] = frozenset()
+    ) -> Self:
+        """Return the emission that ``fit`` finds; itself if there is no ``fit``."""
+        there = ~self.missing(z)
+        if self.fit is None or "log_density" in frozen or not weights[there].any():
+            return self
+        found = self.fit(self._handed(z[there]), weights[there])
+        return type(self)(
+            found,
+            n_states=self.n_states,
+            width=self.width,
+            draw=self.draw,
+            fit=self.fit,
+            n_parameters=self.n_parameters,
+        )
+
+    def _handed(self, z: FloatArray) -> FloatArray:
+        return z[:, 0] if self.width == 1 else z

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError
 from rlsuite.inference import dirichlet
-from rlsuite.inference.emissions.base import Emission, Likelihoods
-from rlsuite.inference.emissions.observation_checks import whole_numbers
+from rlsuite.inference.emissions.base import Emission, Likelihoods, whole_numbers
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 

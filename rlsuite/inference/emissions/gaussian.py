@@ -12,10 +12,8 @@ from numpy.typing import ArrayLike
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ModelError
-from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.initial_centres import Overall, distant_centres, overall
-from rlsuite.inference.emissions.observation_checks import all_missing, vectors
-from rlsuite.inference.emissions.pseudo_observations import Pseudo, resolved
+from rlsuite.inference.emissions.base import Emission, all_missing, vectors
+from rlsuite.inference.emissions.before_learning import Overall, Pseudo, distant_centres, overall, resolved
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 

@@ -1,5 +1,7 @@
 """Mixtures: each hidden state draws a component, and the component draws the observation (R89 section IV.A)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.errors import ModelError, ParameterError
-from rlsuite.inference.emissions.base import Emission
+from rlsuite.inference.emissions.base import Emission, all_missing, columns, whole_numbers
+from rlsuite.inference.emissions.before_learning import Pseudo, distant_centres, resolved
 from rlsuite.inference.emissions.gaussian import NO_WEIGHT
-from rlsuite.inference.emissions.initial_centres import distant_centres
-from rlsuite.inference.emissions.observation_checks import all_missing, columns, whole_numbers
-from rlsuite.inference.emissions.pseudo_observations import Pseudo, resolved
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 

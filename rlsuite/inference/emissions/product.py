@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.errors import ModelError, ParameterError
-from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.emissions.observation_checks import columns
+from rlsuite.inference.emissions.base import Emission, columns
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 

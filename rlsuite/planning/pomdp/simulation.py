@@ -12,10 +12,9 @@ from typing import Protocol, TypeAlias, cast
 import numpy as np
 from scipy.special import stdtrit
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import generator, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
-from rlsuite.inference.sampling import generator
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, best_at, worth

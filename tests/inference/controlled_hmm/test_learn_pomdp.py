@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.inference import HMM
-from rlsuite.inference.controlled_hmm.episode_em import parameters_of
-from rlsuite.inference.controlled_hmm.episode_inference import decode_episode, score_episodes, smooth_episode
-from rlsuite.inference.controlled_hmm.episodes import Episode
+from rlsuite.inference.controlled_hmm.episode_em import decode_episode, parameters_of, score_episodes, smooth_episode
+from rlsuite.inference.controlled_hmm.episode_passes import Episode
 from rlsuite.inference.controlled_hmm.learn_pomdp import learn_pomdp
 from rlsuite.models import MDP, POMDP
 

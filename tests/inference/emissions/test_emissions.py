@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rlsuite.errors import ModelError, ParameterError
-from rlsuite.inference.emissions.base import Emission
+from rlsuite.inference.emissions.base import Emission, LogDensity
+from rlsuite.inference.emissions.before_learning import PseudoObservations
 from rlsuite.inference.emissions.categorical import Categorical
 from rlsuite.inference.emissions.gaussian import Gaussian, MultivariateGaussian
-from rlsuite.inference.emissions.log_density import LogDensity
 from rlsuite.inference.emissions.mixture import Mixture, MixturePrior, gaussian_mixture
 from rlsuite.inference.emissions.poisson import Poisson
 from rlsuite.inference.emissions.product import Product
-from rlsuite.inference.emissions.pseudo_observations import PseudoObservations
 
 NAN = float("nan")
 COVARIANCE = np.array([[[2.0, 0.6], [0.6, 1.0]], [[1.0, -0.3], [-0.3, 0.5]]])

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rlsuite.core.checks import finite_number, positive_number, whole_number
+from rlsuite.core.checks import finite_number, generator, positive_number, whole_number
 from rlsuite.errors import ParameterError
-from rlsuite.inference.sampling import generator
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds

@@ -5,9 +5,8 @@ Spaan and Vlassis 2005.
 
 import numpy as np
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import generator, whole_number
 from rlsuite.core.keywords import says_what_to_write
-from rlsuite.inference.sampling import generator
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.pomdp.point_based.belief_sets import BeliefSet, random_walk

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rlsuite.core import threads
-from rlsuite.inference import HMM, expected_counts, workspace
+from rlsuite.inference import HMM, expected_counts, parameters
 from rlsuite.inference.sequences import sequences
 
 
@@ -27,7 +27,7 @@ def lengths_of(name: str) -> list[int]:
 )
 def test_every_sequence_is_in_one_task(name: str, umbrella: HMM) -> None:
     lengths = lengths_of(name)
-    asked = workspace.Workspace(umbrella, sequences(umbrella.emission, np.zeros(sum(lengths), dtype=int), lengths))
+    asked = parameters.Workspace(umbrella, sequences(umbrella.emission, np.zeros(sum(lengths), dtype=int), lengths))
     schedule = asked.schedule
     numbers = [number for task in schedule.numbers for run in task for number in run]
     assert sorted([*numbers, *schedule.halved]) == list(range(len(lengths)))
