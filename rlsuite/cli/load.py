@@ -7,15 +7,17 @@ from rlsuite.cli.options import DEFAULT_GAMMA, import_packages, parameters
 from rlsuite.core.npz import reading_npz
 from rlsuite.errors import FileError, ParameterError, unknown, unknown_suffix
 from rlsuite.inference import HMM
-from rlsuite.models import MDP, POMDP, mdp_files, pomdp_files
+from rlsuite.models import MDP, POMDP
 from rlsuite.models.files import kind_in
+from rlsuite.models.mdp import SUFFIXES as MDP_SUFFIXES
+from rlsuite.models.pomdp import SUFFIXES as POMDP_SUFFIXES
 
 if TYPE_CHECKING:
     import gymnasium
 
 Model: TypeAlias = MDP | POMDP | HMM
 
-SUFFIXES = frozenset(mdp_files.SUFFIXES) | frozenset(pomdp_files.SUFFIXES)
+SUFFIXES = frozenset(MDP_SUFFIXES) | frozenset(POMDP_SUFFIXES)
 """Suffixes of the files of all kinds of models."""
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP
-from rlsuite.models.transition_view import Transition
+from rlsuite.models.mdp_fields import Transition
 
 # Rows are turned into Python numbers on first use, and the cache is emptied when it has this many: so a model of a
 # million states is ready at once, and long runs in it take little memory.

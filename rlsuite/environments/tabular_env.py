@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rlsuite.environments.dynamics import Dynamics
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP
-from rlsuite.models.transition_view import TransitionView
+from rlsuite.models.mdp_fields import TransitionView
 
 if TYPE_CHECKING:
     from rlsuite.rendering import Drawing

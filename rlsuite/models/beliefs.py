@@ -17,20 +17,17 @@ from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
+from rlsuite.models.observations import matrix_of_rows
+from rlsuite.models.pomdp_fields import PomdpFields
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from rlsuite.models.belief_kernels import BeliefTables
-    from rlsuite.models.mdp import MDP
-    from rlsuite.models.observations import ObservationRows
-    from rlsuite.models.pomdp import POMDP
 
 
-class Beliefs:
+class Beliefs(PomdpFields):
     """The methods of `POMDP` that are about beliefs."""
-
-    mdp: MDP
 
     def observation_matrix(self, action: int) -> csr_array[np.float64]:
         """Return Pr(z | action, s') as a sparse (S, Z) matrix.
@@ -40,9 +37,7 @@ class Beliefs:
         ParameterError
             If there is no such action.
         """
-        from rlsuite.models.observations import matrix_of_rows
-
-        return matrix_of_rows(self._rows, self._action(action), self.mdp.n_states)
+        return matrix_of_rows(self.observation_rows, self._action(action), self.mdp.n_states)
 
     def predict(self, belief: ArrayLike, action: int) -> FloatArray:
         """Return Pr[z | b, a], the distribution of the next observation: (Z,) float64.
@@ -108,7 +103,7 @@ class Beliefs:
         states, mdp = self.mdp.n_states, self.mdp
         b = self._beliefs(beliefs)
         a = _numbers("actions", actions, len(b), mdp.n_actions)
-        z = _numbers("observations", observations, len(b), self._rows.n_observations)
+        z = _numbers("observations", observations, len(b), self.observation_rows.n_observations)
         stuck = np.zeros(len(b), dtype=np.bool_)
         if not mdp.legal.all():
             for action in np.unique(a).tolist():
@@ -152,7 +147,7 @@ class Beliefs:
         """
         chosen = self._action(action)
         z = whole_number("observation", observation, at_least=0)
-        symbols = self._rows.n_observations
+        symbols = self.observation_rows.n_observations
         if z >= symbols:
             raise ParameterError(f"observation={z} is not one of 0..{symbols - 1}")
         ahead = (self._ending if terminated else self._going_on)[chosen] @ belief
@@ -174,14 +169,10 @@ class Beliefs:
             *_stacked(self._going_on),
             n_states=states,
             n_actions=actions,
-            n_observations=self._rows.n_observations,
+            n_observations=self.observation_rows.n_observations,
         )
 
     # ---------------------------------------------------------------------------------------------- details
-
-    @property
-    def _rows(self) -> ObservationRows:
-        return cast("POMDP", self).observation_rows
 
     # The rows of the matrices are observations or next states: the update of a belief reads whole rows.
 

@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from rlsuite.core.files import replacing
 from rlsuite.core.npz import Npz, reading_npz
-from rlsuite.errors import FileError, ModelError, ParameterError
-from rlsuite.models.aliases import AnyArray
-from rlsuite.models.from_rows import FromRows
+from rlsuite.errors import FileError, ModelError, ParameterError, RoundingWarning, level_of_the_caller
+from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
+from rlsuite.models.mdp_fields import MdpFields
+from rlsuite.models.validation import ROW_SUM_TOLERANCE, excess, row_sums
 
-if TYPE_CHECKING:
-    from rlsuite.models.mdp import MDP
-
-M = TypeVar("M", bound=FromRows)
+M = TypeVar("M", bound=MdpFields)
 
 FORMAT = "rlsuite model"
 VERSION = 1
@@ -110,7 +109,7 @@ def _npz(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def mdp_to_arrays(mdp: MDP) -> dict[str, AnyArray]:
+def mdp_to_arrays(mdp: MdpFields) -> dict[str, AnyArray]:
     """Return the fields of a model that are set, as arrays."""
     arrays: dict[str, AnyArray] = {}
     for field in fields(mdp):
@@ -123,7 +122,7 @@ def mdp_to_arrays(mdp: MDP) -> dict[str, AnyArray]:
 def mdp_from_arrays(model: type[M], path: str | os.PathLike[str], arrays: Npz, gamma: float | None = None) -> M:
     """Return the model that `mdp_to_arrays` turned into arrays; with another discount, if one is given."""
     file = Path(path)
-    declared = fields(cast("type[Any]", model))
+    declared = fields(model)
     known = {field.name for field in declared}
     optional = {field.name for field in declared if field.default is not MISSING}
     for name in sorted(known - optional - arrays.headers.keys()):
@@ -141,6 +140,63 @@ def mdp_from_arrays(model: type[M], path: str | os.PathLike[str], arrays: Npz, g
     if gamma is not None:
         values["gamma"] = gamma
     try:
-        return cast("type[Any]", model)(**values)
+        return model(**values)
     except (ModelError, ParameterError) as cause:
         raise FileError(f"{file} holds no valid model: {cause}") from cause
+
+
+ROUNDING = 1e-5
+"""How far the sum of a row may be off in a text file; the tolerance of pomdp-solve and of PRISM."""
+
+
+def rescaled(
+    file: str | os.PathLike[str],
+    probability: FloatArray,
+    indptr: IndexArray,
+    name: Callable[[int], str],
+    *,
+    place: Callable[[int], str] = lambda row: "",
+    worst: float = ROUNDING,
+) -> FloatArray:
+    """Return the probabilities with the rows that were rounded divided by their sums.
+
+    Rows that sum to 1 within the tolerance of the models, and empty ones, keep every bit.
+
+    Parameters
+    ----------
+    file
+        Named in the error.
+    probability : ndarray (N,) float64
+        Probabilities of all rows.
+    indptr : ndarray (rows + 1,) int64
+        Where each row begins and ends.
+    name : callable
+        Describes the row of a number.
+    place : callable
+        Says where in the file the row of a number stands: ``":line:column"``.
+    worst : float
+        How far a row may be off; beyond `ROUNDING` with a warning.
+
+    Raises
+    ------
+    FileError
+        If a row is off by more than `worst`.
+
+    Warns
+    -----
+    RoundingWarning
+        If a row is off by more than the rounding of a text file explains.
+    """
+    filled = indptr[1:] > indptr[:-1]
+    sums = np.where(filled, row_sums(probability, indptr), 1.0)
+    off = np.abs(sums - 1.0)
+    if (off > ROUNDING).any():
+        row = int(np.argmax(off))
+        wrong = f"{file}{place(row)}: {name(row)} sums to {float(sums[row]):.10g}, not 1 ({excess(float(sums[row]))})"
+        if off[row] > worst:
+            raise FileError(wrong)
+        level = level_of_the_caller()
+        warnings.warn(f"{wrong}; such rows were divided by their sums", RoundingWarning, stacklevel=level)
+    if (off <= ROW_SUM_TOLERANCE).all():
+        return probability
+    return probability / np.repeat(np.where(off > ROW_SUM_TOLERANCE, sums, 1.0), np.diff(indptr))

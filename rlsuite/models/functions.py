@@ -1,4 +1,4 @@
-"""From a Python function to rows, by exploring the states that can be reached from the start.
+"""From a Python function to rows, by exploring the states that can be reached from the start; and from a table of them.
 
 ``transitions(state, action)`` says what an action does, in one of these forms. States are any hashable objects.
 
@@ -24,15 +24,17 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
-from rlsuite.models.aliases import BoolArray, FloatArray, Rows
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, Rows
+from rlsuite.models.observations import ObservationRows
 
 Transitions: TypeAlias = Callable[[Any, Any], object]
 """``transitions(state, action)``; see the table of the module for what it returns."""
@@ -267,3 +269,217 @@ def _bool(value: object, what: str) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise ModelError(f"{what}, not a bool")
     return bool(cast("bool", value))
+
+
+ObserveFunction: TypeAlias = Callable[[Any, Any], object]
+"""``observe(action, next_state)`` returns one, a set of equally likely ones, or ``{observation: probability}``"""
+
+
+# --------------------------------------------------------------------------------------------------------- observations
+
+
+class Observed(NamedTuple):
+    """The observation model of the states."""
+
+    rows: ObservationRows
+    observations: list[Hashable]
+
+
+def observed(observe: ObserveFunction, found: Explored, observations: Sequence[Hashable] | None) -> Observed:
+    """Return the observation model of the states that were found.
+
+    Raises
+    ------
+    ModelError
+        If a return value is malformed; the action and the state are named.
+    """
+    states, actions = len(found.states), len(found.actions)
+    number: dict[Hashable, int] = {}
+    for one in observations or ():
+        if one in number:
+            raise ParameterError(f"observations lists {one!r} twice")
+        number[one] = len(number)
+    pair = np.repeat(np.arange(states * actions), np.diff(found.rows.indptr))
+    reached: IndexArray = np.unique((pair % actions) * states + found.rows.next_state)
+    seen: dict[int, dict[Hashable, float]] = {}
+    for row in cast("list[int]", reached.tolist()):
+        action, state = found.actions[row // states], found.states[row % states]
+        seen[row] = distribution(observe, action, state)
+        for one in seen[row]:
+            if one not in number and observations is not None:
+                raise ModelError(f"observe({action!r}, {state!r}) returned {one!r}, which is not one of observations")
+            number.setdefault(one, len(number))
+    if not number:
+        number["nothing"] = 0  # no state is ever entered, so nothing is ever seen
+    listed = [
+        sorted((number[one], p) for one, p in seen[row].items() if p > 0.0) if row in seen else [(0, 1.0)]
+        for row in range(states * actions)
+    ]
+    indptr = np.zeros(len(listed) + 1, dtype=np.int64)
+    np.cumsum([len(one) for one in listed], out=indptr[1:])
+    flat = [entry for one in listed for entry in one]
+    rows = ObservationRows(
+        indptr,
+        np.array([z for z, _ in flat], dtype=np.int32),
+        np.array([p for _, p in flat], dtype=np.float64),
+        len(number),
+    )
+    return Observed(rows, list(number))
+
+
+def distribution(observe: ObserveFunction, action: Hashable, state: Hashable) -> dict[Hashable, float]:
+    """Return the probability of each observation.
+
+    Raises
+    ------
+    ModelError
+        If what `observe` returned is not a distribution.
+    """
+    where = f"observe({action!r}, {state!r})"
+    try:
+        returned = observe(action, state)
+    except Exception as error:  # whatever the user's function raises; it is passed on
+        error.add_note(f"raised by {where}")
+        raise
+    if isinstance(returned, Mapping):
+        found = dict(cast("Mapping[Hashable, object]", returned))
+    elif isinstance(returned, (set, frozenset)):
+        members = cast("Set[Hashable]", returned)
+        found = {one: 1.0 / len(members) for one in sorted(members, key=repr)}
+    else:
+        try:
+            found = {cast("Hashable", returned): 1.0}
+        except TypeError as cause:
+            raise ModelError(
+                f"{where} returned {returned!r}, which is not hashable: use a tuple, a string or a number"
+            ) from cause
+    for one, p in found.items():
+        if isinstance(p, bool) or not isinstance(p, Real) or not math.isfinite(p) or p < 0.0:
+            raise ModelError(f"{where} gives {one!r} the probability {p!r}; a finite number of at least 0 is needed")
+    chances = {one: float(cast("float", p)) for one, p in found.items()}
+    total = math.fsum(chances.values())
+    if abs(total - 1.0) > validation.ROW_SUM_TOLERANCE:
+        raise ModelError(f"{where} sums to {total:.10g}, not 1 ({validation.excess(total)})")
+    return chances
+
+
+def fold_function(observe: ObserveFunction, observed_reward: Callable[[Any, Any, Any, Any], float]) -> RewardFunction:
+    """Return the mean of ``observed_reward(state, action, next_state, observation)`` over what is observed."""
+
+    def reward(state: Hashable, action: Hashable, ahead: Hashable) -> float:
+        return math.fsum(
+            p * observed_reward(state, action, ahead, one) for one, p in distribution(observe, action, ahead).items()
+        )
+
+    return reward
+
+
+# ------------------------------------------------------------------------------------------------ a table of successors
+
+# The three kinds of transition of the lecture notes, distinguished by type:
+#
+# ===================  ==============================  =======================================
+# kind                 delta(s, a)                     written here
+# ===================  ==============================  =======================================
+# deterministic        one state                       ``2``
+# non-deterministic    a set of states, all equally    ``{1, 2}`` (or a list, in which a state
+#                      likely                          may occur more than once)
+# stochastic           a distribution over states      ``{1: 0.8, 2: 0.2}``
+# (illegal action)                                     ``None``
+# ===================  ==============================  =======================================
+
+Successors: TypeAlias = int | Set[int] | Sequence[int] | Mapping[int, float] | None
+"""Where one action in one state leads."""
+Reward: TypeAlias = ArrayLike | Callable[[int, int, int], float]
+"""``R[s]``, ``R[s, a]``, ``R[s, a, s']`` or a function of (s, a, s')."""
+
+
+def rows_from_successors(
+    successors: Sequence[Sequence[Successors]], reward: Reward, *, terminated: ArrayLike | None
+) -> tuple[Rows, int, BoolArray]:
+    """Return the rows, the number of actions, and the states (S,) bool in which an episode may start by default."""
+    states = len(successors)
+    actions = len(successors[0]) if states and hasattr(successors[0], "__len__") else 1
+    if states < 1 or actions < 1:
+        raise ModelError(f"successors has {states} states and {actions} actions; at least one of each is needed")
+    lengths: list[int] = []
+    next_state: list[int] = []
+    probability: list[float] = []
+    for s, of_state in enumerate(successors):
+        if not hasattr(of_state, "__len__"):
+            raise ModelError(f"successors[{s}] is {of_state!r}; a sequence with one entry per action is needed")
+        if len(of_state) != actions:
+            raise ModelError(f"successors[{s}] has {len(of_state)} actions, but successors[0] has {actions}")
+        for a, where in enumerate(of_state):
+            targets, weights = _distribution(where, s, a, states)
+            lengths.append(len(targets))
+            next_state.extend(targets)
+            probability.extend(weights)
+
+    indptr = np.zeros(states * actions + 1, dtype=np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    ahead = np.array(next_state, dtype=np.int64)
+    legal_somewhere = validation.leads_on(indptr, actions)
+    ended = ~legal_somewhere[ahead]
+    can_start = legal_somewhere.copy()
+    if terminated is not None:
+        mask = validation.booleans("terminated", terminated)
+        validation.shape("terminated", mask, (states,), meaning="one entry per state")
+        ended = mask[ahead]
+        can_start &= ~mask
+    pair = np.repeat(np.arange(states * actions), lengths)
+    rewards = _rewards(reward, pair // actions, pair % actions, ahead, states, actions)
+    return Rows(indptr, ahead, np.array(probability, dtype=np.float64), rewards, ended), actions, can_start
+
+
+def _distribution(where: object, s: int, a: int, states: int) -> tuple[list[int], list[float]]:
+    if where is None:
+        return [], []
+    if isinstance(where, Mapping):
+        table = cast("Mapping[object, object]", where)
+        weights = [_probability(p, s, a) for p in table.values()]
+        targets = _states(table, s, a, states)
+    elif isinstance(where, Set):
+        targets = sorted(_states(cast("Set[object]", where), s, a, states))
+        weights = [1.0 / len(targets)] * len(targets)
+    elif isinstance(where, Sequence) and not isinstance(where, (str, bytes)):
+        targets = _states(cast("Sequence[object]", where), s, a, states)
+        weights = [1.0 / len(targets)] * len(targets)
+    else:
+        return _states([where], s, a, states), [1.0]
+    return targets, weights
+
+
+def _states(listed: Iterable[object], s: int, a: int, states: int) -> list[int]:
+    found: list[int] = []
+    for one in listed:
+        if isinstance(one, bool) or not isinstance(one, Integral):
+            raise ModelError(
+                f"successors[{s}][{a}] holds {one!r}; write a state, a set of states, {{state: probability}}, "
+                "or None for an illegal action"
+            )
+        if not 0 <= int(one) < states:
+            raise ModelError(f"successors[{s}][{a}] leads to state {one}; the states are 0..{states - 1}")
+        found.append(int(one))
+    if not found:
+        raise ModelError(f"successors[{s}][{a}] is empty; write None for an illegal action")
+    return found
+
+
+def _probability(value: object, s: int, a: int) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ModelError(f"successors[{s}][{a}] gives {value!r} as a probability; a number is needed")
+    return float(value)
+
+
+def _rewards(reward: Reward, s: IndexArray, a: IndexArray, ahead: IndexArray, states: int, actions: int) -> FloatArray:
+    if callable(reward):
+        values = [reward(*one) for one in zip(s.tolist(), a.tolist(), ahead.tolist(), strict=True)]
+        for index, value in enumerate(cast("list[object]", values)):
+            if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+                where = f"s={s[index]}, a={a[index]}, s'={ahead[index]}"
+                raise ModelError(f"reward({where}) returned {value!r}; a finite number is needed")
+        return np.array(values, dtype=np.float64)
+    table = validation.floats("reward", reward)
+    validation.shape("reward", table, (states,), (states, actions), (states, actions, states))
+    return table[(s, a, ahead)[: table.ndim]]

@@ -20,7 +20,6 @@ import numpy as np
 from rlsuite.errors import ModelError, UnsuitableEnvironment
 from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, Rows
-from rlsuite.models.beliefs import Beliefs
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -50,7 +49,7 @@ def opened(env: str | EnvSpec | Env[Any, Any], kwargs: Mapping[str, Any]) -> Gen
 
 def reject_partially_observable(model: object, name: str) -> None:
     """Raise `UnsuitableEnvironment` if `model`, found in the environment `name`, has hidden states."""
-    if isinstance(model, Beliefs):
+    if hasattr(model, "update_belief"):  # a POMDP, which is made from the class that reads this table
         raise UnsuitableEnvironment(
             f"{name} is partially observable: read it with POMDP.from_env; its .mdp is the model of the hidden states"
         )

@@ -1,39 +1,70 @@
-"""A Markov decision process as validated, immutable arrays.
-
-An MDP is (S, A, p, r, start, gamma) with Pr[s', r | s, a] as in S&B2 section 3.1. The transitions are kept as rows
-over (state, action) rather than as the dense array p[s, a, s'], for four reasons: most problems are sparse; the same
-successor may occur twice in one row (once per way to get there, each with its reward); termination belongs to the
-transition, not to the state; and an empty row is an illegal action.
-"""
+"""A Markov decision process as validated arrays: the class, its files, and the layouts of other libraries."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_args
 
 import numpy as np
 
-from rlsuite.core.checks import fraction, whole_number
-from rlsuite.core.keywords import MadeFromArrays
-from rlsuite.errors import ParameterError, unknown
-from rlsuite.models import row_checks, validation
-from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
+from rlsuite.core.checks import fraction
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.errors import FileError, ModelError, ParameterError, unknown, unknown_suffix
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.arrays import ROWS_OF, Order
+from rlsuite.models.cassandra import read_mdp, write_mdp
 from rlsuite.models.constructors import Constructors
-from rlsuite.models.conversions import Conversions
-from rlsuite.models.mdp_files import MdpFiles
-from rlsuite.models.transition_view import TransitionView
+from rlsuite.models.explicit import Dialect, read_explicit, write_explicit
+from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, write_arrays
+from rlsuite.models.mdp_fields import Transition
+from rlsuite.models.transformations import close, fill_illegal, refuse_illegal
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from rlsuite.environments.tabular_env import TabularEnv
 
+SUFFIXES = (".mdp", ".npz", ".tra")
 
-@dataclass(frozen=True, eq=False, repr=False)
-class MDP(Constructors, Conversions, MdpFiles, MadeFromArrays):
+
+class Arrays(NamedTuple):
+    """A model as dense arrays."""
+
+    P: FloatArray
+    """Pr[s' | s, a]: (S, A, S) or (A, S, S) float64"""
+    R: FloatArray
+    """Mean reward given (s, a, s'), of the same shape; 0 where the transition is impossible"""
+
+
+class Matrices(NamedTuple):
+    """A model as one sparse matrix per action."""
+
+    P: tuple[csr_array[np.float64], ...]
+    """Pr[s' | s, a]: A sparse (S, S) matrices"""
+    R: FloatArray
+    """(S, A) float64, the mean reward of each pair"""
+
+
+class Pairs(NamedTuple):
+    """A model as one row per legal pair, ordered by state and action."""
+
+    R: FloatArray
+    """(L,) float64, the mean reward of each pair"""
+    Q: csr_array[np.float64]
+    """Pr[s' | pair]: sparse (L, S)"""
+    s_indices: IndexArray
+    """(L,) int64, the state of each pair"""
+    a_indices: IndexArray
+    """(L,) int64, the action of each pair"""
+
+
+class MDP(Constructors):
     """A finite Markov decision process: S states, A actions, N transitions.
 
-    Prefer the ways in (`from_rows`, `from_arrays`, ...) to the constructor: they take what you have, check it, and
-    fill in what is usual. The values and the order of the transitions are kept exactly as given. Nothing is merged,
+    Prefer the constructors with a name (`from_rows`, `from_arrays`, ...): they take what you have, check it, and fill
+    in what is usual. The values and the order of the transitions are kept exactly as given. Nothing is merged,
     sorted or renormalised, so that replaying the rows reproduces the environment they came from bit for bit.
 
     Parameters
@@ -85,144 +116,136 @@ class MDP(Constructors, Conversions, MdpFiles, MadeFromArrays):
     [(1.0, 2, 100.0, True)]
     """
 
-    what_to_write = "MDP.from_arrays(P, R, gamma=0.9)"
+    # ------------------------------------------------------------------------------------------------- files
 
-    indptr: IndexArray
-    next_state: StateArray
-    probability: FloatArray
-    reward: FloatArray
-    terminated: BoolArray
-    start: FloatArray
-    gamma: float
-    n_actions: int
-    reward_std: FloatArray | None = None
-    bernoulli: BoolArray | None = None
-    state_labels: tuple[str, ...] | None = None
-    action_labels: tuple[str, ...] | None = None
+    @classmethod
+    @says_what_to_write
+    def read(
+        cls,
+        path: str | PathLike[str],
+        *,
+        gamma: float | None = None,
+        labels: str | PathLike[str] | None = None,
+        rewards: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+        end: str | None = None,
+    ) -> Self:
+        """Read a model from a file; its suffix says which kind of file it is.
 
-    def __post_init__(self) -> None:
-        n_actions = whole_number("n_actions", self.n_actions)
-        given_indptr = validation.integers("indptr", self.indptr)
-        states = row_checks.n_states(given_indptr, n_actions)
-        indptr = given_indptr.astype(np.int64, copy=False)
-        given_next = validation.integers("next_state", self.next_state)
-        probability = validation.floats("probability", self.probability)
-        reward = validation.floats("reward", self.reward)
-        terminated = validation.booleans("terminated", self.terminated)
-        for name, values in (
-            ("next_state", given_next),
-            ("probability", probability),
-            ("terminated", terminated),
-        ):
-            validation.shape(name, values, (given_next.size,), meaning="one entry per transition")
-        start = validation.floats("start", self.start)
-        validation.shape("start", start, (states,), meaning="one entry per state")
-        reward_std, bernoulli = row_checks.noise(self.reward_std, self.bernoulli, states, n_actions)
+        =========  ==========================================================================================
+        ``.npz``   what `write` wrote, bit for bit
+        ``.mdp``   Cassandra's text format without observations. Probabilities may be off by the rounding of
+                   a few decimals and are then rescaled; costs become negative rewards.
+        ``.tra``   explicit transitions of PRISM or Storm, with labels and rewards in files beside it. Choices
+                   that are told apart by action names get these as action labels; otherwise choice k of a
+                   state is action k. States without choices are ends.
+        =========  ==========================================================================================
 
-        row_checks.row_pointers(indptr, given_next.size, n_actions)
-        reward = row_checks.rewards(reward, indptr, n_actions)
-        row_checks.successors(given_next, states, indptr, n_actions)
-        row_checks.probabilities(probability, indptr, n_actions)
-        validation.distribution("start", start)
-        row_checks.ends(given_next, terminated, start, indptr, n_actions)
-        row_checks.reward_noise(reward, reward_std, bernoulli, indptr, n_actions)
-
-        next_state: StateArray = given_next.astype(np.int32, copy=False)
-        checked: dict[str, object] = {
-            "indptr": validation.frozen(indptr, self.indptr),
-            "next_state": validation.frozen(next_state, self.next_state),
-            "probability": validation.frozen(probability, self.probability),
-            "reward": validation.frozen(reward, self.reward),
-            "terminated": validation.frozen(terminated, self.terminated),
-            "start": validation.frozen(start, self.start),
-            "gamma": fraction("gamma", self.gamma),
-            "n_actions": n_actions,
-            "reward_std": None if reward_std is None else validation.frozen(reward_std, self.reward_std),
-            "bernoulli": None if bernoulli is None else validation.frozen(bernoulli, self.bernoulli),
-            "state_labels": validation.labels("state_labels", self.state_labels, states),
-            "action_labels": validation.labels("action_labels", self.action_labels, n_actions),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed, checked anew.
-
-        Examples
-        --------
-        >>> from rlsuite.models import MDP
-        >>> MDP.from_successors([[0]], [1], gamma=0.9).replace(gamma=0.5).gamma
-        0.5
-        """
-        names = [field.name for field in fields(self)]
-        for name in changes:
-            if name not in names:
-                raise ParameterError(unknown("field", name, names))
-        if self.reward_per_pair and "indptr" in changes:
-            # As a table (S, A): a flat array would be read as one reward per transition if its length fits.
-            changes.setdefault("reward", self.reward.reshape(-1, self.n_actions))
-        return replace(self, **changes)
-
-    # ------------------------------------------------------------------------------------------- properties
-
-    @property
-    def n_transitions(self) -> int:
-        """N, the number of stored transitions."""
-        return self.next_state.size
-
-    @cached_property
-    def legal(self) -> BoolArray:
-        """(S, A) bool: the actions that may be taken in each state."""
-        mask = (self.indptr[1:] > self.indptr[:-1]).reshape(self.n_states, self.n_actions)
-        mask.setflags(write=False)
-        return mask
-
-    @cached_property
-    def kind(self) -> Literal["deterministic", "nondeterministic", "stochastic"]:
-        """The kind of the transitions, one of the three of the lecture notes.
-
-        "deterministic": every legal action has one successor. "nondeterministic": every legal action has a set of
-        successors, all equally likely. "stochastic": anything else.
-        """
-        successors = cast("CsrMatrix", self.matrix_of(self.probability))
-        lengths = np.diff(successors.indptr)
-        if not (lengths > 1).any():
-            return "deterministic"
-        equal = np.abs(successors.data * np.repeat(lengths, lengths) - 1.0) <= 1e-8
-        return "nondeterministic" if equal.all() else "stochastic"
-
-    @property
-    def random_rewards(self) -> bool:
-        """Whether some rewards are drawn at random, given the transition."""
-        return self.reward_std is not None or self.bernoulli is not None
-
-    @cached_property
-    def P(self) -> TransitionView:  # noqa: N802 - Gymnasium's name
-        """Read-only view of the transitions in Gymnasium's convention.
-
-        ``P[s][a]`` is a list of ``(probability, next_state, reward, terminated)`` in plain Python numbers; the list
-        of an illegal action is empty.
-        """
-        return TransitionView(self.rows, self.n_actions)
-
-    # ------------------------------------------------------------------------------------------ conversions
-
-    def index_of(self, label: str) -> int:
-        """Return the index of the state with this label.
+        Parameters
+        ----------
+        path
+            The file.
+        gamma : float, optional
+            Discount factor in [0, 1] in place of that of the file; ``.tra`` files have none and need it.
+        labels : path, optional
+            Label file of a ``.tra`` file; by default that with the suffix ``.lab`` beside it, if there is one. Episodes
+            start in the states labelled "init"; without labels in any state that has a choice.
+        rewards : path or sequence of paths, optional
+            Reward files of a ``.tra`` file, of states (paid on leaving) or of transitions; they are added up. By
+            default those with the suffixes ``.rew``, ``.srew``, ``.trew``, ``.rews`` and ``.rewt`` beside it.
+        end : str, optional
+            Label of the terminal states of a ``.tra`` file: entering one ends the episode, and what the file says
+            about leaving it is dropped.
 
         Raises
         ------
+        FileError
+            If the file is missing, malformed (with its line), truncated, from elsewhere, or holds no valid model.
         ParameterError
-            If there is no such label, or the model has none at all.
+            If `gamma` is out of range or missing, or a parameter is not about this kind of file.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from rlsuite.models import MDP
+        >>> text = '''
+        ... discount: 0.9
+        ... values: reward
+        ... states: left right
+        ... actions: stay go
+        ... start: left
+        ... T: stay identity
+        ... T: go : left : right 1
+        ... T: go : right uniform
+        ... R: * : right : * 5
+        ... '''
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "two.mdp").write_text(text)
+        ...     mdp = MDP.read(Path(folder, "two.mdp"))
+        >>> mdp.P[1][1]
+        [(0.5, 0, 5.0, False), (0.5, 1, 5.0, False)]
         """
-        if label not in self._index:
-            what = (
-                unknown("state label", label, self._index)
-                if self._index
-                else f"there is no state {label!r}: this model has no state labels"
-            )
-            raise ParameterError(what)
-        return self._index[label]
+        suffix = _suffix(path)
+        if suffix == ".tra":
+            return read_explicit(cls, path, gamma=gamma, labels=labels, rewards=rewards, end=end)
+        for name, value in (("labels", labels), ("rewards", rewards), ("end", end)):
+            if value is not None:
+                raise ParameterError(f"{name}={value!r} applies only to .tra files, and {path} is a {suffix} file")
+        if suffix == ".mdp":
+            return read_mdp(cls, path, gamma)
+        checked = None if gamma is None else fraction("gamma", gamma)
+        with reading_model(path, "MDP") as arrays:
+            return mdp_from_arrays(cls, path, arrays, checked)
+
+    def write(self, path: str | PathLike[str], *, dialect: Dialect | None = None) -> None:
+        """Write the model to a file, atomically; the suffix says which kind of file.
+
+        ``.npz`` keeps every bit. The text formats keep every value to the last bit, but know no termination: see
+        `without_termination` for what becomes of it. They list each successor of a pair once, in ascending order.
+        Labels are kept where they are names in the format.
+
+        =========  ==========================================================================================
+        ``.mdp``   Cassandra's text format; illegal actions have no form in it
+        ``.tra``   explicit transitions, with labels in a ``.lab`` file and rewards of transitions in a ``.rew`` file
+                   beside it. Ends are labelled "end", so that ``read(path, gamma=..., end="end")`` makes them ends
+                   again; neither the discount nor names of states are kept.
+        =========  ==========================================================================================
+
+        Parameters
+        ----------
+        path
+            The file.
+        dialect : {"prism", "storm"}, optional
+            Whose ``.tra``, ``.lab`` and ``.rew`` files to write; those of PRISM by default. Neither model checker reads
+            the other's; `read` reads both, and sees which they are. Storm takes the three files as
+            ``storm --explicit model.tra model.lab --transrew model.rew``, and no negative rewards.
+
+        Raises
+        ------
+        FileError
+            If the suffix is unknown, the file cannot be written, or the model cannot be expressed in the format
+            (illegal actions in ``.mdp``; random rewards in both; a start in ``.tra`` that is not uniform over some
+            states; negative rewards for Storm). The message says what to do.
+        ParameterError
+            If `dialect` is unknown, or given for another kind of file.
+        """
+        suffix = _suffix(path)
+        if dialect is not None and suffix != ".tra":
+            raise ParameterError(f"dialect={dialect!r} applies only to .tra files, and {path} is a {suffix} file")
+        if dialect not in (None, *get_args(Dialect)):
+            raise ParameterError(unknown("dialect", dialect, get_args(Dialect)))
+        if suffix == ".npz":
+            write_arrays(path, "MDP", mdp_to_arrays(self))
+            return
+        try:
+            if suffix == ".mdp":
+                write_mdp(self, path)
+            else:
+                write_explicit(self, path, dialect or "prism")
+        except ModelError as cause:
+            raise FileError(f"cannot write {path}: {cause}") from cause
+
+    # ------------------------------------------------------------------------------------------- conversions
 
     def to_env(self, **kwargs: Any) -> TabularEnv:
         """Return an environment whose dynamics are this model; the keywords are those of `TabularEnv`."""
@@ -230,11 +253,126 @@ class MDP(Constructors, Conversions, MdpFiles, MadeFromArrays):
 
         return TabularEnv(self, **kwargs)
 
-    # ---------------------------------------------------------------------------------------------- details
+    def without_termination(self) -> Self:
+        """Return a model with the same values in which no transition terminates.
 
-    @cached_property
-    def _index(self) -> dict[str, int]:
-        return {label: index for index, label in enumerate(self.state_labels or ())}
+        What follows the end of an episode is worth 0, and so is a state that is never left and pays nothing. A state
+        becomes one, for every action, if nothing can be earned in it: it has no legal action, or all its transitions
+        terminate and pay 0. Other terminated transitions lead to one extra state, the last, labelled "end" if states
+        have labels. Everything that writes a layout without termination starts with this.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> P = {0: {0: [(1.0, 1, 2.0, True)]}, 1: {0: [(1.0, 0, 3.0, False)]}}
+        >>> MDP.from_table(P, gamma=0.9).without_termination().next_state.tolist()
+        [2, 0, 2]
+        """
+        return close(self).mdp
+
+    def with_all_legal(self) -> Self:
+        """Return a model with the same optimal values in which every action of a state that leads on is legal.
+
+        An illegal action gets the transitions of the first legal action of its state: a policy that takes it means
+        that one. The values of policies that choose at random among all actions do change.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> mdp = MDP.from_successors([[None, 1], [0, 1]], [1, 0], gamma=0.9)
+        >>> mdp.with_all_legal().P[0][0]
+        [(1.0, 1, 1.0, False)]
+        """
+        return fill_illegal(self)
+
+    def to_arrays(self, order: Order = "sas") -> Arrays:
+        """Return P and R as dense arrays of the same layout, for libraries without termination.
+
+        ``order="ass"`` is the dense layout of MDPtoolbox. Unlike `dense`, the result stands for the model
+        `without_termination`, so it may have one state more. Rewards are means.
+
+        Raises
+        ------
+        ModelError
+            If an action is illegal, as the layout has no form for that; see `with_all_legal` and `to_pairs`.
+        ParameterError
+            If `order` is unknown.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> P, R = MDP.from_successors([[1, 0], [None, None]], [[5, 0], [0, 0]], gamma=0.9).to_arrays("ass")
+        >>> P.tolist()
+        [[[0.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]]
+        >>> R[0].tolist()
+        [[0.0, 5.0], [0.0, 0.0]]
+        """
+        if order not in ROWS_OF:
+            raise ParameterError(unknown("order", order, ROWS_OF))
+        by_state = Arrays(*self._complete("a dense array").dense())
+        if order == "sas":
+            return by_state
+        return Arrays(*(np.ascontiguousarray(one.transpose(1, 0, 2)) for one in by_state))
+
+    def to_matrices(self) -> Matrices:
+        """Return one sparse transition matrix per action, and R[s, a]: the sparse layout of MDPtoolbox.
+
+        Termination and illegal actions are treated as by `to_arrays`. `MDP.from_arrays` reads the result.
+
+        Raises
+        ------
+        ModelError
+            If an action is illegal.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> P, R = MDP.from_successors([[1], [None]], [[5], [0]], gamma=0.9).to_matrices()
+        >>> P[0].toarray().tolist(), R.tolist()
+        ([[0.0, 1.0], [0.0, 1.0]], [[5.0], [0.0]])
+        """
+        closed = self._complete("a matrix per action")
+        by_pair = closed.matrix_of(closed.probability)
+        return Matrices(
+            tuple(by_pair[a :: closed.n_actions] for a in range(closed.n_actions)), closed.expected_reward()
+        )
+
+    def to_pairs(self) -> Pairs:
+        """Return one row per legal pair: the layout of QuantEcon's ``DiscreteDP(R, Q, beta, s_indices, a_indices)``.
+
+        The result stands for the model `without_termination`, so it may have one state more. Illegal actions are not
+        listed, and rewards are means. `MDP.from_pairs` reads the result.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> pairs = MDP.from_successors([[None, 1], [0, 0]], [5, 0], gamma=0.9).to_pairs()
+        >>> pairs.R.tolist(), pairs.s_indices.tolist(), pairs.a_indices.tolist()
+        ([5.0, 0.0, 0.0], [0, 1, 1], [1, 0, 1])
+        """
+        closed = self.without_termination()
+        listed = np.flatnonzero(closed.legal)
+        s_indices, a_indices = np.divmod(listed, closed.n_actions)
+        reward = closed.expected_reward().reshape(-1)[listed]
+        return Pairs(reward, closed.matrix_of(closed.probability)[listed], s_indices, a_indices)
+
+    def to_table(self) -> dict[int, dict[int, list[Transition]]]:
+        """Return the transitions in Gymnasium's convention as plain dicts; `P` is a view that copies nothing.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> MDP.from_successors([[1], [None]], [[5], [0]], gamma=0.9).to_table()
+        {0: {0: [(1.0, 1, 5.0, True)]}, 1: {0: []}}
+        """
+        P = self.P
+        return {s: dict(P[s]) for s in P}
+
+    def _complete(self, layout: str) -> Self:
+        """Return the model without termination, in which every action must be legal."""
+        closed = self.without_termination()
+        refuse_illegal(closed, layout)
+        return closed
 
     def __repr__(self) -> str:
         return (
@@ -242,13 +380,11 @@ class MDP(Constructors, Conversions, MdpFiles, MadeFromArrays):
             f"gamma={self.gamma:g}, kind={self.kind!r})"
         )
 
-    # The arrays are immutable, so a copy is the model itself; unpickling validates again because
-    # NumPy restores arrays writeable.
-    def __copy__(self) -> Self:
-        return self
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self
-
-    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+def _suffix(path: str | PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix == ".pomdp":
+        raise FileError(f"{path}: a .pomdp file holds a POMDP; use POMDP.read and POMDP.write")
+    if suffix not in SUFFIXES:
+        raise FileError(f"{path}: {unknown_suffix(suffix, SUFFIXES)}")
+    return suffix

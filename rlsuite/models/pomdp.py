@@ -6,29 +6,36 @@ section 3). What is known of the hidden state is the belief b(s); the state esti
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, cast
+from collections import deque
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
 
-from rlsuite.core.keywords import MadeFromArrays
-from rlsuite.errors import ModelError, ParameterError, unknown
-from rlsuite.models import observations, validation
-from rlsuite.models.aliases import FloatArray
+import numpy as np
+
+from rlsuite.core.checks import fraction, whole_number
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.errors import FileError, ModelError, ParameterError, unknown_suffix
+from rlsuite.models import validation
 from rlsuite.models.beliefs import Beliefs
-from rlsuite.models.finite_memory import windowed
+from rlsuite.models.cassandra import read_pomdp, write_pomdp
+from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, text, text_in, write_arrays
+from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp import MDP
 from rlsuite.models.observations import ObservationRows, Observations
 from rlsuite.models.pomdp_constructors import PomdpConstructors
-from rlsuite.models.pomdp_files import PomdpFiles, named
+from rlsuite.models.pomdp_fields import PomdpFields, named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rlsuite.environments.tabular_env import TabularEnv
 
+P = TypeVar("P", bound=PomdpFields)
 
-@dataclass(frozen=True, eq=False, repr=False, init=False)
-class POMDP(PomdpConstructors, PomdpFiles, Beliefs, MadeFromArrays):
+SUFFIXES = (".npz", ".pomdp")
+_ROWS = ("observation_indptr", "observation_index", "observation_probability", "n_observations")
+
+
+class POMDP(PomdpConstructors, Beliefs):
     """A finite POMDP: the MDP of its hidden states, and the probabilities of its observations.
 
     Parameters
@@ -55,9 +62,9 @@ class POMDP(PomdpConstructors, PomdpFiles, Beliefs, MadeFromArrays):
     Notes
     -----
     Rewards that depend on the observation, R(s, a, s', z), are folded into the mean reward of the transition,
-    r(s, a, s') = sum_z O[a, s', z] R(s, a, s', z), by the ways in that take them. That changes no value and no policy,
-    as a belief is updated with the observation and never with the reward. Only an environment made from the model pays
-    the mean in place of the single rewards.
+    r(s, a, s') = sum_z O[a, s', z] R(s, a, s', z), by the constructors that take them. That changes no value and no
+    policy, as a belief is updated with the observation and never with the reward. Only an environment made from the
+    model pays the mean in place of the single rewards.
 
     Examples
     --------
@@ -74,106 +81,104 @@ class POMDP(PomdpConstructors, PomdpFiles, Beliefs, MadeFromArrays):
     [0.6, 0.4]
     """
 
-    what_to_write = "POMDP.from_arrays(P, R, O, gamma=0.9)"
+    # ------------------------------------------------------------------------------------------------- files
 
-    mdp: MDP
-    observation_labels: tuple[str, ...] | None
-    given_observation: FloatArray | ObservationRows
-    name: str = ""
+    @classmethod
+    @says_what_to_write
+    def read(cls, path: str | PathLike[str], *, gamma: float | None = None) -> Self:
+        """Read a model from a file; its suffix says which kind of file it is.
 
-    def __init__(self, mdp: MDP, observation: Observations, observation_labels: Sequence[str] | None = None) -> None:
-        if not isinstance(cast("object", mdp), MDP):
-            raise ModelError(f"mdp is a {type(mdp).__name__}, not an MDP. For arrays, write {self.what_to_write}")
-        found = observations.checked(observation, mdp.n_actions, mdp.n_states)
-        is_rows = isinstance(found, ObservationRows)
-        symbols = found.n_observations if is_rows else found.shape[2]
-        values: dict[str, object] = {
-            "mdp": mdp,
-            "observation_labels": validation.labels("observation_labels", observation_labels, symbols),
-            "given_observation": found,
-            # The other form is computed when it is asked for.
-            "observation_rows" if is_rows else "observation": found,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        ==========  =========================================================================================
+        ``.npz``    what `write` wrote, bit for bit
+        ``.pomdp``  Cassandra's text format, as pomdp-solve and SARSOP read it. Probabilities may be off by the rounding
+                    of a few decimals and are then rescaled, with a warning if a row is off by more than 1e-5;
+                    costs become negative rewards; rewards that depend on the observation are folded into the mean
+                    reward of the transition; without a start, all states are equally likely.
+        ==========  =========================================================================================
 
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed, those of the hidden MDP included, checked anew."""
-        own = {"mdp", "observation", "observation_labels", "name"}
-        hidden = {field.name for field in fields(MDP)}
-        for name in changes:
-            if name not in own | hidden:
-                raise ParameterError(unknown("field", name, own | hidden))
-        of_mdp = {name: value for name, value in changes.items() if name in hidden}
-        mdp = changes.get("mdp", self.mdp)
-        twin = type(self)(
-            mdp.replace(**of_mdp) if of_mdp else mdp,
-            changes.get("observation", self.given_observation),
-            changes.get("observation_labels", self.observation_labels),
-        )
-        return named(twin, changes.get("name", self.name))
-
-    # ------------------------------------------------------------------------------------------- properties
-
-    @cached_property
-    def observation(self) -> FloatArray:
-        """(A, S, Z) float64: ``observation[a, s', z]`` = Pr(z | a, s').
+        Parameters
+        ----------
+        path
+            The file.
+        gamma : float, optional
+            Discount factor in [0, 1] in place of that of the file.
 
         Raises
         ------
+        FileError
+            If the file is missing, malformed (with line and column), truncated, from elsewhere, holds no valid model,
+            or has no discount when `gamma` is not given.
         ParameterError
-            If the model was made from a sparse form and the dense one needs more memory than there is.
+            If `gamma` is out of range.
+
+        Warns
+        -----
+        RoundingWarning
+            If rows of a text file are off by more than 1e-5, which the rounding of a few decimals does not explain.
+            Beyond 1e-3 that is an error.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from rlsuite.models import POMDP
+        >>> text = '''
+        ... discount: 0.75
+        ... values: reward
+        ... states: tiger-left tiger-right
+        ... actions: listen open-left open-right
+        ... observations: hear-left hear-right
+        ... T: * uniform
+        ... T: listen identity
+        ... O: * uniform
+        ... O: listen
+        ... 0.85 0.15
+        ... 0.15 0.85
+        ... R: listen : * : * : * -1
+        ... R: open-left : tiger-left : * : * -100
+        ... R: open-left : tiger-right : * : * 10
+        ... R: open-right : tiger-left : * : * 10
+        ... R: open-right : tiger-right : * : * -100
+        ... '''
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "tiger.pomdp").write_text(text)
+        ...     tiger = POMDP.read(Path(folder, "tiger.pomdp"))
+        >>> tiger.update_belief(tiger.start, action=0, observation=1).tolist()
+        [0.15, 0.85]
         """
-        return observations.table_of_rows(self.observation_rows, self.n_states)
+        found = read_pomdp(cls, MDP, path, gamma) if _suffix(path) == ".pomdp" else _from_npz(cls, path, gamma)
+        return named(found, Path(path).stem)
 
-    @cached_property
-    def observation_rows(self) -> ObservationRows:
-        """Pr(z | a, s') as rows over (a, s'), without the observations that are impossible there."""
-        return observations.rows_of_table(self.observation)
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file, atomically; the suffix says which kind of file.
 
-    @property
-    def n_states(self) -> int:
-        """S."""
-        return self.mdp.n_states
+        ``.npz`` keeps every bit. ``.pomdp`` is Cassandra's text format: it keeps every value to the last bit, but knows
+        no termination. Episodes that end go on for ever in a state that pays nothing (see `MDP.without_termination`),
+        and there an observation is made, "end", that cannot be made anywhere else: so that beliefs from the file agree
+        with those of an agent that observes the end. Each successor of a pair is listed once, in ascending order.
+        Labels are kept where they are names in the format.
 
-    @property
-    def n_actions(self) -> int:
-        """A."""
-        return self.mdp.n_actions
+        Raises
+        ------
+        FileError
+            If the suffix is unknown, the file cannot be written, or the model cannot be expressed in the format:
+            ``.pomdp`` knows no illegal actions and no random rewards. The message says what to do.
+        """
+        if _suffix(path) == ".npz":
+            write_arrays(path, "POMDP", _to_arrays(self))
+            return
+        try:
+            write_pomdp(self.mdp, self.observation_rows, self.observation_labels, path)
+        except ModelError as cause:
+            raise FileError(f"cannot write {path}: {cause}") from cause
 
-    @property
-    def n_observations(self) -> int:
-        """Z."""
-        given = self.given_observation
-        return given.n_observations if isinstance(given, ObservationRows) else given.shape[2]
-
-    @property
-    def gamma(self) -> float:
-        """Discount factor per step."""
-        return self.mdp.gamma
-
-    @property
-    def start(self) -> FloatArray:
-        """(S,) float64: the distribution of the first state, which is the first belief."""
-        return self.mdp.start
-
-    @property
-    def state_labels(self) -> tuple[str, ...] | None:
-        """Names of the hidden states."""
-        return self.mdp.state_labels
-
-    @property
-    def action_labels(self) -> tuple[str, ...] | None:
-        """Names of the actions."""
-        return self.mdp.action_labels
-
-    # ------------------------------------------------------------------------------------------ conversions
+    # ------------------------------------------------------------------------------------------- conversions
 
     def window(self, k: int) -> Self:
         """Return the POMDP whose observation is the window of the last `k` (action, observation) pairs.
 
         A learner that sees this window instead of the last observation has a memory of `k` steps - the history-based
-        policy of the lecture notes. See `rlsuite.models.finite_memory`.
+        policy of the lecture notes.
         """
         return named(windowed(self, k), self.name and f"{self.name}, windows of {k}")
 
@@ -189,12 +194,188 @@ class POMDP(PomdpConstructors, PomdpFiles, Beliefs, MadeFromArrays):
             f"n_transitions={self.mdp.n_transitions}, gamma={self.gamma:g})"
         )
 
-    # As for MDP: immutable, so a copy is the model itself, and unpickling validates again.
-    def __copy__(self) -> Self:
-        return self
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self
+# ------------------------------------------------------------------------------------------------------ files
 
-    def __reduce__(self) -> tuple[type[Self], tuple[object, ...], dict[str, str]]:
-        return type(self), (self.mdp, self.given_observation, self.observation_labels), {"name": self.name}
+
+def _suffix(path: str | PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix in (".mdp", ".tra"):
+        raise FileError(f"{path}: a {suffix} file holds an MDP; use MDP.read and MDP.write")
+    if suffix not in SUFFIXES:
+        raise FileError(f"{path}: {unknown_suffix(suffix, SUFFIXES)}")
+    return suffix
+
+
+def _to_arrays(pomdp: PomdpFields) -> dict[str, np.ndarray]:
+    given = pomdp.given_observation
+    arrays = mdp_to_arrays(pomdp.mdp)
+    if isinstance(given, ObservationRows):
+        arrays.update(zip(_ROWS, map(np.asarray, given), strict=True))
+    else:
+        arrays["observation"] = given
+    if pomdp.observation_labels is not None:
+        arrays["observation_labels"] = text(pomdp.observation_labels)
+    return arrays
+
+
+def _from_npz(model: type[P], path: str | PathLike[str], gamma: float | None) -> P:
+    checked = None if gamma is None else fraction("gamma", gamma)
+    with reading_model(path, "POMDP") as arrays:
+        observation: Observations
+        if "observation" in arrays:
+            observation = arrays.take("observation")
+        elif all(name in arrays for name in _ROWS):
+            indptr, index, probability, count = (arrays.take(name) for name in _ROWS)
+            if count.shape != () or count.dtype.kind not in "iu":
+                raise FileError(f"{path} is malformed: n_observations is not a whole number")
+            observation = ObservationRows(indptr, index, probability, int(count))
+        else:
+            raise FileError(f"{path} is malformed: it has no observation")
+        labels = arrays.take("observation_labels") if "observation_labels" in arrays else None
+        named = None if labels is None else text_in(path, "observation_labels", labels)
+        mdp = mdp_from_arrays(MDP, path, arrays, checked)
+        try:
+            return model(mdp, observation, named)
+        except ModelError as cause:
+            raise FileError(f"{path} holds no valid model: {cause}") from cause
+
+
+# ------------------------------------------------------------------------------------------------ windows
+
+# The policy on histories of the lecture notes, cut to the last k steps. With H for the window, the pairs (s, H) form a
+# Markov chain under any policy that looks at H alone: action a in s leads to s' with observation z, and H to H', the
+# last k pairs of H followed by (a, z). So the windowed problem is a POMDP over the states (s, H), in which every state
+# emits its own window with probability 1:
+#
+#     Pr[(s', H') | (s, H), a] = Pr[s' | s, a] O[a, s', z].
+#
+# Windows are shorter than k in the first k - 1 steps, and empty at the start.
+
+Window: TypeAlias = tuple[tuple[int, int], ...]
+"""(action, observation) pairs, oldest first."""
+
+MAX_ENTRIES = 2**27
+"""Largest observation array that is built: one GiB."""
+
+NOTHING_YET = "(nothing yet)"
+"""Label of the empty window."""
+
+
+class _State(NamedTuple):
+    hidden: int
+    window: Window
+
+
+def windowed(pomdp: P, k: int) -> P:
+    """Return the POMDP over the reachable (hidden state, window) pairs.
+
+    Parameters
+    ----------
+    pomdp : POMDP
+        The model to look at.
+    k : int
+        Length of the window, in steps, at least 1.
+
+    Returns
+    -------
+    POMDP
+        States and observations (windows) are numbered in the order in which they are found, breadth first from
+        the start; observation 0 is the empty window. Labels read ``"state | action:observation action:observation"``,
+        oldest first. States that are only entered by terminated transitions have no legal actions.
+
+    Raises
+    ------
+    ParameterError
+        If `k` is less than 1, or the windows are too many for a dense observation array.
+
+    Examples
+    --------
+    >>> from rlsuite.models import POMDP
+    >>> coin = POMDP.from_arrays([[[0.5, 0.5]], [[0.5, 0.5]]], [0, 1], [[1, 0], [0, 1]], gamma=0.9)
+    >>> coin.window(2).n_observations, coin.window(2).observation_labels[-1]
+    (7, 'a0:z1 a0:z1')
+    """
+    length = whole_number("k", k)
+    n_actions = pomdp.n_actions
+    hidden = pomdp.mdp
+    emitted = [
+        [np.flatnonzero(pomdp.observation[a, s] > 0.0).tolist() for s in range(pomdp.n_states)]
+        for a in range(n_actions)
+    ]
+    window_index: dict[Window, int] = {(): 0}
+    index: dict[_State, int] = {}
+    states: list[_State] = []
+
+    def number_of(state: _State) -> int:
+        if state not in index:
+            index[state] = len(states)
+            states.append(state)
+            window_index.setdefault(state.window, len(window_index))
+            windows = len(window_index)
+            if n_actions * len(states) * windows > MAX_ENTRIES:
+                raise ParameterError(
+                    f"k={k} gives more than {len(states)} states and {windows} windows, too many to store; "
+                    "choose a smaller k"
+                )
+        return index[state]
+
+    rows: dict[int, list[list[tuple[int, float, float, bool]]]] = {}
+    queue = deque(number_of(_State(int(s), ())) for s in np.flatnonzero(hidden.start > 0.0))
+    starts = len(queue)
+    while queue:
+        i = queue.popleft()
+        if i in rows:
+            continue
+        s, window = states[i]
+        rows[i] = []
+        for a in range(n_actions):
+            row: list[tuple[int, float, float, bool]] = []
+            for p, ahead, reward, terminated in hidden.P[s][a]:
+                for z in emitted[a][ahead]:
+                    j = number_of(_State(ahead, (*window, (a, z))[-length:]))
+                    row.append((j, p * float(pomdp.observation[a, ahead, z]), reward, terminated))
+                    if not terminated:
+                        queue.append(j)
+            rows[i].append(row)
+
+    flat = [entry for i in range(len(states)) for row in rows.get(i, []) for entry in row]
+    lengths = np.zeros((len(states), n_actions), dtype=np.int64)
+    for i, of_state in rows.items():
+        lengths[i] = [len(row) for row in of_state]
+    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    probability = np.array([entry[1] for entry in flat], dtype=np.float64)
+    # Row sums of both factors may differ from 1 by the tolerance; in the product this must not add up.
+    probability /= np.repeat(validation.row_sums(probability, indptr), lengths.reshape(-1))
+    of_hidden = np.array([one.hidden for one in states])
+    start = np.zeros(len(states))
+    start[:starts] = hidden.start[of_hidden[:starts]]
+    mdp = MDP.from_rows(
+        indptr,
+        np.array([entry[0] for entry in flat], dtype=np.int32),
+        probability,
+        np.array([entry[2] for entry in flat], dtype=np.float64),
+        terminated=np.array([entry[3] for entry in flat], dtype=np.bool_),
+        n_actions=n_actions,
+        gamma=hidden.gamma,
+        start=start,
+        reward_std=None if hidden.reward_std is None else hidden.reward_std.reshape(-1, n_actions)[of_hidden],
+        bernoulli=None if hidden.bernoulli is None else hidden.bernoulli.reshape(-1, n_actions)[of_hidden],
+        state_labels=_state_labels(pomdp, states),
+        action_labels=hidden.action_labels,
+    )
+    observation = np.zeros((n_actions, len(states), len(window_index)))
+    observation[:, np.arange(len(states)), [window_index[one.window] for one in states]] = 1.0
+    return type(pomdp)(mdp, observation, tuple(labels_of(_window_label(pomdp, window) for window in window_index)))
+
+
+def _window_label(pomdp: PomdpFields, window: Window) -> str:
+    actions = pomdp.action_labels or [f"a{a}" for a in range(pomdp.n_actions)]
+    seen = pomdp.observation_labels or [f"z{z}" for z in range(pomdp.n_observations)]
+    return " ".join(f"{actions[a]}:{seen[z]}" for a, z in window) or NOTHING_YET
+
+
+def _state_labels(pomdp: PomdpFields, states: list[_State]) -> list[str]:
+    names = pomdp.state_labels or [f"s{s}" for s in range(pomdp.n_states)]
+    return labels_of(f"{names[one.hidden]} | {_window_label(pomdp, one.window)}" for one in states)

@@ -14,21 +14,27 @@ from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, FloatArray, SparseLike
 from rlsuite.models.arrays import Order, Tables, is_sparse, listed_by_action
-from rlsuite.models.functions import RewardFunction, Terminal, Transitions, explore, labels_of
+from rlsuite.models.functions import (
+    ObserveFunction,
+    RewardFunction,
+    Terminal,
+    Transitions,
+    explore,
+    fold_function,
+    labels_of,
+    observed,
+)
 from rlsuite.models.gymnasium_table import name_of, opened
 from rlsuite.models.mdp import MDP
-from rlsuite.models.observation_functions import ObserveFunction, fold_function, observed
 from rlsuite.models.observations import ObservationRows, Observations
-from rlsuite.models.pomdp_files import named
+from rlsuite.models.pomdp_fields import PomdpFields, named
 
 if TYPE_CHECKING:
     from gymnasium import Env
     from gymnasium.envs.registration import EnvSpec
 
-    from rlsuite.models.pomdp import POMDP
 
-
-class PomdpConstructors:
+class PomdpConstructors(PomdpFields):
     """The constructors of a `POMDP` from arrays, functions or environments."""
 
     @classmethod
@@ -93,7 +99,7 @@ class PomdpConstructors:
             state_labels=state_labels,
             action_labels=action_labels,
         )
-        model = cast("type[Any]", cls)(mdp, _for_each_action(O, mdp.n_actions), observation_labels)
+        model = cls(mdp, _for_each_action(O, mdp.n_actions), observation_labels)
         if weights is None:
             return model
         mean = _folded(weights, model, order)
@@ -178,7 +184,7 @@ class PomdpConstructors:
             state_labels=labels_of(found.states),
             action_labels=labels_of(found.actions) if isinstance(actions, Sequence) else None,
         )
-        return cast("type[Any]", cls)(mdp, seen.rows, labels_of(seen.observations))
+        return cls(mdp, seen.rows, labels_of(seen.observations))
 
     @classmethod
     @says_what_to_write
@@ -203,10 +209,10 @@ class PomdpConstructors:
         with opened(env, kwargs) as found:
             model: object = getattr(found.unwrapped, "model", None)
             if isinstance(model, PomdpConstructors):
-                found_model = cast("POMDP", model).replace(gamma=gamma)
-                parts = found_model.mdp, found_model.given_observation, found_model.observation_labels
-                read = cast("Any", found_model if isinstance(model, cls) else cast("type[Any]", cls)(*parts))
-                return named(read, name_of(found))
+                found_model = model.replace(gamma=gamma)
+                if not isinstance(found_model, cls):
+                    found_model = cls(found_model.mdp, found_model.given_observation, found_model.observation_labels)
+                return named(found_model, name_of(found))
             if isinstance(model, MDP):
                 raise UnsuitableEnvironment(f"{name_of(found)} is fully observable: read it with MDP.from_env")
             raise UnsuitableEnvironment(
@@ -226,7 +232,7 @@ def _without_observation(R: Tables | SparseLike) -> tuple[Tables | SparseLike, F
     return np.broadcast_to(0.0, weights.shape[:3]), weights
 
 
-def _folded(weights: FloatArray, model: POMDP, order: Order | None) -> FloatArray:
+def _folded(weights: FloatArray, model: PomdpFields, order: Order | None) -> FloatArray:
     """Return sum_z O[a, s', z] R(s, a, s', z) for each transition: (N,) float64."""
     mdp, rows = model.mdp, model.observation_rows
     shape = (*weights.shape[:3], model.n_observations)

@@ -7,7 +7,7 @@ the best of a set does not change when a member is listed twice.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,11 +15,9 @@ from rlsuite.errors import ModelError
 from rlsuite.models import validation
 from rlsuite.models.aliases import BoolArray
 from rlsuite.models.functions import labels_of
+from rlsuite.models.mdp_fields import MdpFields
 
-if TYPE_CHECKING:
-    from rlsuite.models.mdp import MDP
-
-M = TypeVar("M", bound="MDP")
+M = TypeVar("M", bound=MdpFields)
 
 END = "end"
 """Label of a state that is added to stand for the end of an episode."""
@@ -135,7 +133,7 @@ def merge(mdp: M) -> M:
     )
 
 
-def refuse_illegal(mdp: MDP, layout: str) -> None:
+def refuse_illegal(mdp: MdpFields, layout: str) -> None:
     """Raise `ModelError` naming the first illegal action, which `layout` cannot express."""
     if not mdp.legal.all():
         state, action = (int(i) for i in np.argwhere(~mdp.legal)[0])
@@ -146,7 +144,7 @@ def refuse_illegal(mdp: MDP, layout: str) -> None:
         )
 
 
-def refuse_noise(mdp: MDP, layout: str) -> None:
+def refuse_noise(mdp: MdpFields, layout: str) -> None:
     """Raise `ModelError` if rewards are random, which `layout` cannot express."""
     if mdp.random_rewards:
         raise ModelError(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, RoundingWarning
 from rlsuite.models import MDP, POMDP
-from rlsuite.models.cassandra import bulk, grammar, tables
+from rlsuite.models.cassandra import grammar, reading
 
 PROBLEMS = Path(__file__).parents[1] / "problems"
 CLASSICS = Path(__file__).parents[3] / "shared" / "pomdp"
@@ -188,9 +188,9 @@ def test_batches_of_any_size_say_the_same(drawn, batch, lookups, tmp_path_factor
     path.write_text(text)
     whole = POMDP.read(path)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(bulk, "BATCH", batch)
-        patched.setattr(bulk, "WORDS", lookups)
-        patched.setattr(tables, "BLOCK", lookups)
+        patched.setattr(grammar, "BATCH", batch)
+        patched.setattr(grammar, "WORDS", lookups)
+        patched.setattr(reading, "BLOCK", lookups)
         parts = POMDP.read(path)
     # An odd blank among the names makes the reader go entry by entry.
     path.write_text(text.replace("discount: ", "discount:\u2003"), encoding="utf-8")
@@ -296,7 +296,7 @@ def test_faults_of_the_preamble(fault, message, text):
 
 
 def test_too_many_rewards_to_look_up(fault, monkeypatch):
-    monkeypatch.setattr(tables, "MAX_LOOKUPS", 7999)
+    monkeypatch.setattr(reading, "MAX_LOOKUPS", 7999)
     text = "discount: 1\nstates: 20\nactions: 1\nobservations: 20\nT: * uniform\nO: * uniform\nR: * : * : * : 0 1\n"
     assert fault(text) == (
         "model.pomdp: rewards that depend on the observation need 8000 look-ups; at most 7999 are allowed"

@@ -1,9 +1,8 @@
 """The text format of A. R. Cassandra's pomdp-solve (``.mdp``, ``.pomdp``; grammar at pomdp.org), from text to model.
 
 `text` cuts a file into tokens with their places; `names` holds what was declared; `entries` keeps assignments with
-wildcards, of which the last one counts; `grammar` turns the tokens into declarations and entries, with the help of
-`bulk` where there are many; `tables` turns entries into rows of probabilities and rewards; `reading` and `writing` lead
-to the models and back.
+wildcards, of which the last one counts; `grammar` turns the tokens into declarations and entries, many at a time where
+it can; `reading` turns entries into rows of probabilities and rewards, and these into models; `writing` leads back.
 """
 
 from rlsuite.models.cassandra.reading import read_mdp, read_pomdp

@@ -4,21 +4,178 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from rlsuite.errors import FileError, ModelError
-from rlsuite.models.aliases import FloatArray
-from rlsuite.models.cassandra import tables
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.cassandra.entries import Entries
 from rlsuite.models.cassandra.grammar import Parsed
-from rlsuite.models.cassandra.tables import Distributions
+from rlsuite.models.cassandra.names import ANY, Names
 from rlsuite.models.cassandra.text import Text
-from rlsuite.models.decimals import ROUNDING, rescaled
-from rlsuite.models.from_rows import FromRows
+from rlsuite.models.files import ROUNDING, rescaled
+from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.observations import ObservationRows
 
-M = TypeVar("M", bound=FromRows)
+MAX_CELLS = 2**25
+"""Most probabilities that lines with wildcards may stand for, and most rows: more take gigabytes and minutes."""
+MAX_LOOKUPS = 2**27
+"""Most pairs of a transition and an observation whose rewards are looked up one by one."""
+BLOCK = 2**20
+"""How many of these are looked up at a time."""
+
+_MEANING = {"T": "transitions", "O": "observations"}
+
+
+class Distributions(NamedTuple):
+    """Rows of probabilities over the last slot of a table."""
+
+    indptr: IndexArray
+    """(rows + 1,) int64"""
+    column: IndexArray
+    """(N,) int64, ascending within a row"""
+    probability: FloatArray
+    """(N,) float64, all positive"""
+
+    @property
+    def row(self) -> IndexArray:
+        """(N,) int64: the row of each entry."""
+        return np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))
+
+
+def transitions(parsed: Parsed, rounding: float) -> Distributions:
+    """Return Pr(s' | s, a) as rows over (s, a).
+
+    Raises
+    ------
+    FileError
+        If a row is missing or does not sum to 1, or the rows stand for too much.
+    """
+    actions, states, _ = parsed.declared.slots("T")
+    return _distributions(parsed, "T", (1, 0, 2), (states, actions), rounding)
+
+
+def observations(parsed: Parsed, rounding: float) -> Distributions:
+    """Return Pr(z | a, s') as rows over (a, s'); errors as in `transitions`."""
+    actions, states, _ = parsed.declared.slots("O")
+    return _distributions(parsed, "O", (0, 1, 2), (actions, states), rounding)
+
+
+def rewards(parsed: Parsed, moves: Distributions, seen: Distributions | None) -> FloatArray:
+    """Return the mean reward of each transition: (N,) float64.
+
+    With observations, r(s, a, s') = sum_z Pr(z | a, s') R(s, a, s', z).
+
+    Raises
+    ------
+    FileError
+        If the rewards depend on the observation, and there are too many transitions to look all of them up.
+    """
+    entries = parsed.entries.get("R")
+    if entries is None:
+        return np.zeros(moves.column.size)
+    paid = _by_transition(entries, parsed, moves) if seen is None else _folded(entries, parsed, moves, seen)
+    return 0.0 - paid if parsed.costs else paid
+
+
+def _distributions(
+    parsed: Parsed, keyword: str, order: tuple[int, int, int], rows: tuple[Names, Names], rounding: float
+) -> Distributions:
+    text, what = parsed.text, _MEANING[keyword]
+    if keyword not in parsed.entries:
+        text.without_colon(keyword)
+        raise FileError(f"{text.path} has no {what}: no '{keyword}:' in it")
+    # Messages name a row as the file does, the action first; the rows of T are sorted by state.
+    action_first = order[0] == 0
+    count = rows[0].size * rows[1].size
+    if count > MAX_CELLS:
+        raise FileError(
+            f"{text.path}: {rows[0].size} {rows[0].kind}s and {rows[1].size} {rows[1].kind}s need {count} rows of "
+            f"{what}; at most {MAX_CELLS} can be read"
+        )
+    given = parsed.entries[keyword]
+    covered = given.cells_covered()
+    if covered - given.size > MAX_CELLS:  # cells listed one by one are limited by the size of the file
+        raise FileError(
+            f"{text.path}{text.place(given.widest())}: this and the other lines of {keyword} with wildcards, 'uniform' "
+            f"or 'reset' stand for {covered} {what}; at most {MAX_CELLS} can be read"
+        )
+    table = given.part(order)
+    cells = table.support()
+    values = table.values_at(cells)
+    possible = values > 0.0
+    if not possible.all():
+        cells, values = cells[possible], values[possible]
+    row, column = np.divmod(cells, table.dims[2])
+    indptr = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row, minlength=count), out=indptr[1:])
+
+    def slots(number: int) -> tuple[int, int]:
+        one, other = divmod(number, rows[1].size)
+        return (one, other) if action_first else (other, one)
+
+    def name(number: int) -> str:
+        action, state = slots(number)
+        return f"'{keyword}: {parsed.declared.actions.name(action)} : {parsed.declared.states.name(state)}'"
+
+    def place(number: int) -> str:
+        at = given.place(slots(number))
+        return text.place(at if at >= 0 else text.end)
+
+    empty = indptr[1:] == indptr[:-1]
+    if empty.any():
+        number = int(np.argmax(empty))
+        raise FileError(f"{text.path}{place(number)}: no probability above 0 is given for {name(number)}")
+    return Distributions(indptr, column, rescaled(text.path, values, indptr, name, place=place, worst=rounding))
+
+
+def _by_transition(entries: Entries, parsed: Parsed, moves: Distributions) -> FloatArray:
+    """Return what is paid for each transition, by entries about (action, state, state)."""
+    return entries.values_at(_cells(parsed, moves))
+
+
+def _cells(parsed: Parsed, moves: Distributions) -> IndexArray:
+    """Return the cell (a, s, s') of each transition."""
+    actions, states, _ = parsed.declared.slots("T")
+    state, action = np.divmod(moves.row, actions.size)
+    return (action * states.size + state) * states.size + moves.column
+
+
+def _folded(entries: Entries, parsed: Parsed, moves: Distributions, seen: Distributions) -> FloatArray:
+    """Return what is paid for each transition on average over the observations."""
+    cells = _cells(parsed, moves)
+    slots, _ = entries.table()
+    particular = slots[3] != ANY
+    paid = entries.part((0, 1, 2), ~particular).values_at(cells)
+    if not particular.any():
+        return paid
+    # Only transitions that a line with an observation covers need one look-up for each of their observations.
+    chosen = np.flatnonzero(entries.part((0, 1, 2), particular).cover(cells))
+    states = parsed.declared.states.size
+    row = cells[chosen] // (states * states) * states + moves.column[chosen]
+    lengths = np.diff(seen.indptr)[row]
+    total = int(lengths.sum())
+    if total > MAX_LOOKUPS:
+        raise FileError(
+            f"{parsed.text.path}: rewards that depend on the observation need {total} look-ups; "
+            f"at most {MAX_LOOKUPS} are allowed"
+        )
+    ends = np.cumsum(lengths)
+    first = 0
+    while first < chosen.size:
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] + BLOCK)))
+        of = np.repeat(np.arange(first, last), lengths[first:last])
+        within = np.arange(of.size) - (ends - lengths - (ends - lengths)[first])[of]
+        entry = seen.indptr[row[of]] + within
+        each = entries.values_at(cells[chosen[of]] * entries.dims[3] + seen.column[entry])
+        mean = np.bincount(of - first, weights=seen.probability[entry] * each, minlength=last - first)
+        paid[chosen[first:last]] = mean
+        first = last
+    return paid
+
+
+M = TypeVar("M", bound=MdpFields)
 P = TypeVar("P")
 
 LOOSE = 1.0000001e-3
@@ -50,8 +207,8 @@ def read_mdp(model: type[M], path: str | os.PathLike[str], gamma: float | None) 
             "a file with observations holds a POMDP: name it .pomdp and use POMDP.read",
         )
     gamma = _discount(parsed, gamma)
-    moves = tables.transitions(parsed, ROUNDING)
-    return _hidden(model, parsed, gamma, moves, tables.rewards(parsed, moves, None), ROUNDING)
+    moves = transitions(parsed, ROUNDING)
+    return _hidden(model, parsed, gamma, moves, rewards(parsed, moves, None), ROUNDING)
 
 
 def read_pomdp(
@@ -86,9 +243,9 @@ def read_pomdp(
             "the file ends without 'observations:'; if states are observed, name it .mdp and use MDP.read",
         )
     gamma = _discount(parsed, gamma)
-    moves = tables.transitions(parsed, LOOSE)
-    seen = tables.observations(parsed, LOOSE)
-    mdp = _hidden(hidden, parsed, gamma, moves, tables.rewards(parsed, moves, seen), LOOSE)
+    moves = transitions(parsed, LOOSE)
+    seen = observations(parsed, LOOSE)
+    mdp = _hidden(hidden, parsed, gamma, moves, rewards(parsed, moves, seen), LOOSE)
     rows = ObservationRows(seen.indptr, seen.column.astype(np.int32), seen.probability, names.size)
     try:
         return model(mdp, rows, names.labels)

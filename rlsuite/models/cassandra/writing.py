@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,18 +12,15 @@ from rlsuite.core.files import replacing
 from rlsuite.models.aliases import BoolArray
 from rlsuite.models.cassandra.grammar import FILLINGS, KEYWORDS
 from rlsuite.models.functions import labels_of
+from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.observations import ObservationRows
 from rlsuite.models.transformations import END, close, merge, refuse_illegal, refuse_noise
-
-if TYPE_CHECKING:
-    from rlsuite.models.mdp import MDP
-    from rlsuite.models.pomdp import POMDP
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _RESERVED = {*KEYWORDS, *FILLINGS, "reward", "cost", "include", "exclude"}
 
 
-def write_mdp(mdp: MDP, path: str | os.PathLike[str]) -> None:
+def write_mdp(mdp: MdpFields, path: str | os.PathLike[str]) -> None:
     """Write the model without terminations and with merged successors; see `rlsuite.models.transformations`.
 
     Raises
@@ -38,15 +34,16 @@ def write_mdp(mdp: MDP, path: str | os.PathLike[str]) -> None:
     _write(path, _lines(plain, None, ()))
 
 
-def write_pomdp(pomdp: POMDP, path: str | os.PathLike[str]) -> None:
-    """Write the model as `write_mdp` does; an extra observation says that the episode has ended.
+def write_pomdp(
+    mdp: MdpFields, rows: ObservationRows, labels: Sequence[str] | None, path: str | os.PathLike[str]
+) -> None:
+    """Write the hidden process, as `write_mdp` does, and its observations; an extra one says that the episode ended.
 
     Errors are those of `write_mdp`.
     """
-    plain, absorbing = _plain(pomdp.mdp, "the .pomdp format")
-    rows, labels = pomdp.observation_rows, pomdp.observation_labels
+    plain, absorbing = _plain(mdp, "the .pomdp format")
     if absorbing.any():
-        rows = _with_end(rows, pomdp.n_states, absorbing)
+        rows = _with_end(rows, mdp.n_states, absorbing)
         labels = labels and labels_of([*labels, END])
     names = _names(labels, rows.n_observations)
     _write(path, _lines(plain, names, _observation_lines(plain, rows, names)))
@@ -58,7 +55,7 @@ def decimal(value: float) -> str:
     return text if "." in text else text.replace("e", ".0e")
 
 
-def _plain(mdp: MDP, layout: str) -> tuple[MDP, BoolArray]:
+def _plain(mdp: MdpFields, layout: str) -> tuple[MdpFields, BoolArray]:
     """Return the model as the format can express it, and the states (S,) bool that stand for the end of an episode."""
     refuse_noise(mdp, layout)
     closed = close(mdp)
@@ -89,7 +86,7 @@ def _write(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def _lines(mdp: MDP, observations: Sequence[str] | None, of_observations: Iterable[str]) -> Iterator[str]:
+def _lines(mdp: MdpFields, observations: Sequence[str] | None, of_observations: Iterable[str]) -> Iterator[str]:
     states, actions = _names(mdp.state_labels, mdp.n_states), _names(mdp.action_labels, mdp.n_actions)
     yield f"discount: {decimal(mdp.gamma)}"
     yield "values: reward"
@@ -117,7 +114,7 @@ def _lines(mdp: MDP, observations: Sequence[str] | None, of_observations: Iterab
         yield f"R: {heads[k]}{states[ahead]}{seen} {decimal(r)}"
 
 
-def _observation_lines(mdp: MDP, rows: ObservationRows, names: Sequence[str]) -> Iterator[str]:
+def _observation_lines(mdp: MdpFields, rows: ObservationRows, names: Sequence[str]) -> Iterator[str]:
     """Write the observations; once for all actions if they are the same after each of them."""
     states, actions = _names(mdp.state_labels, mdp.n_states), _names(mdp.action_labels, mdp.n_actions)
     lengths = np.diff(rows.indptr).reshape(len(actions), len(states))

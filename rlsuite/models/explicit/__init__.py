@@ -1,7 +1,6 @@
 """The explicit files of the model checkers PRISM and Storm: ``.tra``, ``.lab`` and reward files.
 
-`columns` reads lines of numbers; `labels` and `rewards` know their files; `reading` and `writing` lead to the model
-and back.
+`reading` leads from the columns and labels of the files to the model, and `writing` back.
 """
 
 from rlsuite.models.explicit.reading import read_explicit

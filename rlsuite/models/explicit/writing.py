@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from rlsuite.core.files import replacing
 from rlsuite.errors import ModelError
 from rlsuite.models.aliases import BoolArray, IndexArray
+from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.transformations import END, close, merge, refuse_noise
-
-if TYPE_CHECKING:
-    from rlsuite.models.mdp import MDP
 
 LAYOUT = "the .tra format"
 
@@ -23,7 +21,7 @@ Dialect: TypeAlias = Literal["prism", "storm"]
 """Whose explicit files: those of PRISM count their lines first, those of Storm say ``mdp`` and declare their labels."""
 
 
-def write_explicit(mdp: MDP, path: str | os.PathLike[str], dialect: Dialect) -> None:
+def write_explicit(mdp: MdpFields, path: str | os.PathLike[str], dialect: Dialect) -> None:
     """Write the transitions to `path` (``.tra``), and labels and rewards beside it (``.lab``, ``.rew``).
 
     The model is written without terminations and with merged successors; see `rlsuite.models.transformations`. States
@@ -71,7 +69,7 @@ def write_explicit(mdp: MDP, path: str | os.PathLike[str], dialect: Dialect) -> 
             files.enter_context(replacing(first.with_suffix(suffix))).write_text(text, encoding="utf-8", newline="\n")
 
 
-def _transitions(mdp: MDP, pair: IndexArray, number: IndexArray) -> list[str]:
+def _transitions(mdp: MdpFields, pair: IndexArray, number: IndexArray) -> list[str]:
     names = _action_names(mdp)
     of_action = [""] * mdp.n_actions if names is None else [f" {name}" for name in names]
     return [
@@ -87,7 +85,7 @@ def _transitions(mdp: MDP, pair: IndexArray, number: IndexArray) -> list[str]:
     ]
 
 
-def _action_names(mdp: MDP) -> list[str] | None:
+def _action_names(mdp: MdpFields) -> list[str] | None:
     labels = mdp.action_labels or ()
     if not all(map(str.isdecimal, labels)) and all(label.split() == [label] for label in labels):
         return list(labels)
@@ -108,7 +106,7 @@ def _storm_labels(starts: BoolArray, absorbing: BoolArray) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _refuse_negative(mdp: MDP, pair: IndexArray) -> None:
+def _refuse_negative(mdp: MdpFields, pair: IndexArray) -> None:
     reward = mdp.rows.reward
     if (reward < 0.0).any():
         at = int(np.argmax(reward < 0.0))
@@ -119,7 +117,7 @@ def _refuse_negative(mdp: MDP, pair: IndexArray) -> None:
         )
 
 
-def _rewards(mdp: MDP, pair: IndexArray, number: IndexArray, least: int) -> list[str]:
+def _rewards(mdp: MdpFields, pair: IndexArray, number: IndexArray, least: int) -> list[str]:
     """Return a line for each reward that is not 0, and at least one: Storm refuses a file without any."""
     reward = mdp.rows.reward
     paid = np.flatnonzero(reward)
