@@ -23,15 +23,15 @@ __version__ = "0.2.0"
 
 _HOME = {
     "rlsuite.agents": (
-        "ActionValues ActorCritic ActorCriticLambda Agent BatchMonteCarlo BatchTD DelayedQLearning "
+        "ActionValueAgent ActionValues ActorCritic ActorCriticLambda Agent BatchMonteCarlo BatchTD DelayedQLearning "
         "DeterministicQLearning DifferentialSarsa DiscountedUCB DoubleExpectedSarsa DoubleQLearning DynaQ DynaQPlus "
         "EXP3 EveryVisitMonteCarlo ExpectedSarsa ExploreThenCommit FirstVisitMonteCarlo GradientBandit KLUCB "
         "KLUCBNormal LinUCB LinearThompson MOSS MonteCarloControl MonteCarloExploringStarts NStepExpectedSarsa "
         "NStepQSigma NStepSarsa NStepTD NStepTreeBackup NaiveQLambda OffPolicyMonteCarlo OfflineLambdaReturn "
         "PengQLambda PosteriorSampling Predictor PrioritizedSweeping QLearning RLearning RMax SampleAverage Sarsa "
-        "SarsaLambda SlidingWindowUCB SpeedyQLearning StateValues SuccessiveElimination TD TDLambda TabularAgent "
-        "ThompsonBernoulli ThompsonNormal ThompsonNormalGamma TrueOnlineSarsaLambda TrueOnlineTDLambda UCB1 UCBV "
-        "UCRL2 WatkinsQLambda count count_state follow step_size value_step_size"
+        "SarsaLambda SlidingWindowUCB SpeedyQLearning StateValueAgent StateValues SuccessiveElimination TD TDLambda "
+        "TabularAgent ThompsonBernoulli ThompsonNormal ThompsonNormalGamma TrueOnlineSarsaLambda TrueOnlineTDLambda "
+        "UCB1 UCBV UCRL2 WatkinsQLambda count count_state follow step_size value_step_size"
     ),
     "rlsuite.core.compilation": "compiled",
     "rlsuite.environments.belief_observation": "BeliefObservation",
@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from rlsuite.agents import UCB1 as UCB1
     from rlsuite.agents import UCBV as UCBV
     from rlsuite.agents import UCRL2 as UCRL2
+    from rlsuite.agents import ActionValueAgent as ActionValueAgent
     from rlsuite.agents import ActionValues as ActionValues
     from rlsuite.agents import ActorCritic as ActorCritic
     from rlsuite.agents import ActorCriticLambda as ActorCriticLambda
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
     from rlsuite.agents import SarsaLambda as SarsaLambda
     from rlsuite.agents import SlidingWindowUCB as SlidingWindowUCB
     from rlsuite.agents import SpeedyQLearning as SpeedyQLearning
+    from rlsuite.agents import StateValueAgent as StateValueAgent
     from rlsuite.agents import StateValues as StateValues
     from rlsuite.agents import SuccessiveElimination as SuccessiveElimination
     from rlsuite.agents import TabularAgent as TabularAgent

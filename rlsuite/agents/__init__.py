@@ -1,5 +1,6 @@
 """Agents, which learn from experience how to act. One module per family of algorithms."""
 
+from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.bandits.drifting import DiscountedUCB, SlidingWindowUCB
 from rlsuite.agents.bandits.elimination import ExploreThenCommit, SuccessiveElimination
@@ -42,6 +43,7 @@ from rlsuite.agents.prediction.n_step import NStepTD
 from rlsuite.agents.prediction.td import TD
 from rlsuite.agents.prediction.td_lambda import TDLambda, TrueOnlineTDLambda
 from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow, value_step_size
+from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.agents.storage import load
 from rlsuite.agents.tabular import TabularAgent
 
@@ -53,6 +55,7 @@ __all__ = [
     "UCB1",
     "UCBV",
     "UCRL2",
+    "ActionValueAgent",
     "ActionValues",
     "ActorCritic",
     "ActorCriticLambda",
@@ -97,6 +100,7 @@ __all__ = [
     "SarsaLambda",
     "SlidingWindowUCB",
     "SpeedyQLearning",
+    "StateValueAgent",
     "StateValues",
     "SuccessiveElimination",
     "TDLambda",

@@ -155,6 +155,7 @@ class Agent(Described):
             If the environment answers with NaN or outside its spaces; what was learned until then is kept.
         """
         budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every)
+        before = self.learned_before()
         with CompilingTime() as compiling:
             run = self._run
             if run is None or seed is not None or env is not self._asked_for:
@@ -163,11 +164,22 @@ class Agent(Described):
                 run.use(loop)
             try:
                 run.learn(budget, self.frozen_policy, progress)
+            except errors.LearningError as error:
+                self.check_divergence(before, error)
+                raise
             finally:
                 self.record_ = replace(run.record, compiling_seconds=compiling.seconds)
                 self._memory = run.learner.memory
                 self._episodes.append(_episodes_of(self.record_))
+        self.check_divergence(before)
         return self
+
+    def learned_before(self) -> list[NDArray[Any]] | None:
+        """What `check_divergence` may have to put back; nothing here, as tables of averages do not diverge."""
+        return None
+
+    def check_divergence(self, before: list[NDArray[Any]] | None, error: errors.LearningError | None = None) -> None:
+        """Check what was learned, after a run that may have ended in an error; nothing here."""
 
     def _start(
         self, env: str | gymnasium.Env[Any, Any], seed: int | None, loop: LoopChoice, optima: Optima | None

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.core.checks import fits_in_memory
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import NO_ROOM
 
@@ -27,6 +28,31 @@ class EpisodeBuffer(NamedTuple):
     length: NDArray[np.int64]  # (1,)
 
 
+class VectorEpisodeBuffer(NamedTuple):
+    """The same for an agent that observes vectors, which are kept: their features may be much larger."""
+
+    observation: NDArray[np.float64]  # (longest, d)
+    action: NDArray[np.int64]  # (longest,)
+    reward: NDArray[np.float64]  # (longest,)
+    note: NDArray[np.float64]  # (longest,)
+    length: NDArray[np.int64]  # (1,)
+
+
+def new_vector_buffer(longest: int, width: int) -> VectorEpisodeBuffer:
+    """Make an empty buffer for episodes of up to `longest` steps, with observations of `width` numbers.
+
+    Raises
+    ------
+    ParameterError
+        If it needs more memory than there is.
+    """
+    fits_in_memory(f"longest_episode={longest} with observations of {width} numbers", 8 * longest * (width + 3))
+    actions = np.zeros(longest, dtype=np.int64)
+    return VectorEpisodeBuffer(
+        np.zeros((longest, width)), actions, np.zeros(longest), np.zeros(longest), np.zeros(1, dtype=np.int64)
+    )
+
+
 def new_episode_buffer(longest: int) -> EpisodeBuffer:
     """Make an empty buffer for episodes of up to `longest` steps."""
     states, actions = (np.zeros(longest, dtype=np.int64) for _ in range(2))
@@ -37,15 +63,15 @@ __all__ = ["LONGEST", "NO_ROOM", "EpisodeBuffer", "append_step", "clear", "has_r
 
 
 @compiled(in_place=True)
-def clear(buffer: EpisodeBuffer) -> None:
+def clear(buffer: EpisodeBuffer | VectorEpisodeBuffer) -> None:
     """Begin a new episode."""
     buffer.length[0] = 0
 
 
 @compiled(in_place=True)
-def has_room(buffer: EpisodeBuffer) -> bool:
+def has_room(buffer: EpisodeBuffer | VectorEpisodeBuffer) -> bool:
     """Whether one more step can be remembered."""
-    return buffer.length[0] < buffer.state.size
+    return buffer.length[0] < buffer.action.size
 
 
 @compiled(in_place=True)

@@ -38,6 +38,10 @@ class StateAnswers(NamedTuple):
     visit: Compiled[..., None]
     update_and_decay: Compiled[..., None]
     step_size: Compiled[..., float]
+    store: Compiled[..., None]
+    learn_stored: Compiled[..., None]
+    record: Compiled[..., None]
+    learn_recorded: Compiled[..., None]
     follow: Compiled[..., int]
     ratio: Compiled[..., float]
     end_step: Compiled[..., None]
@@ -65,6 +69,30 @@ def visit_state(memory: Any, place: int, kind: TraceUpdate, step_size: float) ->
 def state_step_size(memory: Any, place: int) -> float:
     """The learning rate now; a schedule per visits counts those of this state, before the present one."""
     return memory.answers.step_size(memory, place)
+
+
+@compiled(in_place=True)
+def store_state(memory: Any, place: int, entry: int) -> None:
+    """Keep the place as an entry of ``memory.scratch.buffer``, for a rule that learns from it some steps later."""
+    memory.answers.store(memory, place, entry)
+
+
+@compiled(in_place=True)
+def learn_stored(memory: Any, entry: int, target: float) -> None:
+    """Let V(s) <- V(s) + alpha [G - V(s)] for an entry of the buffer; alpha counts the returns of this state so far."""
+    memory.answers.learn_stored(memory, entry, target)
+
+
+@compiled(in_place=True)
+def record_state(memory: Any, state: Any, time: int) -> None:
+    """Keep what was observed as time t of ``memory.scratch.buffer``, for a rule that learns from whole episodes."""
+    memory.answers.record(memory, state, time)
+
+
+@compiled(in_place=True)
+def learn_recorded(memory: Any, time: int, target: float) -> None:
+    """Let V(s_t) <- V(s_t) + alpha [G - V(s_t)], as `learn_stored`."""
+    memory.answers.learn_recorded(memory, time, target)
 
 
 @compiled(in_place=True)
@@ -114,6 +142,24 @@ def _visit_entry(memory: Any, place: int, action: int, kind: TraceUpdate, step_s
 @compiled(in_place=True)
 def _add_to_eligible_entries(memory: Any, traces: Traces, amount: float, decay: float) -> None:
     update_eligible(traces, memory.value, amount, decay)
+
+
+@compiled(in_place=True)
+def learn_return(memory: Any, state: int, target: float) -> None:
+    """V(s) <- V(s) + alpha [G - V(s)]; a schedule per visits counts the returns of this state so far."""
+    returns = memory.learned.returns
+    memory.value[state] += rate_now(memory.learning_rate, memory.clock, returns[state]) * (target - memory.value[state])
+    returns[state] += 1
+
+
+@compiled(in_place=True)
+def _store_id(memory: Any, place: int, entry: int) -> None:
+    memory.scratch.buffer.state[entry] = place
+
+
+@compiled(in_place=True)
+def _learn_stored_id(memory: Any, entry: int, target: float) -> None:
+    learn_return(memory, memory.scratch.buffer.state[entry], target)
 
 
 @compiled(in_place=True)
@@ -190,6 +236,10 @@ STATE_TABLE = StateAnswers(
     visit=_visit_entry,
     update_and_decay=_add_to_eligible_entries,
     step_size=value_step_size,
+    store=_store_id,
+    learn_stored=_learn_stored_id,
+    record=_store_id,
+    learn_recorded=_learn_stored_id,
     follow=_follow,
     ratio=_one,
     end_step=_count,
@@ -245,14 +295,18 @@ class Predictor(Agent):
         super().__post_init__()
         as_schedule("learning_rate", self.learning_rate, 0.0, 1.0)
         self.initial_value = finite_number("initial_value", self.initial_value)
+        self.check_policies()
+
+    def check_policies(self) -> None:
+        """Raise ParameterError if a policy is not one, whatever the environment is."""
         if self.policy_to_follow is not None:
             check_policy_form("policy_to_follow", self.policy_to_follow)
 
-    def tables(self, n_states: int) -> Any:
+    def tables(self, n_states: int, /) -> Any:
         """Make the memory's ``learned``: a NamedTuple of what a rule learns beside `value`; nothing here."""
         return ()
 
-    def scratch(self, n_states: int) -> Any:
+    def scratch(self, n_states: int, /) -> Any:
         """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
         return ()
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from os import PathLike
 from typing import Any
 
@@ -156,4 +157,10 @@ def load(path: str | PathLike[str]) -> Any:
     FileError
         As `rlsuite.load`.
     """
-    return read_agent(path, lambda plain: build("agent", defined_agents(), plain))
+
+    def make(plain: Mapping[str, Any]) -> Any:
+        if "features" in plain:
+            import_module("rlsuite.features")  # defines the feature maps
+        return build("agent", defined_agents(), plain)
+
+    return read_agent(path, make)

@@ -11,12 +11,15 @@ from rlsuite.approximation.linear.control import (
 )
 from rlsuite.approximation.linear.emphatic_td import EmphaticTD
 from rlsuite.approximation.linear.gradient_td import GTD2, TDC
-from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
+from rlsuite.approximation.linear.linear_agent import LinearAgent, LinearPredictor
 from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
-from rlsuite.approximation.linear.n_step_td import SemiGradientNStepTD
-from rlsuite.approximation.linear.prediction import SemiGradientTD, SemiGradientTDLambda, TrueOnlineLinearTDLambda
-from rlsuite.approximation.linear.predictor import LinearPredictor
+from rlsuite.approximation.linear.prediction import (
+    GradientMonteCarlo,
+    SemiGradientNStepTD,
+    SemiGradientTD,
+    SemiGradientTDLambda,
+    TrueOnlineLinearTDLambda,
+)
 from rlsuite.approximation.policies.linear_actor_critic import LinearActorCritic
 from rlsuite.approximation.policies.natural_actor_critic import NaturalActorCritic
 from rlsuite.approximation.policies.reinforce import Reinforce, ReinforceWithBaseline

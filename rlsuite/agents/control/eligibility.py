@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.memory import begin, update_and_decay, visit
-from rlsuite.agents.tabular import TabularAgent
 from rlsuite.agents.traces import TRACE_UPDATES, Traces, TraceUpdate, check_kind, new_traces, reset_traces
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
@@ -44,7 +44,7 @@ def credit(memory: Any, place: int, action: int, step_size: float, error: float)
 
 
 @dataclass(eq=False, kw_only=True)
-class EligibilityAgent(TabularAgent):
+class EligibilityAgent(ActionValueAgent):
     """Base of the agents with eligibility traces.
 
     Parameters

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next, renew, step_size, update, value
-from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, chances, choose
 from rlsuite.training.kernels import Step, Transition
@@ -45,7 +45,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
 
 
 @dataclass(eq=False, kw_only=True)
-class ExpectedSarsa(TabularAgent):
+class ExpectedSarsa(ActionValueAgent):
     """Expected Sarsa: learns the value of the policy that it follows, averaged over its next action (S&B2 eq. 6.9).
 
     It moves in the direction in which `Sarsa` moves on average, with less variance, and so bears larger step sizes: in
@@ -60,11 +60,16 @@ class ExpectedSarsa(TabularAgent):
         Step size, in [0, 1].
     exploration : Exploration
         The policy that is followed and evaluated.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `ActionValueAgent`.
 
     Attributes
     ----------
     q_ : ndarray of float64, shape (n_states, n_actions)
         Learned action values.
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights, with features.
 
     Examples
     --------

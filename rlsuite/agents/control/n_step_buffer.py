@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.memory import begin, step_size, store, stored_value, update_stored
-from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Begin
@@ -110,7 +110,7 @@ class Recent(NamedTuple):
 
 
 @dataclass(eq=False, kw_only=True)
-class NStepAgent(TabularAgent):
+class NStepAgent(ActionValueAgent):
     """Base of the n-step methods.
 
     Parameters
@@ -136,4 +136,4 @@ class NStepAgent(TabularAgent):
 
     def scratch(self, n_states: int, n_actions: int) -> Any:
         """Make an empty buffer."""
-        return Recent(new_n_step_buffer(self.n, n_actions))
+        return Recent(new_n_step_buffer(self.n, n_actions, self.most_active))

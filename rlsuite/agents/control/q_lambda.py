@@ -107,11 +107,16 @@ class WatkinsQLambda(EligibilityAgent):
         What a visit does to a trace e, which includes the step size: e + alpha, alpha, or (1 - alpha) e + alpha.
     initial_value : float
         Value of every action before it is tried.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `ActionValueAgent`.
 
     Attributes
     ----------
     q_ : ndarray of float64, shape (n_states, n_actions)
         Learned action values.
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights, with features.
 
     Examples
     --------
@@ -150,11 +155,16 @@ class NaiveQLambda(EligibilityAgent):
         What a visit does to a trace e, which includes the step size: e + alpha, alpha, or (1 - alpha) e + alpha.
     initial_value : float
         Value of every action before it is tried.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `ActionValueAgent`.
 
     Attributes
     ----------
     q_ : ndarray of float64, shape (n_states, n_actions)
         Learned action values.
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights, with features.
 
     Examples
     --------
@@ -189,11 +199,16 @@ class PengQLambda(EligibilityAgent):
         How slowly the traces fade beside the discount, in [0, 1].
     initial_value : float
         Value of every action before it is tried.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `ActionValueAgent`.
 
     Attributes
     ----------
     q_ : ndarray of float64, shape (n_states, n_actions)
         Learned action values.
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights, with features.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.memory import (
     NOWHERE,
     ActionValues,
@@ -81,7 +82,7 @@ class DeterministicQLearning(TabularAgent):
 
 
 @dataclass(eq=False, kw_only=True)
-class QLearning(TabularAgent):
+class QLearning(ActionValueAgent):
     """Q-learning for deterministic and random environments (S&B2 eq. 6.8; lecture notes, section 9.2.2).
 
     Converges to Q* with probability 1 if every pair is visited infinitely often and its step sizes a_n satisfy
@@ -95,11 +96,16 @@ class QLearning(TabularAgent):
         Step size, in [0, 1].
     exploration : Exploration
         How actions are chosen while learning: `EpsilonGreedy` or `Softmax`.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `ActionValueAgent`.
 
     Attributes
     ----------
     q_ : ndarray of float64, shape (n_states, n_actions)
         Learned action values.
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights, with features.
 
     Examples
     --------

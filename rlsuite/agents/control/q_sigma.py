@@ -1,6 +1,6 @@
 """n-step Q(sigma): each step is sampled, as in Sarsa, or branches, as in tree backup, or something in between."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -142,6 +142,8 @@ class NStepQSigma(NStepAgent):
 
     begin: ClassVar[Begin] = _begin
     step: ClassVar[Step] = _step
+
+    features: Any = field(init=False, repr=False, default=None)  # the values of all actions are asked n steps later
 
     sigma: float | Schedule = 0.5
     target_policy: str = "behaviour"

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.memory import end_step, locate, locate_next, step_size, update, value
-from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Step, Transition
@@ -30,7 +30,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
 
 
 @dataclass(eq=False, kw_only=True)
-class Sarsa(TabularAgent):
+class Sarsa(ActionValueAgent):
     """Sarsa: learns the value of the policy that it follows, exploration included (S&B2 eq. 6.7).
 
     Converges to Q* if the exploration vanishes but visits every pair infinitely often, with step sizes as for
@@ -44,11 +44,16 @@ class Sarsa(TabularAgent):
         Step size, in [0, 1].
     exploration : Exploration
         How actions are chosen while learning: `EpsilonGreedy` or `Softmax`.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `ActionValueAgent`.
 
     Attributes
     ----------
     q_ : ndarray of float64, shape (n_states, n_actions)
         Learned action values.
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights, with features.
 
     Examples
     --------

@@ -56,11 +56,16 @@ class SarsaLambda(EligibilityAgent):
         (1 - alpha) e + alpha (S&B2 eq. 12.11).
     initial_value : float
         Value of every action before it is tried.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `ActionValueAgent`.
 
     Attributes
     ----------
     q_ : ndarray of float64, shape (n_states, n_actions)
         Learned action values.
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights, with features.
 
     Examples
     --------

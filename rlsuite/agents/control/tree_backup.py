@@ -1,6 +1,6 @@
 """n-step tree backup: off-policy learning over n steps without importance sampling (Precup, Sutton & Singh 2000)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -100,6 +100,8 @@ class NStepTreeBackup(NStepAgent):
     """
 
     step: ClassVar[Step] = _step
+
+    features: Any = field(init=False, repr=False, default=None)  # the values of all actions are asked n steps later
 
     target_policy: str = "greedy"
 

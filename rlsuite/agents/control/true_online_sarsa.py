@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.memory import (
     end_step,
     locate,
@@ -22,7 +23,6 @@ from rlsuite.agents.memory import (
     value,
     visit,
 )
-from rlsuite.agents.tabular import TabularAgent
 from rlsuite.agents.traces import Traces, dutch, new_traces, reset_traces
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
@@ -71,7 +71,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
 
 
 @dataclass(eq=False, kw_only=True)
-class TrueOnlineSarsaLambda(TabularAgent):
+class TrueOnlineSarsaLambda(ActionValueAgent):
     """True online Sarsa(lambda) (S&B2 section 12.7, the boxed algorithm for a table).
 
     Its values are those of the online lambda-return algorithm (S&B2 section 12.4) after every step, for any step sizes.
@@ -90,11 +90,16 @@ class TrueOnlineSarsaLambda(TabularAgent):
         How slowly the traces fade beside the discount, in [0, 1].
     initial_value : float
         Value of every action before it is tried.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `ActionValueAgent`.
 
     Attributes
     ----------
     q_ : ndarray of float64, shape (n_states, n_actions)
         Learned action values.
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights, with features.
 
     Examples
     --------

@@ -5,16 +5,36 @@ constant step size the latest counts most.
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.episode_buffer import LONGEST, EpisodeBuffer, append_step, new_episode_buffer
-from rlsuite.agents.prediction.returns import Episode, Returns, begin_buffer, go_on, learn_return, note_returns
-from rlsuite.agents.predictor import Predictor, StateValues, count_state
+from rlsuite.agents.episode_buffer import (
+    LONGEST,
+    NO_ROOM,
+    EpisodeBuffer,
+    append_step,
+    has_room,
+    new_episode_buffer,
+    new_vector_buffer,
+)
+from rlsuite.agents.memory import end_step, locate, locate_next
+from rlsuite.agents.prediction.returns import Episode, Returns, begin_buffer, go_on, note_returns
+from rlsuite.agents.predictor import (
+    Predictor,
+    StateValues,
+    count_state,
+    learn_recorded,
+    learn_return,
+    next_action,
+    record_state,
+    state_value,
+)
+from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
+from rlsuite.exploration import NO_ACTION
 from rlsuite.schedules import Inverse, Schedule
 from rlsuite.training.kernels import Begin, Step, Transition
 
@@ -27,17 +47,23 @@ class EpisodeOfFirsts(NamedTuple):
 
 
 @compiled(in_place=True)
-def _every_visit(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
+def _every_visit(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t - V(s_t)] for each of its steps t."""
     buffer = memory.scratch.buffer
-    append_step(buffer, t.state, t.action, t.reward, 0.0)
-    over = t.terminated or t.truncated
+    s, now, over = locate(memory, t.state), buffer.length[0], t.terminated or t.truncated
+    record_state(memory, t.state, now)
+    buffer.reward[now] = t.reward
+    buffer.length[0] = now + 1
     if over:
-        note_returns(buffer, memory.gamma, 0.0 if t.terminated else float(memory.value[t.next_state]))
+        future = 0.0 if t.terminated else state_value(memory, locate_next(memory, t.next_state))
+        note_returns(buffer, memory.gamma, future)
         for time in range(buffer.length[0]):
-            learn_return(memory, buffer.state[time], buffer.note[time])
-    count_state(memory, t.state, over)
-    return go_on(memory, t.next_state, over, rng)
+            learn_recorded(memory, time, buffer.note[time])
+    end_step(memory, s, t.action, over)
+    if over:
+        return NO_ACTION
+    # the next observation is the present one by now; its features are not needed
+    return next_action(memory, t.next_state, locate(memory, t.next_state), rng) if has_room(buffer) else NO_ROOM
 
 
 @compiled(in_place=True)
@@ -58,7 +84,7 @@ def _first_visit(memory: StateValues, t: Transition, rng: np.random.Generator) -
 
 
 @dataclass(eq=False, kw_only=True)
-class EveryVisitMonteCarlo(Predictor):
+class EveryVisitMonteCarlo(StateValueAgent):
     """Monte Carlo prediction from the returns of all visits (S&B2 section 5.1 and eq. 6.1).
 
     By default the value is the mean of the returns of all visits to a state. Returns of one episode depend on each
@@ -77,6 +103,9 @@ class EveryVisitMonteCarlo(Predictor):
         Value of every state before it is visited.
     longest_episode : int
         Steps of an episode that can be remembered; a longer one is an error.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `StateValueAgent`.
 
     Attributes
     ----------
@@ -84,6 +113,8 @@ class EveryVisitMonteCarlo(Predictor):
         Learned state values.
     returns_ : ndarray of int64, shape (n_states,)
         How many returns each of them has learned from.
+    weights_ : ndarray of float64, shape (n_features,)
+        Learned weights, with features.
 
     Examples
     --------
@@ -103,12 +134,14 @@ class EveryVisitMonteCarlo(Predictor):
         super().__post_init__()
         self.longest_episode = whole_number("longest_episode", self.longest_episode)
 
-    def tables(self, n_states: int) -> Returns:
-        """Make the counts of the returns."""
-        return Returns(np.zeros(n_states, dtype=np.int64))
+    def tables(self, n_states: int) -> Any:
+        """Make the counts of the returns; none with features."""
+        return () if self.uses_features else Returns(np.zeros(n_states, dtype=np.int64))
 
     def scratch(self, n_states: int) -> Episode:
         """Make an empty buffer."""
+        if self.uses_features:
+            return Episode(new_vector_buffer(self.longest_episode, self.features_.n_features_in_))
         return Episode(new_episode_buffer(self.longest_episode))
 
 

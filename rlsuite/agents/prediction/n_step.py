@@ -4,62 +4,66 @@ One step is TD(0); as many as an episode has is Monte Carlo.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.prediction.returns import Returns, learn_return
-from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow
+from rlsuite.agents.control.n_step_buffer import NStepBuffer, first_to_learn, last_to_learn, new_n_step_buffer
+from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next
+from rlsuite.agents.prediction.returns import Returns
+from rlsuite.agents.predictor import begin_predicting, learn_stored, next_action, state_value, store_state
+from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Begin, Step, Transition
 
 
-class Ring(NamedTuple):
-    """The steps whose states have not learned yet, at most n; step t of the episode is at position t modulo n."""
+class Waiting(NamedTuple):
+    """The steps whose states have not learned yet, at most n."""
 
-    state: NDArray[np.int64]  # (n,)
-    reward: NDArray[np.float64]  # (n,), the reward that followed
-    target: NDArray[np.float64]  # (n,), the return, once it is known
-    elapsed: NDArray[np.int64]  # (1,), steps of this episode so far
+    buffer: NStepBuffer
+    target: NDArray[np.float64]  # (n,), the return of each step, once it is known
 
 
 @compiled(in_place=True)
-def _begin(memory: StateValues, state: int, rng: np.random.Generator) -> int:
-    """Empty the ring, and draw the first action of an episode."""
-    memory.scratch.elapsed[0] = 0
-    return follow(memory, state, rng)
+def _begin(memory: Any, state: Any, rng: np.random.Generator) -> int:
+    """Empty the buffer, and draw the first action of an episode."""
+    memory.scratch.buffer.length[0] = 0
+    return begin_predicting(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _step(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """V(s_t) <- V(s_t) + alpha [r_t+1 + gamma r_t+2 + ... + gamma^n V(s_t+n) - V(s_t)], n steps later.
 
-    When the episode is over, the states of the last n steps learn from what they have got, in the order of time.
+    When the episode is over, the states of the last n steps learn from what they have got, in the order of time. The
+    returns are known before any of them learns.
     """
-    ring = memory.scratch
-    n = ring.state.size
-    now = ring.elapsed[0]
-    ring.state[now % n] = t.state
-    ring.reward[now % n] = t.reward
-    ring.elapsed[0] = now + 1
+    buffer, target = memory.scratch
     over = t.terminated or t.truncated
-    oldest = max(0, now + 1 - n)
-    if over or now + 1 >= n:
-        total = 0.0 if t.terminated else memory.value[t.next_state]
-        for time in range(now, oldest - 1, -1):
-            total = ring.reward[time % n] + memory.gamma * total
-            ring.target[time % n] = total
-        for time in range(oldest, now + 1 if over else oldest + 1):
-            learn_return(memory, ring.state[time % n], ring.target[time % n])
-    count_state(memory, t.state, over)
-    return NO_ACTION if over else follow(memory, t.next_state, rng)
+    s, next_s, total = locate(memory, t.state), NOWHERE, 0.0
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        total = state_value(memory, next_s)
+    now = buffer.length[0]
+    store_state(memory, s, now % buffer.n)
+    buffer.reward[now % buffer.n] = t.reward
+    buffer.length[0] = now + 1
+    first, last = first_to_learn(buffer, now), last_to_learn(buffer, now, over)
+    if first <= last:
+        for time in range(now, first - 1, -1):
+            total = buffer.reward[time % buffer.n] + memory.gamma * total
+            target[time % buffer.n] = total
+    for time in range(first, last + 1):
+        learn_stored(memory, time % buffer.n, target[time % buffer.n])
+    end_step(memory, s, t.action, over)
+    return NO_ACTION if over else next_action(memory, t.next_state, next_s, rng)
 
 
 @dataclass(eq=False, kw_only=True)
-class NStepTD(Predictor):
+class NStepTD(StateValueAgent):
     """n-step TD prediction (S&B2 eq. 7.2).
 
     The n-step return is closer to the value of the policy than the values it is made from, by gamma^n at worst (eq.
@@ -78,6 +82,9 @@ class NStepTD(Predictor):
         Step size, in [0, 1]; a schedule per visits counts the returns that the state has learned from.
     initial_value : float
         Value of every state before it is visited.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `StateValueAgent`.
 
     Attributes
     ----------
@@ -85,6 +92,8 @@ class NStepTD(Predictor):
         Learned state values.
     returns_ : ndarray of int64, shape (n_states,)
         How many returns each of them has learned from.
+    weights_ : ndarray of float64, shape (n_features,)
+        Learned weights, with features.
 
     Examples
     --------
@@ -105,10 +114,10 @@ class NStepTD(Predictor):
         self.n = whole_number("n", self.n)
         fits_in_memory(f"n={self.n}", 24 * self.n)
 
-    def tables(self, n_states: int) -> Returns:
-        """Make the counts of the returns."""
-        return Returns(np.zeros(n_states, dtype=np.int64))
+    def tables(self, n_states: int) -> Any:
+        """Make the counts of the returns; none with features."""
+        return () if self.uses_features else Returns(np.zeros(n_states, dtype=np.int64))
 
-    def scratch(self, n_states: int) -> Ring:
-        """Make an empty ring."""
-        return Ring(np.zeros(self.n, dtype=np.int64), np.zeros(self.n), np.zeros(self.n), np.zeros(1, dtype=np.int64))
+    def scratch(self, n_states: int) -> Waiting:
+        """Make an empty buffer."""
+        return Waiting(new_n_step_buffer(self.n, 0, self.most_active), np.zeros(self.n))

@@ -4,16 +4,15 @@ The step is over when its return is known, and its state may have been left agai
 are counted on their own. A learning rate per visits counts them, which makes ``Inverse(1.0, per="visits")`` the mean.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlsuite.agents.episode_buffer import NO_ROOM, EpisodeBuffer, clear, has_room
-from rlsuite.agents.predictor import StateValues, follow
+from rlsuite.agents.episode_buffer import NO_ROOM, EpisodeBuffer, VectorEpisodeBuffer, clear, has_room
+from rlsuite.agents.predictor import StateValues, begin_predicting, follow
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
 from rlsuite.exploration import NO_ACTION
-from rlsuite.schedules import rate_now
 
 
 class Returns(NamedTuple):
@@ -25,26 +24,18 @@ class Returns(NamedTuple):
 class Episode(NamedTuple):
     """What is kept during an episode."""
 
-    buffer: EpisodeBuffer
+    buffer: EpisodeBuffer | VectorEpisodeBuffer
 
 
 @compiled(in_place=True)
-def learn_return(memory: StateValues, state: int, target: float) -> None:
-    """V(s) <- V(s) + alpha [G - V(s)]; a schedule per visits counts the returns of this state so far."""
-    returns = memory.learned.returns
-    memory.value[state] += rate_now(memory.learning_rate, memory.clock, returns[state]) * (target - memory.value[state])
-    returns[state] += 1
-
-
-@compiled(in_place=True)
-def begin_buffer(memory: StateValues, state: int, rng: np.random.Generator) -> int:
+def begin_buffer(memory: Any, state: Any, rng: np.random.Generator) -> int:
     """Discard the steps of the last episode, and draw the first action of this one."""
     clear(memory.scratch.buffer)
-    return follow(memory, state, rng)
+    return begin_predicting(memory, state, rng)
 
 
 @compiled(in_place=True)
-def note_returns(buffer: EpisodeBuffer, gamma: float, future: float) -> None:
+def note_returns(buffer: Any, gamma: float, future: float) -> None:
     """G_t = r_t+1 + gamma G_t+1, from the last step back to the first; `future` is the value after the last."""
     total = future
     for t in range(buffer.length[0] - 1, -1, -1):

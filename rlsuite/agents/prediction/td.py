@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next
-from rlsuite.agents.predictor import Predictor, next_action, ratio, state_step_size, state_value, update_state
+from rlsuite.agents.predictor import next_action, ratio, state_step_size, state_value, update_state
+from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Step, Transition
@@ -26,7 +27,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
 
 
 @dataclass(eq=False, kw_only=True)
-class TD(Predictor):
+class TD(StateValueAgent):
     """TD(0) prediction (S&B2 eq. 6.2).
 
     Converges to the value of the policy with probability 1 for step sizes as of `QLearning`; with a constant one the
@@ -42,11 +43,16 @@ class TD(Predictor):
         Step size, in [0, 1].
     initial_value : float
         Value of every state before it is visited.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `StateValueAgent`.
 
     Attributes
     ----------
     value_ : ndarray of float64, shape (n_states,)
         Learned state values.
+    weights_ : ndarray of float64, shape (n_features,)
+        Learned weights, with features.
 
     Examples
     --------

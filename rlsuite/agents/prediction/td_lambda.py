@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_first, locate_next, update_and_decay
 from rlsuite.agents.predictor import (
-    Predictor,
     begin_predicting,
     next_action,
     ratio,
@@ -17,6 +16,7 @@ from rlsuite.agents.predictor import (
     update_state,
     visit_state,
 )
+from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.agents.traces import TRACE_UPDATES, Traces, TraceUpdate, check_kind, dutch, new_traces, reset_traces
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
@@ -104,7 +104,7 @@ def _true_online(memory: Any, t: Transition, rng: np.random.Generator) -> int:
 
 
 @dataclass(eq=False, kw_only=True)
-class TDLambda(Predictor):
+class TDLambda(StateValueAgent):
     """TD(lambda) prediction with eligibility traces (S&B2 section 12.2; Sutton 1988).
 
     Converges to the value of the policy with probability 1 under the conditions of `TD`, for all lambda (Dayan &
@@ -125,11 +125,16 @@ class TDLambda(Predictor):
         Step size, in [0, 1]; an error reaches each earlier visit with the step size of that visit.
     initial_value : float
         Value of every state before it is visited.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `StateValueAgent`.
 
     Attributes
     ----------
     value_ : ndarray of float64, shape (n_states,)
         Learned state values.
+    weights_ : ndarray of float64, shape (n_features,)
+        Learned weights, with features.
 
     Examples
     --------
@@ -157,7 +162,7 @@ class TDLambda(Predictor):
 
 
 @dataclass(eq=False, kw_only=True)
-class TrueOnlineTDLambda(Predictor):
+class TrueOnlineTDLambda(StateValueAgent):
     """True online TD(lambda): after each step, the values of the on-line lambda-return (S&B2 section 12.5).
 
     The forward view would begin the episode anew after each step, with all its returns up to there (section 12.4). This
@@ -175,11 +180,16 @@ class TrueOnlineTDLambda(Predictor):
         Step size, in [0, 1]; an error reaches each earlier visit with the step size of that visit.
     initial_value : float
         Value of every state before it is visited.
+    features : FeatureMap or transformer, optional
+        What the values are linear in, such as `rlsuite.approximation.TileCoding`; by default a table. See
+        `StateValueAgent`.
 
     Attributes
     ----------
     value_ : ndarray of float64, shape (n_states,)
         Learned state values.
+    weights_ : ndarray of float64, shape (n_features,)
+        Learned weights, with features.
 
     Examples
     --------

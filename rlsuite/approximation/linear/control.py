@@ -1,7 +1,7 @@
-"""Control agents with values that are linear in features: each is the rule of a table, asked of features.
+"""Control agents that always have features, under the names of S&B2: `Sarsa` with `features=` is `SemiGradientSarsa`.
 
 The rules are those of `rlsuite.agents.control`; what they ask of features is answered in
-`rlsuite.approximation.linear.memory`. With one-hot features an agent here is the agent there, to the last bit.
+`rlsuite.agents.feature_memory`. With one-hot features an agent here is the agent there, to the last bit.
 
 The trace of a weight is the share of the next error that it is updated with: a decaying sum of the recent gradients of
 the values (S&B2 section 12.2). As for tables a trace includes the step size, and small traces are dropped; see
@@ -9,27 +9,19 @@ the values (S&B2 section 12.2). As for tables a trace includes the step size, an
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-import numpy as np
-
-from rlsuite.agents.control.eligibility import Eligibility, begin_eligible
-from rlsuite.agents.control.expected_sarsa import ExpectedSarsa, Probabilities
+from rlsuite.agents.control.expected_sarsa import ExpectedSarsa
 from rlsuite.agents.control.n_step import NStepSarsa
-from rlsuite.agents.control.n_step_buffer import Recent, new_n_step_buffer
 from rlsuite.agents.control.q_lambda import WatkinsQLambda
 from rlsuite.agents.control.q_learning import QLearning
 from rlsuite.agents.control.sarsa import Sarsa
 from rlsuite.agents.control.sarsa_lambda import SarsaLambda
-from rlsuite.agents.control.true_online_sarsa import TrueOnline, TrueOnlineSarsaLambda
-from rlsuite.agents.traces import TRACE_UPDATES, check_kind, new_traces
+from rlsuite.agents.control.true_online_sarsa import TrueOnlineSarsaLambda
 from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.core.checks import fraction, whole_number
-from rlsuite.training.kernels import Begin, Step
 
 
 @dataclass(eq=False, kw_only=True)
-class SemiGradientSarsa(LinearAgent):
+class SemiGradientSarsa(LinearAgent, Sarsa):
     """Episodic semi-gradient Sarsa (S&B2 section 10.1) with values that are linear in features.
 
     With one-hot features it is `Sarsa`, to the last bit.
@@ -64,11 +56,9 @@ class SemiGradientSarsa(LinearAgent):
     True
     """
 
-    step: ClassVar[Step] = Sarsa.step
-
 
 @dataclass(eq=False, kw_only=True)
-class SemiGradientQLearning(LinearAgent):
+class SemiGradientQLearning(LinearAgent, QLearning):
     """Semi-gradient Q-learning (S&B2 section 11.1) with values that are linear in features.
 
     With one-hot features it is `QLearning`, to the last bit. With others there is no guarantee that it converges: it
@@ -104,11 +94,9 @@ class SemiGradientQLearning(LinearAgent):
     -13.0
     """
 
-    step: ClassVar[Step] = QLearning.step
-
 
 @dataclass(eq=False, kw_only=True)
-class SemiGradientExpectedSarsa(LinearAgent):
+class SemiGradientExpectedSarsa(LinearAgent, ExpectedSarsa):
     """Semi-gradient Expected Sarsa (S&B2 eq. 11.5, for the policy that is followed) with values linear in features.
 
     With one-hot features it is `ExpectedSarsa`, to the last bit. It moves as `SemiGradientSarsa` does on average, with
@@ -143,15 +131,9 @@ class SemiGradientExpectedSarsa(LinearAgent):
     True
     """
 
-    step: ClassVar[Step] = ExpectedSarsa.step
-
-    def scratch(self, n_features: int, n_actions: int) -> Any:
-        """Make room for the probabilities of one observation."""
-        return Probabilities(np.zeros(n_actions))
-
 
 @dataclass(eq=False, kw_only=True)
-class SemiGradientNStepSarsa(LinearAgent):
+class SemiGradientNStepSarsa(LinearAgent, NStepSarsa):
     """Episodic semi-gradient n-step Sarsa (S&B2 section 10.2, the box on p. 247), with values linear in features.
 
     With n = 1 it is `SemiGradientSarsa`; with an n that no episode reaches, `GradientMonteCarloControl`. With one-hot
@@ -196,51 +178,9 @@ class SemiGradientNStepSarsa(LinearAgent):
     True
     """
 
-    begin: ClassVar[Begin] = NStepSarsa.begin
-    step: ClassVar[Step] = NStepSarsa.step
-
-    n: int = 4
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.n = whole_number("n", self.n)
-
-    def scratch(self, n_features: int, n_actions: int) -> Any:
-        """Make an empty buffer."""
-        return Recent(new_n_step_buffer(self.n, n_actions, self.features_.most_active_))
-
 
 @dataclass(eq=False, kw_only=True)
-class LinearEligibilityAgent(LinearAgent):
-    """Base of the linear agents with eligibility traces.
-
-    Parameters
-    ----------
-    lambda_ : float
-        How slowly the traces fade beside the discount, in [0, 1]: 0 is learning from one step, 1 from whole episodes.
-    traces : {"accumulating", "replacing", "dutch"}
-        What a visit does to the traces; see `SemiGradientSarsaLambda`.
-    features, gamma, learning_rate, exploration, initial_weight
-        As for `LinearAgent`.
-    """
-
-    begin: ClassVar[Begin] = begin_eligible
-
-    lambda_: float = 0.9
-    traces: str = "accumulating"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.lambda_ = fraction("lambda_", self.lambda_)
-        self.traces = check_kind("traces", self.traces)
-
-    def scratch(self, n_features: int, n_actions: int) -> Any:
-        """Make the traces of all weights, none of them eligible."""
-        return Eligibility(new_traces(n_features * n_actions), TRACE_UPDATES[self.traces], self.lambda_)
-
-
-@dataclass(eq=False, kw_only=True)
-class SemiGradientSarsaLambda(LinearEligibilityAgent):
+class SemiGradientSarsaLambda(LinearAgent, SarsaLambda):
     """Semi-gradient Sarsa with eligibility traces (S&B2 section 12.7, the box on p. 305 and its variants).
 
     With one-hot features it is `SarsaLambda`, to the last bit; with ``lambda_=0``, `SemiGradientSarsa` but for
@@ -281,11 +221,9 @@ class SemiGradientSarsaLambda(LinearEligibilityAgent):
     True
     """
 
-    step: ClassVar[Step] = SarsaLambda.step
-
 
 @dataclass(eq=False, kw_only=True)
-class SemiGradientQLambda(LinearEligibilityAgent):
+class SemiGradientQLambda(LinearAgent, WatkinsQLambda):
     """Semi-gradient Watkins' Q(lambda) (S&B2 section 12.10) with values that are linear in features.
 
     With one-hot features it is `WatkinsQLambda`, to the last bit; with ``lambda_=0``, `SemiGradientQLearning` but for
@@ -325,11 +263,9 @@ class SemiGradientQLambda(LinearEligibilityAgent):
     True
     """
 
-    step: ClassVar[Step] = WatkinsQLambda.step
-
 
 @dataclass(eq=False, kw_only=True)
-class TrueOnlineLinearSarsaLambda(LinearAgent):
+class TrueOnlineLinearSarsaLambda(LinearAgent, TrueOnlineSarsaLambda):
     """True online Sarsa(lambda) with values that are linear in features (S&B2 section 12.7, the box on p. 307).
 
     Its weights are those of the online lambda-return algorithm (S&B2 section 12.4) after every step, for any features
@@ -365,16 +301,3 @@ class TrueOnlineLinearSarsaLambda(LinearAgent):
     >>> bool(agent.episodes_["return"][-50:].mean() > -60)
     True
     """
-
-    begin: ClassVar[Begin] = TrueOnlineSarsaLambda.begin
-    step: ClassVar[Step] = TrueOnlineSarsaLambda.step
-
-    lambda_: float = 0.9
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.lambda_ = fraction("lambda_", self.lambda_)
-
-    def scratch(self, n_features: int, n_actions: int) -> Any:
-        """Make the traces of all weights, none of them eligible."""
-        return TrueOnline(new_traces(n_features * n_actions), np.zeros(1), self.lambda_)

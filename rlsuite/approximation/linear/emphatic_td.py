@@ -10,18 +10,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.prediction.td_lambda import begin_with_traces
-from rlsuite.agents.predictor import STATE
-from rlsuite.agents.traces import Traces, accumulating, new_traces, update_eligible
-from rlsuite.approximation.linear.following import follow_policy, ratio_of_policies
-from rlsuite.approximation.linear.memory import (
+from rlsuite.agents.feature_memory import (
     compute_features,
     count_and_advance,
     linear_step_size,
     value_of,
     visit_features,
 )
-from rlsuite.approximation.linear.predictor import OffPolicyPredictor
+from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
+from rlsuite.agents.prediction.td_lambda import begin_with_traces
+from rlsuite.agents.predictor import STATE
+from rlsuite.agents.traces import Traces, accumulating, new_traces, update_eligible
+from rlsuite.approximation.linear.linear_agent import OffPolicyPredictor
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION

@@ -6,24 +6,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.episode_buffer import LONGEST, NO_ROOM, clear
-from rlsuite.agents.memory import begin
-from rlsuite.agents.prediction.returns import note_returns
-from rlsuite.approximation.linear.episode_buffer import (
-    Episode,
-    append_vector,
-    learn_returns,
-    new_vector_buffer,
-    vector_buffer_has_room,
+from rlsuite.agents.episode_buffer import LONGEST, NO_ROOM, clear, has_room, new_vector_buffer
+from rlsuite.agents.feature_memory import (
+    compute_features,
+    count_and_advance,
+    evaluate,
+    learn_vector,
+    record_vector,
 )
+from rlsuite.agents.memory import begin
+from rlsuite.agents.prediction.returns import Episode, note_returns
 from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.approximation.linear.memory import compute_features, count_and_advance, evaluate
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Begin, Step, Transition
-
-ACTION_TAKEN = -1
 
 
 @compiled(in_place=True)
@@ -37,9 +34,13 @@ def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generat
 def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, let w <- w + alpha [G_t - Q(s_t, a_t)] x(s_t, a_t) for each of its steps t."""
     buffer, row = memory.scratch.buffer, memory.active.now[0]
-    if not vector_buffer_has_room(buffer):
+    if not has_room(buffer):
         return NO_ROOM
-    append_vector(buffer, t.state, t.action, t.reward)
+    now = buffer.length[0]
+    record_vector(memory, t.state, now)
+    buffer.action[now] = t.action
+    buffer.reward[now] = t.reward
+    buffer.length[0] = now + 1
     next_action = NO_ACTION
     future = 0.0
     if not t.terminated:
@@ -49,7 +50,8 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
         future = memory.q[1 - row, next_action]
     if t.terminated or t.truncated:
         note_returns(buffer, memory.gamma, future)
-        learn_returns(memory, ACTION_TAKEN)
+        for time in range(buffer.length[0]):
+            learn_vector(memory, time, buffer.action[time], buffer.note[time])
     count_and_advance(memory, t.terminated or t.truncated)
     return next_action
 

@@ -1,24 +1,21 @@
-"""Predictors with values that are linear in features: each is the rule of a table, asked of features.
+"""Predictors that always have features, under the names of S&B2: `TD` with `features=` is `SemiGradientTD`.
 
 The rules are those of `rlsuite.agents.prediction`; what they ask of features is answered in
-`rlsuite.approximation.linear.predictor`. With one-hot features an agent here is the agent there, to the last bit.
+`rlsuite.agents.feature_memory`. With one-hot features an agent here is the agent there, to the last bit.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-import numpy as np
-
+from rlsuite.agents.prediction.monte_carlo import EveryVisitMonteCarlo
+from rlsuite.agents.prediction.n_step import NStepTD
 from rlsuite.agents.prediction.td import TD
-from rlsuite.agents.prediction.td_lambda import Eligibility, TDLambda, TrueOnline, TrueOnlineTDLambda
-from rlsuite.agents.traces import TRACE_UPDATES, check_kind, new_traces
-from rlsuite.approximation.linear.predictor import LinearPredictor, OffPolicyPredictor
-from rlsuite.core.checks import fraction
-from rlsuite.training.kernels import Begin, Step
+from rlsuite.agents.prediction.td_lambda import TDLambda, TrueOnlineTDLambda
+from rlsuite.approximation.linear.linear_agent import LinearPredictor, OffPolicyPredictor
+from rlsuite.schedules import Schedule
 
 
 @dataclass(eq=False, kw_only=True)
-class SemiGradientTD(OffPolicyPredictor):
+class SemiGradientTD(OffPolicyPredictor, TD):
     """Semi-gradient TD(0) prediction (S&B2 section 9.3, the box on p. 203; off-policy: eq. 11.2).
 
     On-policy it converges, with vanishing step sizes, to the TD fixed point, whose mean squared error is at most
@@ -59,11 +56,9 @@ class SemiGradientTD(OffPolicyPredictor):
     True
     """
 
-    step: ClassVar[Step] = TD.step
-
 
 @dataclass(eq=False, kw_only=True)
-class SemiGradientTDLambda(OffPolicyPredictor):
+class SemiGradientTDLambda(OffPolicyPredictor, TDLambda):
     """Semi-gradient TD(lambda) prediction (S&B2 section 12.2, the box on p. 293; off-policy: eq. 12.25).
 
     On-policy it converges, with vanishing step sizes, to a fixed point whose mean squared error is at most
@@ -108,24 +103,9 @@ class SemiGradientTDLambda(OffPolicyPredictor):
     True
     """
 
-    begin: ClassVar[Begin] = TDLambda.begin
-    step: ClassVar[Step] = TDLambda.step
-
-    lambda_: float = 0.9
-    traces: str = "accumulating"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.lambda_ = fraction("lambda_", self.lambda_)
-        self.traces = check_kind("traces", self.traces)
-
-    def scratch(self, n_features: int) -> Any:
-        """Make the traces, none of them eligible."""
-        return Eligibility(new_traces(n_features), TRACE_UPDATES[self.traces], self.lambda_)
-
 
 @dataclass(eq=False, kw_only=True)
-class TrueOnlineLinearTDLambda(LinearPredictor):
+class TrueOnlineLinearTDLambda(LinearPredictor, TrueOnlineTDLambda):
     """True online TD(lambda) with values linear in features (S&B2 section 12.5, the box on p. 300).
 
     Its weights are those of the online lambda-return algorithm (S&B2 section 12.4) after every step (van Seijen et al.
@@ -165,15 +145,95 @@ class TrueOnlineLinearTDLambda(LinearPredictor):
     True
     """
 
-    begin: ClassVar[Begin] = TrueOnlineTDLambda.begin
-    step: ClassVar[Step] = TrueOnlineTDLambda.step
 
-    lambda_: float = 0.9
+@dataclass(eq=False, kw_only=True)
+class SemiGradientNStepTD(LinearPredictor, NStepTD):
+    """Semi-gradient n-step TD prediction (S&B2 section 9.4, the box on p. 209), with values linear in features.
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.lambda_ = fraction("lambda_", self.lambda_)
+    With n = 1 it is `SemiGradientTD`; with an n that no episode reaches, `GradientMonteCarlo`. With one-hot features it
+    is `NStepTD`, to the last bit. Each step costs time in proportion to n. On truncation the return bootstraps from the
+    value of the last observation.
 
-    def scratch(self, n_features: int) -> Any:
-        """Make the traces, none of them eligible."""
-        return TrueOnline(new_traces(n_features), np.zeros(1), self.lambda_)
+    Parameters
+    ----------
+    features : FeatureMap or transformer
+        What the values are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    policy_to_follow : array_like (n_actions,) or (n_ids, n_actions), optional
+        Probabilities of the actions; by default all legal actions are equally likely.
+    learning_rate : float or Schedule
+        Step size alpha, in [0, 1]. The larger n, the smaller a step size does best: returns vary more.
+    initial_weight : float or array_like (n_features,)
+        What the weights are before anything is learned.
+    n : int
+        Steps until an observation learns, at least 1.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features,)
+        Learned weights.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range; from `learn`, if the features of n steps do not fit in memory.
+
+    Examples
+    --------
+    One weight for the position in the walk, and one for a constant; the true value is position / 6:
+
+    >>> import gymnasium, numpy as np, rlsuite as rl, rlsuite_envs
+    >>> from rlsuite.approximation import SemiGradientNStepTD
+    >>> positions = np.linspace(0.0, 1.0, 7)
+    >>> env = rl.VectorObservation(gymnasium.make("rlsuite/RandomWalk-v0"), np.c_[positions, np.ones(7)])
+    >>> agent = SemiGradientNStepTD(n=4, gamma=1.0, learning_rate=0.01)
+    >>> agent = agent.learn(env, episodes=2_000, seed=7)
+    >>> bool(abs(agent.value(env.vectors) - positions).max() < 0.1)
+    True
+    """
+
+
+@dataclass(eq=False, kw_only=True)
+class GradientMonteCarlo(LinearPredictor, EveryVisitMonteCarlo):
+    """Gradient Monte Carlo prediction (S&B2 section 9.3, the box on p. 202) with values linear in features.
+
+    It climbs down the mean squared error of the values, weighted by how often each state is visited: with vanishing
+    step sizes it converges to the least there is, for any features. With one-hot features it is `EveryVisitMonteCarlo`,
+    to the last bit. On truncation the return bootstraps from the value of the last observation.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer
+        What the values are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    policy_to_follow : array_like (n_actions,) or (n_ids, n_actions), optional
+        Probabilities of the actions; by default all legal actions are equally likely.
+    learning_rate : float or Schedule
+        Step size alpha, in [0, 1].
+    initial_weight : float or array_like (n_features,)
+        What the weights are before anything is learned.
+    longest_episode : int
+        Steps of an episode that can be remembered; a longer one is an error.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features,)
+        Learned weights.
+
+    Examples
+    --------
+    One weight for the position in the walk, and one for a constant; the true value is position / 6:
+
+    >>> import gymnasium, numpy as np, rlsuite as rl, rlsuite_envs
+    >>> from rlsuite.approximation import GradientMonteCarlo
+    >>> positions = np.linspace(0.0, 1.0, 7)
+    >>> env = rl.VectorObservation(gymnasium.make("rlsuite/RandomWalk-v0"), np.c_[positions, np.ones(7)])
+    >>> agent = GradientMonteCarlo(gamma=1.0, learning_rate=0.01)
+    >>> agent = agent.learn(env, episodes=2_000, seed=7)
+    >>> bool(abs(agent.value(env.vectors) - positions).max() < 0.1)
+    True
+    """
+
+    learning_rate: float | Schedule = 0.1  # there are no visits to count

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.feature_memory import ActiveFeatures, compute_features, count_and_advance
 from rlsuite.agents.traces import Traces, add_to_trace, new_traces, reset_traces, update_eligible
-from rlsuite.approximation.linear.memory import ActiveFeatures, compute_features, count_and_advance
 from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, value_in
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.linear.fit_features import bind_features, check_features
+from rlsuite.agents.fit_features import bind_features, check_features
 from rlsuite.core.compilation import compiled
 from rlsuite.environments.finding import find_env
 from rlsuite.features.feature_map import FeatureMap, FeatureRule

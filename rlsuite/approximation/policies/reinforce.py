@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import NO_ROOM
-from rlsuite.approximation.linear.memory import compute_features, count_and_advance, evaluate
+from rlsuite.agents.feature_memory import compute_features, count_and_advance, evaluate
 from rlsuite.approximation.policies.softmax_policy import (
     CriticAgent,
     SoftmaxPolicyAgent,

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.linear.learner import check_unit
+from rlsuite.agents.feature_agent import check_unit
+from rlsuite.agents.feature_memory import ActiveFeatures, LinearMemory, evaluate, evaluate_rows
 from rlsuite.approximation.linear.linear_agent import LinearAgent
-from rlsuite.approximation.linear.memory import ActiveFeatures, LinearMemory, evaluate, evaluate_rows
 from rlsuite.core.checks import legal_actions
 from rlsuite.core.compilation import compiled
 from rlsuite.exploration import NO_ACTION, Exploration, Legality, Softmax

@@ -14,8 +14,12 @@ import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.approximation.linear.emphatic_td import EmphaticTD
 from rlsuite.approximation.linear.gradient_td import GTD2, TDC
-from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
-from rlsuite.approximation.linear.prediction import SemiGradientTD, SemiGradientTDLambda, TrueOnlineLinearTDLambda
+from rlsuite.approximation.linear.prediction import (
+    GradientMonteCarlo,
+    SemiGradientTD,
+    SemiGradientTDLambda,
+    TrueOnlineLinearTDLambda,
+)
 
 GAMMA, LAMBDA, TOLERANCE = 0.9, 0.6, 0.01
 INSIDE = slice(1, 6)

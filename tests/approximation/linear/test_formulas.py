@@ -18,9 +18,13 @@ from rlsuite.approximation.linear.control import (
 )
 from rlsuite.approximation.linear.emphatic_td import EmphaticTD
 from rlsuite.approximation.linear.gradient_td import GTD2, TDC
-from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
-from rlsuite.approximation.linear.n_step_td import SemiGradientNStepTD
-from rlsuite.approximation.linear.prediction import SemiGradientTD, SemiGradientTDLambda, TrueOnlineLinearTDLambda
+from rlsuite.approximation.linear.prediction import (
+    GradientMonteCarlo,
+    SemiGradientNStepTD,
+    SemiGradientTD,
+    SemiGradientTDLambda,
+    TrueOnlineLinearTDLambda,
+)
 
 ALPHA, BETA, GAMMA, LAMBDA = 0.05, 0.1, 0.9, 0.7
 FEATURES = np.random.default_rng(1).normal(size=(7, 3))

@@ -7,9 +7,8 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.approximation.linear.gradient_td import TDC
-from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
 from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
-from rlsuite.approximation.linear.prediction import SemiGradientTD, SemiGradientTDLambda
+from rlsuite.approximation.linear.prediction import GradientMonteCarlo, SemiGradientTD, SemiGradientTDLambda
 from rlsuite.errors import LearningError, NotLearned, ParameterError
 
 FEATURES = np.c_[np.linspace(0.0, 1.0, 7), np.ones(7)]

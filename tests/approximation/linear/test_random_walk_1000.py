@@ -7,9 +7,7 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.approximation import FourierBasis, Polynomial, TileCoding
-from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
-from rlsuite.approximation.linear.n_step_td import SemiGradientNStepTD
-from rlsuite.approximation.linear.prediction import SemiGradientTD
+from rlsuite.approximation.linear.prediction import GradientMonteCarlo, SemiGradientNStepTD, SemiGradientTD
 
 STATES = slice(1, 1001)
 

@@ -18,10 +18,14 @@ from rlsuite.approximation.linear.control import (
     SemiGradientSarsaLambda,
     TrueOnlineLinearSarsaLambda,
 )
-from rlsuite.approximation.linear.monte_carlo import GradientMonteCarlo
 from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
-from rlsuite.approximation.linear.n_step_td import SemiGradientNStepTD
-from rlsuite.approximation.linear.prediction import SemiGradientTD, SemiGradientTDLambda, TrueOnlineLinearTDLambda
+from rlsuite.approximation.linear.prediction import (
+    GradientMonteCarlo,
+    SemiGradientNStepTD,
+    SemiGradientTD,
+    SemiGradientTDLambda,
+    TrueOnlineLinearTDLambda,
+)
 
 CONTROL = {
     SemiGradientQLearning: rl.QLearning,

@@ -1,4 +1,4 @@
-"""The memory of linear agents, and the functions that their rules share.
+"""The memory with weights of features, and what it answers to a rule; see `rlsuite.agents.memory`.
 
 The value of an action is a sum of a few weights: Q(s, a) = sum_i w[i, a] x_i(s), where x(s) are
 the features of the observation (S&B2 eq. 9.8). Of the features only those that are not 0 are listed, so the cost of a
@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.memory import Answers
+from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
+from rlsuite.agents.predictor import STATE, StateAnswers
 from rlsuite.agents.traces import Traces, TraceUpdate, set_trace, update_eligible
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
 from rlsuite.exploration import ExplorationRule, Legality
-from rlsuite.features.feature_map import FeatureRule
 from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
 
 
@@ -160,6 +161,25 @@ def _improve_stored(memory: Any, entry: int, action: int, amount: float) -> None
 
 
 @compiled(in_place=True)
+def record_vector(memory: Any, observation: NDArray[np.float64], time: int) -> None:
+    """Keep an observation as time t of the episode."""
+    recorded = memory.scratch.buffer.observation
+    for i in range(recorded.shape[1]):
+        recorded[time, i] = observation[i]
+
+
+@compiled(in_place=True)
+def learn_vector(memory: Any, time: int, action: int, target: float) -> None:
+    """Let w <- w + alpha [G_t - w . x_t] x_t, with the weights of an action.
+
+    The features are listed in the present row, which is not needed any more when an episode is over.
+    """
+    row = memory.active.now[0]
+    compute_features(memory, memory.scratch.buffer.observation[time], row)
+    improve(memory, row, action, linear_step_size(memory) * (target - value_of(memory, row, action)))
+
+
+@compiled(in_place=True)
 def _end_step(memory: Any, row: int, action: int, over: bool) -> None:
     count_and_advance(memory, over)
 
@@ -190,7 +210,7 @@ class LinearMemory(NamedTuple):
     """
 
     weights: NDArray[np.float64]  # (n_features, n_actions)
-    features: FeatureRule
+    features: Any  # FeatureRule, the compiled form of a feature map, whose package needs scikit-learn
     active: ActiveFeatures
     q: NDArray[np.float64]  # (2, n_actions), action values of the two observations, computed by `evaluate`
     visits: Count  # (2, n_actions), always 0: only a table counts visits
@@ -208,7 +228,7 @@ class LinearMemory(NamedTuple):
 
 @compiled(in_place=True)
 def evaluate_rows(
-    rule: FeatureRule,
+    rule: Any,
     weights: NDArray[np.float64],
     observations: NDArray[np.float64],
     indices: NDArray[np.int64],
@@ -223,3 +243,78 @@ def evaluate_rows(
         for k in range(n_active):
             for action in range(weights.shape[1]):
                 q[i, action] += weights[indices[k], action] * values[k]
+
+
+# ---------------------------------------------------------------------------------------- `StateAnswers` of features
+
+
+@compiled(in_place=True)
+def _first_state(memory: Any, observation: NDArray[np.float64]) -> int:
+    memory.active.now[0] = 0
+    compute_features(memory, observation, 0)
+    return 0
+
+
+@compiled(in_place=True)
+def _next_state(memory: Any, next_observation: NDArray[np.float64]) -> int:
+    row = 1 - memory.active.now[0]
+    compute_features(memory, next_observation, row)
+    return row
+
+
+@compiled(in_place=True)
+def _step_size(memory: Any, row: int) -> float:
+    return linear_step_size(memory)
+
+
+@compiled(in_place=True)
+def _learn_stored_features(memory: Any, entry: int, target: float) -> None:
+    error = target - _value_of_stored(memory, entry, STATE)
+    _improve_stored(memory, entry, STATE, linear_step_size(memory) * error)
+
+
+@compiled(in_place=True)
+def _learn_recorded_vector(memory: Any, time: int, target: float) -> None:
+    learn_vector(memory, time, STATE, target)
+
+
+STATE_FEATURES = StateAnswers(
+    locate_first=_first_state,
+    locate=_present_row,
+    locate_next=_next_state,
+    value=value_of,
+    update=improve,
+    visit=visit_features,
+    update_and_decay=_update_eligible_weights,
+    step_size=_step_size,
+    store=_store_features,
+    learn_stored=_learn_stored_features,
+    record=record_vector,
+    learn_recorded=_learn_recorded_vector,
+    follow=follow_policy,
+    ratio=ratio_of_policies,
+    end_step=_end_step,
+)
+"""How weights of features answer a rule of prediction; see `rlsuite.agents.predictor`."""
+
+
+class LinearValues(NamedTuple):
+    """Weights of state values, and everything that following a policy and learning need.
+
+    A state value is the value of the only action of a problem without choices: so the weights are stored as those of
+    one action, 0, and the functions for action values apply to them.
+    """
+
+    weights: NDArray[np.float64]  # (n_features, 1)
+    features: Any  # FeatureRule, as for `LinearMemory`
+    active: ActiveFeatures
+    behaviour: NDArray[np.float64]  # (n_rows, n_actions), the policy that is followed; see `prediction.policies`
+    target: NDArray[np.float64]  # (n_rows, n_actions), the one that is evaluated; (0, 0) if it is the same
+    legal: NDArray[np.bool_]  # (2, n_actions)
+    legality: Legality  # how `legal` is looked up
+    clock: Count  # (2,), [steps, episodes] learned from
+    gamma: float
+    learning_rate: Rate
+    learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
+    scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
+    answers: StateAnswers = STATE_FEATURES

@@ -1,0 +1,142 @@
+"""One rule for a table and for features: an agent with one-hot features is the agent with a table."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.approximation import OneHot, SemiGradientSarsa, TileCoding
+from rlsuite.errors import NotLearned, ParameterError, UnsuitableEnvironment
+from rlsuite.registry import agent_classes
+
+
+def of(base):
+    """The agents of rlsuite itself that derive from a base, and do not always have features."""
+    return sorted(
+        name
+        for name, kind in agent_classes().items()
+        if issubclass(kind, base)
+        and not kind.needs_features
+        and kind.__module__.startswith("rlsuite.")
+        and any(field.name == "features" and field.init for field in kind.__dataclass_fields__.values())
+    )
+
+
+CONTROL = of(rl.ActionValueAgent)
+PREDICTION = of(rl.StateValueAgent)
+
+
+def test_the_rules_that_take_features():
+    assert CONTROL == [
+        "ExpectedSarsa",
+        "NStepExpectedSarsa",
+        "NStepSarsa",
+        "NaiveQLambda",
+        "PengQLambda",
+        "QLearning",
+        "Sarsa",
+        "SarsaLambda",
+        "TrueOnlineSarsaLambda",
+        "WatkinsQLambda",
+    ]
+    assert PREDICTION == ["EveryVisitMonteCarlo", "NStepTD", "TD", "TDLambda", "TrueOnlineTDLambda"]
+
+
+def walk():
+    """The random walk; some of its episodes are cut off."""
+    return gymnasium.make("rlsuite/RandomWalk-v0", max_episode_steps=6)
+
+
+@pytest.mark.parametrize("name", CONTROL)
+@pytest.mark.parametrize("loop", ["compiled", "stepwise"])
+def test_control_in_a_table_and_with_one_hot_features(name, loop):
+    options = {"gamma": 0.95, "learning_rate": 0.3, "initial_value": 0.5, "exploration": rl.EpsilonGreedy(0.3)}
+    kind = agent_classes()[name]
+    table = kind(**options).learn(walk(), steps=800, seed=7, loop=loop)
+    agent = kind(**options, features=OneHot()).learn(walk(), steps=500, seed=7, loop=loop)
+    agent.learn(agent._asked_for, steps=300, loop=loop)
+    ends = ~table.legal_.any(axis=1)  # a table keeps the initial value there, too; nobody asks for it
+    assert agent.q_[~ends].tobytes() == table.q_[~ends].tobytes()
+    assert agent.episodes_.tobytes() == table.episodes_.tobytes()
+    assert agent.weights_.shape == table.q_.shape
+    assert agent.policy().tobytes() == table.policy().tobytes()
+
+
+@pytest.mark.parametrize("name", PREDICTION)
+@pytest.mark.parametrize("loop", ["compiled", "stepwise"])
+def test_prediction_in_a_table_and_with_one_hot_features(name, loop):
+    options = {"gamma": 0.95, "learning_rate": 0.3}
+    kind = agent_classes()[name]
+    table = kind(**options).learn(walk(), steps=800, seed=7, loop=loop)
+    agent = kind(**options, features=OneHot()).learn(walk(), steps=500, seed=7, loop=loop)
+    agent.learn(agent._asked_for, steps=300, loop=loop)
+    assert agent.value_.tobytes() == table.value_.tobytes()
+    assert agent.episodes_.tobytes() == table.episodes_.tobytes()
+    assert agent.weights_.shape == table.value_.shape
+    legal = table.legal_.any(axis=1)
+    np.testing.assert_allclose(agent.policy()[legal], table.policy()[legal], atol=1e-15)
+
+
+def test_the_long_name_is_the_same_agent():
+    options = {"features": TileCoding(n_tilings=4, bins=4), "gamma": 1.0, "learning_rate": 0.1}
+    short = rl.Sarsa(**options).learn("MountainCar-v0", steps=3_000, seed=7)
+    long = SemiGradientSarsa(**options).learn("MountainCar-v0", steps=3_000, seed=7)
+    assert short.weights_.tobytes() == long.weights_.tobytes()
+    assert isinstance(long, rl.Sarsa)
+    observation = np.array([-0.5, 0.0], dtype=np.float32)
+    assert short.act(observation) == long.act(observation)
+
+
+def test_files_keep_the_features(tmp_path):
+    agent = rl.QLearning(features=TileCoding(n_tilings=2, bins=3)).learn("MountainCar-v0", steps=500, seed=7)
+    agent.save(tmp_path / "agent.npz")
+    again = rl.load(tmp_path / "agent.npz")
+    assert again.weights_.tobytes() == agent.weights_.tobytes()
+    rows = [[-0.5, 0.0], [0.1, 0.02]]
+    assert again.q(rows).tobytes() == agent.q(rows).tobytes()
+    assert again.learn("MountainCar-v0", steps=100, seed=3).weights_.tobytes() != agent.weights_.tobytes()
+
+
+def test_without_features_vectors_are_refused():
+    with pytest.raises(UnsuitableEnvironment, match="Discrete"):
+        rl.Sarsa().learn("MountainCar-v0", steps=10, seed=1)
+
+
+def test_values_of_single_ids_of_a_table():
+    agent = rl.Sarsa().learn("CliffWalking-v1", steps=500, seed=1)
+    assert agent.q([36, 0]).tobytes() == agent.q_[[36, 0]].tobytes()
+    with pytest.raises(ParameterError, match="48"):
+        agent.q([48])
+    values = rl.TD().learn("CliffWalking-v1", steps=500, seed=1)
+    assert values.value([36]).tolist() == [values.value_[36]]
+
+
+def test_a_mask_restricts_the_greedy_action_of_a_table():
+    agent = rl.QLearning(learning_rate=0.5).learn("CliffWalking-v1", steps=5_000, seed=1)
+    best = agent.act(36)
+    mask = np.ones(4, dtype=np.int8)
+    mask[best] = 0
+    assert agent.act(36, mask) != best
+    with pytest.raises(ParameterError, match="no action is legal at observation 36"):
+        agent.act(36, np.zeros(4, dtype=np.int8))
+    with pytest.raises(ParameterError, match="action_mask"):
+        agent.act(36, [1, 1])
+
+
+def test_arrays_that_only_one_of_both_has():
+    table, linear = rl.Sarsa(), rl.Sarsa(features=OneHot())
+    for agent in (table, linear):
+        with pytest.raises(NotLearned):
+            _ = agent.weights_
+        agent.learn("FrozenLake-v1", steps=10, seed=1)
+    with pytest.raises(AttributeError, match="no weights_: it learns a table"):
+        _ = table.weights_
+    with pytest.raises(AttributeError, match="no visits_: it has features"):
+        _ = linear.visits_
+    assert not hasattr(linear, "visits_")
+
+
+def test_a_schedule_of_visits_needs_a_table():
+    with pytest.raises(ParameterError, match="per='visits' needs a table"):
+        rl.QLearning(learning_rate=rl.Inverse(1.0, per="visits"), features=OneHot())
