@@ -30,7 +30,7 @@ from rlsuite.agents.control.sarsa_lambda import SarsaLambda
 from rlsuite.agents.control.speedy_q_learning import SpeedyQLearning
 from rlsuite.agents.control.tree_backup import NStepTreeBackup
 from rlsuite.agents.control.true_online_sarsa import TrueOnlineSarsaLambda
-from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.memory import ActionValues, count, end_step, locate, locate_next, step_size, update, value
 from rlsuite.agents.model_based.dyna import DynaQ, DynaQPlus
 from rlsuite.agents.model_based.posterior_sampling import PosteriorSampling
 from rlsuite.agents.model_based.prioritized_sweeping import PrioritizedSweeping
@@ -113,8 +113,13 @@ __all__ = [
     "WatkinsQLambda",
     "count",
     "count_state",
+    "end_step",
     "follow",
     "load",
+    "locate",
+    "locate_next",
     "step_size",
+    "update",
+    "value",
     "value_step_size",
 ]

@@ -62,7 +62,7 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
     Sarsa written for both, and the same bytes in a table and with one-hot features:
 
     >>> import rlsuite as rl
-    >>> from rlsuite.agents.memory import end_step, locate, locate_next, step_size, update, value
+    >>> from rlsuite.agents import end_step, locate, locate_next, update, value
     >>> from rlsuite.approximation import OneHot
     >>> @rl.compiled
     ... def my_sarsa(memory, t, rng):
@@ -71,7 +71,7 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
     ...         next_s = locate_next(memory, t.next_state)
     ...         next_action = rl.choose(memory, next_s, rng)
     ...         target += memory.gamma * memory.q[next_s, next_action]
-    ...     update(memory, s, t.action, step_size(memory, s, t.action) * (target - value(memory, s, t.action)))
+    ...     update(memory, s, t.action, rl.step_size(memory, s, t.action) * (target - value(memory, s, t.action)))
     ...     end_step(memory, s, t.action, t.terminated or t.truncated)
     ...     return next_action
     >>> class MySarsa(rl.ActionValueAgent):

@@ -66,7 +66,7 @@ def _next(make: Callable[..., Any], chosen: argparse.Namespace) -> str:
     if isinstance(make().observation_space, Discrete):
         return command("train", "q-learning", chosen.environment, env=chosen.env)
     features = ["--features", "tile-coding"]
-    return command("train", "semi-gradient-sarsa", chosen.environment, env=chosen.env, flags=features)
+    return command("train", "sarsa", chosen.environment, env=chosen.env, flags=features)
 
 
 def _contract(make: Callable[..., Any]) -> Iterator[Finding]:

@@ -126,7 +126,7 @@ def _show_env(env_id: str, as_json: bool) -> int:
 
 def _with_features(env_id: str) -> str:
     """The command that learns where observations are vectors."""
-    return f"rlsuite train semi-gradient-sarsa {env_id} --features tile-coding"
+    return f"rlsuite train sarsa {env_id} --features tile-coding"
 
 
 def _facts(env: Any) -> dict[str, Any]:

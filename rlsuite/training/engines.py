@@ -300,8 +300,8 @@ def id_space_of(env: gymnasium.Env[Any, Any]) -> gymnasium.spaces.Discrete:
     return _discrete(
         "tabular agents need a Discrete observation",
         env.observation_space,
-        "gymnasium.wrappers.TransformObservation, with a function that returns an integer; or take an agent that "
-        "observes vectors, such as SemiGradientSarsa",
+        "gymnasium.wrappers.TransformObservation, with a function that returns an integer; or learn with features in "
+        "place of a table: Sarsa(features=TileCoding()), --features tile-coding",
     )
 
 

@@ -122,7 +122,7 @@ def test_warnings_of_gymnasium_are_findings(rlsuite):
     assert "\x1b" not in done.out
     assert done.err == ""
     assert verdicts(done)["ok", "compiled loop"].startswith("compiled dynamics and step agree in a replay")
-    assert done.out.splitlines()[-1] == "next: rlsuite train semi-gradient-sarsa CartPole-v1 --features tile-coding"
+    assert done.out.splitlines()[-1] == "next: rlsuite train sarsa CartPole-v1 --features tile-coding"
 
 
 def test_actions_that_are_not_discrete(rlsuite):
