@@ -225,6 +225,8 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
         ParameterError
             If the observation is not one of the space, or not finite, or no action is legal.
         """
+        if not self.uses_features and action_mask is None:
+            return super().act(observation)
         if self.uses_features:
             vector = self.encoding_.numbers_of(observation)
             q = self.q(vector[None])[0]
