@@ -1,6 +1,6 @@
 """Names of the array types that the models exchange."""
 
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,18 @@ class CsrMatrix(Protocol):
 
     def toarray(self) -> FloatArray:
         """Return the dense array."""
+        ...
+
+    def copy(self) -> Self:
+        """Return a copy."""
+        ...
+
+    def sum_duplicates(self) -> None:
+        """Sort the columns of each row, and add up the entries of one column."""
+        ...
+
+    def eliminate_zeros(self) -> None:
+        """Remove the entries that are 0."""
         ...
 
     def __matmul__(self, vector: FloatArray, /) -> FloatArray:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import row_checks, validation
-from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray, Rows, SparseLike
+from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, Rows, SparseLike
 
 Order: TypeAlias = Literal["sas", "ass"]
 Tables: TypeAlias = ArrayLike | Sequence[SparseLike]
@@ -40,7 +40,7 @@ def rows_from_arrays(
         state, action, next_state, probability, states, actions = _entries_of_sparse(tables)
         rows_name = "P[a][s, :]"
     else:
-        dense = validation.floats("P", cast("ArrayLike", tables))
+        dense = validation.floats("P", tables)
         layout = "ass" if by_action else order or _shown(dense.shape)
         state, action, next_state, probability, states, actions = _entries_of_dense(dense, layout)
         rows_name = ROWS_OF[layout]
@@ -72,7 +72,7 @@ def rows_from_arrays(
     row_checks.probabilities(probability, indptr, actions, rows_name)
 
     reward = _rewards(paid, rewards_order, states, actions, state, action, next_state)
-    can_start = cast("BoolArray", mask.any(axis=1))
+    can_start = np.any(mask, axis=1)
     if is_terminal is not None:
         ended = is_terminal[next_state]
     elif terminated is not None:
@@ -88,13 +88,13 @@ def rows_from_arrays(
 
 def is_sparse(tables: object) -> TypeGuard[Sequence[SparseLike]]:
     """Whether `tables` is a sequence of sparse matrices."""
-    if hasattr(tables, "tocsr"):
-        shape = cast("SparseLike", tables).shape
-        raise ModelError(f"a single sparse matrix of shape {shape} was given; pass a list with one matrix per action")
-    if not isinstance(tables, Sequence):
+    if validation.is_matrix(tables):
+        raise ModelError(
+            f"a single sparse matrix of shape {tables.shape} was given; pass a list with one matrix per action"
+        )
+    if not validation.is_sequence(tables):
         return False
-    listed = cast("Sequence[object]", tables)
-    sparse = [hasattr(one, "tocsr") for one in listed]
+    sparse = [hasattr(one, "tocsr") for one in tables]
     if any(sparse) and not all(sparse):
         raise ModelError(
             f"matrix {sparse.index(False)} is not sparse, but others are: make all of them sparse, or none"
@@ -113,7 +113,7 @@ def listed_by_action(name: str, tables: Tables) -> tuple[Tables, bool]:
     array = cast("AnyArray", tables)
     if not isinstance(tables, np.ndarray) or array.dtype != object:
         return cast("Tables", tables), is_sparse(cast("object", tables))
-    given = cast("list[Any]", array.tolist())
+    given: list[object] = array.tolist()
     if array.ndim != 1:
         return validation.array(name, given), False
     if is_sparse(given):
@@ -142,7 +142,7 @@ def order_of(
     """
     if order is not None or transitions == "sas" or is_sparse(tables):
         return order or transitions
-    shape = np.shape(cast("ArrayLike", tables))
+    shape = np.asarray(tables).shape
     if states != actions:
         return "ass" if shape[:2] == (actions, states) else "sas"
     if len(shape) <= 2:
@@ -160,7 +160,7 @@ def _shown(shape: tuple[int, ...]) -> Order:
 
 def _dense_or_listed(R: Tables | SparseLike) -> Tables:
     """Return rewards unchanged, except that a single sparse table of pairs becomes dense."""
-    return cast("SparseLike", R).tocsr().toarray() if hasattr(R, "tocsr") else cast("Tables", R)
+    return R.tocsr().toarray() if validation.is_matrix(R) else R
 
 
 _Entries: TypeAlias = tuple[AnyArray, AnyArray, AnyArray, FloatArray, int, int]
@@ -203,7 +203,7 @@ def _entries_of_sparse(P: Sequence[SparseLike]) -> _Entries:
     return state[by_pair], action[by_pair], next_state[by_pair], probability[by_pair], states, actions
 
 
-def _csr(name: str, matrix: SparseLike) -> Any:
+def _csr(name: str, matrix: SparseLike) -> CsrMatrix:
     if len(matrix.shape) != 2:
         raise ModelError(f"{name} has shape {matrix.shape}, not (S, S)")
     return matrix.tocsr()
@@ -218,7 +218,7 @@ def _terminal_states(terminated: Tables | None, states: int) -> BoolArray | None
     """Return `terminated` when it is a mask of states: (S,) bool."""
     if terminated is None or is_sparse(terminated):
         return None
-    mask = validation.booleans("terminated", cast("ArrayLike", terminated))
+    mask = validation.booleans("terminated", terminated)
     if mask.ndim != 1:
         return None
     validation.shape("terminated", mask, (states,), meaning="one entry per state")
@@ -253,7 +253,7 @@ def _feasible(R: Tables, order: Order) -> tuple[Tables, BoolArray | None]:
     """Return R with 0 for minus infinity, and a mask (S, A) of the finite entries, if R is a table of pairs."""
     if is_sparse(R):
         return R, None
-    dense = validation.array("R", cast("ArrayLike", R))
+    dense = validation.array("R", R)
     illegal = np.isneginf(dense) if dense.dtype.kind == "f" else np.zeros(dense.shape, dtype=np.bool_)
     if dense.ndim != 2 or not illegal.any():
         return dense, None
@@ -264,7 +264,7 @@ def _rewards(
     R: Tables, order: Order, states: int, actions: int, state: AnyArray, action: AnyArray, next_state: AnyArray
 ) -> FloatArray:
     if not is_sparse(R):
-        dense = validation.floats("R", cast("ArrayLike", R))
+        dense = validation.floats("R", R)
         if dense.ndim == 1:
             validation.shape("R", dense, (states,), meaning="R[s], the reward for leaving s")
             return dense[state]
@@ -304,7 +304,7 @@ def _lookup(
             chosen = chosen[np.isin(wanted, here)]
             found[chosen] = matrix.data[np.searchsorted(here, state[chosen] * states + next_state[chosen])]
         return found
-    dense = validation.array(name, cast("ArrayLike", tables))
+    dense = validation.array(name, tables)
     if order == "sas":
         validation.shape(name, dense, (states, actions, states))
         return dense[state, action, next_state]
@@ -373,16 +373,13 @@ def _matrix(Q: ArrayLike | SparseLike) -> Any:
     """Return `Q` (L, S) in compressed row form."""
     from scipy.sparse import csr_array
 
-    if hasattr(Q, "tocsr"):
-        shape, compressed = cast("SparseLike", Q).shape, cast("SparseLike", Q).tocsr
-    else:
-        dense = validation.floats("Q", cast("ArrayLike", Q))
-        shape, compressed = dense.shape, lambda: cast("Any", csr_array(dense))
+    given = Q if validation.is_matrix(Q) else validation.floats("Q", Q)
+    shape = given.shape
     if len(shape) == 3:
         raise ModelError(f"Q has shape {shape}, that of the product form: use MDP.from_arrays(Q, R)")
     if len(shape) != 2:
         raise ModelError(f"Q has shape {shape}, not (L, S): Q[l, s'] for each pair l")
-    return compressed()
+    return csr_array(given) if isinstance(given, np.ndarray) else given.tocsr()
 
 
 def _indices(name: str, values: ArrayLike, listed: int, limit: int | None) -> IndexArray:

@@ -20,7 +20,7 @@ from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import row_checks, validation
-from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
+from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp import MDP
 from rlsuite.models.policies import policy_weights
@@ -147,7 +147,7 @@ class MarkovChain:
     @cached_property
     def recurrent_classes(self) -> tuple[IndexArray, ...]:
         """The communicating classes that nothing leaves; at least one."""
-        matrix = cast("CsrMatrix", self.transition)
+        matrix = self._matrix
         source = np.repeat(np.arange(self.n_states), np.diff(matrix.indptr))
         number = self._class_of
         left = number[source][number[source] != number[matrix.indices]]
@@ -181,9 +181,9 @@ class MarkovChain:
 
         self._check_state(state)
         members = np.flatnonzero(self._class_of == self._class_of[state])
-        inside = cast("Any", self.transition)[members][:, members].tocsr()
+        inside = self._matrix[members][:, members].tocsr()
         first = int(np.searchsorted(members, state))
-        distance = cast("FloatArray", shortest_path(inside, unweighted=True, indices=first)).astype(np.int64)
+        distance = np.asarray(shortest_path(inside, unweighted=True, indices=first), dtype=np.int64)
         # Every edge u -> v closes a cycle of length d(u) + 1 - d(v), modulo the period.
         source = np.repeat(np.arange(members.size), np.diff(inside.indptr))
         return int(np.gcd.reduce(distance[source] + 1 - distance[inside.indices], initial=0))
@@ -197,7 +197,7 @@ class MarkovChain:
         """
         laws = np.zeros((len(self.recurrent_classes), self.n_states))
         for law, members in zip(laws, self.recurrent_classes, strict=True):
-            inside = cast("Any", self.transition)[members][:, members].tocsc()
+            inside = self._matrix[members][:, members].tocsc()
             mass = np.ones(members.size)
             mass[1:] = _solve_identity_minus(inside[1:, 1:].T, inside[[0], 1:].toarray().reshape(-1))
             law[members] = mass / mass.sum()
@@ -229,7 +229,7 @@ class MarkovChain:
             found[members, k] = 1.0
         passing = np.flatnonzero(self.transient)
         if passing.size:
-            leaving = cast("Any", self.transition)[passing]
+            leaving = self._matrix[passing]
             found[passing] = _solve_identity_minus(leaving[:, passing], leaving @ found)
         return found
 
@@ -248,17 +248,22 @@ class MarkovChain:
         validation.shape("start", p, (self.n_states,))
         validation.distribution("start", p)
         for _ in range(whole_number("steps", steps, at_least=0)):
-            p = cast("FloatArray", self.transition.T @ p)
+            p = self._matrix.T @ p
         return p
 
     # ---------------------------------------------------------------------------------------------- details
+
+    @property
+    def _matrix(self) -> Any:
+        """`transition`; SciPy's types leave open what slices of it are."""
+        return self.transition
 
     @cached_property
     def _class_of(self) -> IndexArray:
         """The number of the communicating class of each state, classes being ordered by their smallest state."""
         from scipy.sparse.csgraph import connected_components
 
-        found = cast("tuple[int, AnyArray]", connected_components(self.transition, connection="strong"))[1]
+        found = connected_components(self._matrix, connection="strong")[1]
         first, number = np.unique(found, return_index=True, return_inverse=True)[1:]
         rank = np.empty(first.size, dtype=np.int64)
         rank[np.argsort(first)] = np.arange(first.size)
@@ -275,13 +280,11 @@ class MarkovChain:
 def _stochastic_matrix(transition: ArrayLike | SparseLike) -> csr_array[np.float64]:
     from scipy.sparse import csr_array
 
-    given = cast("Any", transition)
-    if not hasattr(given, "tocsr"):
-        given = validation.floats("transition", given)
-        if given.ndim != 2:
-            raise ModelError(f"transition has shape {given.shape}, not (S, S)")
-    matrix = cast("csr_array[np.float64]", csr_array(given, dtype=np.float64, copy=True))
-    rows = cast("CsrMatrix", matrix)
+    given: Any = transition if validation.is_matrix(transition) else validation.floats("transition", transition)
+    if len(given.shape) != 2:
+        raise ModelError(f"transition has shape {given.shape}, not (S, S)")
+    matrix: Any = csr_array(given, dtype=np.float64, copy=True)
+    rows: CsrMatrix = matrix
     if rows.shape[0] != rows.shape[1] or rows.shape[0] < 1:
         raise ModelError(f"transition has shape {rows.shape}, not (S, S)")
     validation.floats("transition.data", rows.data)

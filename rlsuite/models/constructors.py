@@ -316,7 +316,7 @@ class Constructors(MdpFields):
 
     @classmethod
     @says_what_to_write
-    def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: Any) -> Self:
+    def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: object) -> Self:
         """Read the model of an environment: its ``model`` if it is one of ours, else Gymnasium's ``P``.
 
         Wrappers are looked through, so what they change is not part of the model.

@@ -10,7 +10,7 @@ uniform distribution over the possible successors.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,7 +67,7 @@ def rows_from_experience(
 
 
 def _columns(transitions: Experience) -> FloatArray:
-    table = validation.array("transitions", cast("ArrayLike", transitions)).astype(np.float64, copy=False)
+    table = validation.array("transitions", transitions).astype(np.float64, copy=False)
     if table.size == 0:
         return np.zeros((0, 5))
     if table.ndim != 2 or table.shape[1] != 5:

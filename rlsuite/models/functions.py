@@ -25,7 +25,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from numbers import Integral, Real
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,11 +36,15 @@ from rlsuite.models import validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, Rows
 from rlsuite.models.observations import ObservationRows
 
-Transitions: TypeAlias = Callable[[Any, Any], object]
+State: TypeAlias = Any
+"""What the user's functions call a state: anything hashable."""
+Action: TypeAlias = Any
+"""What they call an action: anything hashable."""
+Transitions: TypeAlias = Callable[[State, Action], object]
 """``transitions(state, action)``; see the table of the module for what it returns."""
-RewardFunction: TypeAlias = Callable[[Any, Any, Any], float]
+RewardFunction: TypeAlias = Callable[[State, Action, State], float]
 """``reward(state, action, next_state)``"""
-Terminal: TypeAlias = Callable[[Any], bool]
+Terminal: TypeAlias = Callable[[State], bool]
 """``terminal(state)``"""
 
 
@@ -161,11 +165,10 @@ def _actions(actions: int | Sequence[Hashable]) -> list[Hashable]:
 
 
 def _start(start: object) -> dict[Hashable, float]:
-    if isinstance(start, Mapping):
-        table = cast("Mapping[Hashable, object]", start)
-        return {state: _number(p, f"start gives {p!r} as the probability of {state!r}") for state, p in table.items()}
-    if isinstance(start, (set, frozenset)):
-        listed = sorted(cast("Set[Hashable]", start), key=repr)
+    if validation.is_mapping(start):
+        return {state: _number(p, f"start gives {p!r} as the probability of {state!r}") for state, p in start.items()}
+    if _is_plain_set(start):
+        listed = sorted(start, key=repr)
         return dict.fromkeys(listed, 1.0 / len(listed)) if listed else {}
     if not isinstance(start, Hashable):
         raise ModelError(f"start={start!r} is not hashable; give a state, a set of states or {{state: probability}}")
@@ -188,8 +191,8 @@ def _outcomes(
         return []
     if isinstance(returned, Iterator):
         raise ModelError(f"{where} returned an iterator; return a list, a set, a dict or a state")
-    if isinstance(returned, list):
-        outcomes = [_listed(one, where, terminal) for one in cast("list[object]", returned)]
+    if validation.is_sequence(returned) and isinstance(returned, list):
+        outcomes = [_listed(one, where, terminal) for one in returned]
     else:
         if reward is None:
             raise ModelError(f"{where} returned {returned!r}, which has no reward: pass reward=")
@@ -206,19 +209,18 @@ def _outcomes(
 
 
 def _successors(returned: object, where: str) -> Iterable[tuple[object, float]]:
-    if isinstance(returned, Mapping):
-        table = cast("Mapping[object, object]", returned)
-        return [(ahead, _number(p, f"{where} gives {ahead!r} the probability {p!r}")) for ahead, p in table.items()]
-    if isinstance(returned, (set, frozenset)):
-        listed = sorted(cast("Set[object]", returned), key=repr)
+    if validation.is_mapping(returned):
+        return [(ahead, _number(p, f"{where} gives {ahead!r} the probability {p!r}")) for ahead, p in returned.items()]
+    if _is_plain_set(returned):
+        listed = sorted(returned, key=repr)
         return [(ahead, 1.0 / len(listed)) for ahead in listed]
     return [(returned, 1.0)]
 
 
 def _listed(entry: object, where: str, terminal: Terminal | None) -> _Outcome:
-    if not isinstance(entry, tuple) or len(cast("tuple[object, ...]", entry)) != 4:
+    if not validation.is_sequence(entry) or not isinstance(entry, tuple) or len(entry) != 4:
         raise ModelError(f"{where} lists {entry!r}; (probability, state, reward, terminated) is needed")
-    p, ahead, r, ended = cast("tuple[object, object, object, object]", entry)
+    p, ahead, r, ended = entry
     state = _hashable(ahead, where)
     last = _bool(ended, f"{where} lists {entry!r}: terminated is {ended!r}")
     return _Outcome(
@@ -271,11 +273,20 @@ def _bool(value: object, what: str) -> bool:
     return bool(cast("bool", value))
 
 
-ObserveFunction: TypeAlias = Callable[[Any, Any], object]
+def _is_plain_set(value: object) -> TypeGuard[Set[Hashable]]:
+    """Whether `value` is a set or a frozenset; another class of sets may be a state."""
+    return isinstance(value, (set, frozenset))
+
+
+ObserveFunction: TypeAlias = Callable[[Action, State], object]
 """``observe(action, next_state)`` returns one, a set of equally likely ones, or ``{observation: probability}``"""
 
 
 # --------------------------------------------------------------------------------------------------------- observations
+
+
+ObservedReward: TypeAlias = Callable[[State, Action, State, Any], float]
+"""``observed_reward(state, action, next_state, observation)``"""
 
 
 class Observed(NamedTuple):
@@ -302,7 +313,8 @@ def observed(observe: ObserveFunction, found: Explored, observations: Sequence[H
     pair = np.repeat(np.arange(states * actions), np.diff(found.rows.indptr))
     reached: IndexArray = np.unique((pair % actions) * states + found.rows.next_state)
     seen: dict[int, dict[Hashable, float]] = {}
-    for row in cast("list[int]", reached.tolist()):
+    numbers: list[int] = reached.tolist()
+    for row in numbers:
         action, state = found.actions[row // states], found.states[row % states]
         seen[row] = distribution(observe, action, state)
         for one in seen[row]:
@@ -341,29 +353,27 @@ def distribution(observe: ObserveFunction, action: Hashable, state: Hashable) ->
     except Exception as error:  # whatever the user's function raises; it is passed on
         error.add_note(f"raised by {where}")
         raise
-    if isinstance(returned, Mapping):
-        found = dict(cast("Mapping[Hashable, object]", returned))
-    elif isinstance(returned, (set, frozenset)):
-        members = cast("Set[Hashable]", returned)
-        found = {one: 1.0 / len(members) for one in sorted(members, key=repr)}
+    found: dict[Hashable, object]
+    if validation.is_mapping(returned):
+        found = dict(returned)
+    elif _is_plain_set(returned):
+        found = {one: 1.0 / len(returned) for one in sorted(returned, key=repr)}
     else:
         try:
-            found = {cast("Hashable", returned): 1.0}
+            hash(returned)
         except TypeError as cause:
             raise ModelError(
                 f"{where} returned {returned!r}, which is not hashable: use a tuple, a string or a number"
             ) from cause
-    for one, p in found.items():
-        if isinstance(p, bool) or not isinstance(p, Real) or not math.isfinite(p) or p < 0.0:
-            raise ModelError(f"{where} gives {one!r} the probability {p!r}; a finite number of at least 0 is needed")
-    chances = {one: float(cast("float", p)) for one, p in found.items()}
+        found = {returned: 1.0}
+    chances = {one: _number(p, f"{where} gives {one!r} the probability {p!r}") for one, p in found.items()}
     total = math.fsum(chances.values())
     if abs(total - 1.0) > validation.ROW_SUM_TOLERANCE:
         raise ModelError(f"{where} sums to {total:.10g}, not 1 ({validation.excess(total)})")
     return chances
 
 
-def fold_function(observe: ObserveFunction, observed_reward: Callable[[Any, Any, Any, Any], float]) -> RewardFunction:
+def fold_function(observe: ObserveFunction, observed_reward: ObservedReward) -> RewardFunction:
     """Return the mean of ``observed_reward(state, action, next_state, observation)`` over what is observed."""
 
     def reward(state: Hashable, action: Hashable, ahead: Hashable) -> float:
@@ -435,15 +445,14 @@ def rows_from_successors(
 def _distribution(where: object, s: int, a: int, states: int) -> tuple[list[int], list[float]]:
     if where is None:
         return [], []
-    if isinstance(where, Mapping):
-        table = cast("Mapping[object, object]", where)
-        weights = [_probability(p, s, a) for p in table.values()]
-        targets = _states(table, s, a, states)
-    elif isinstance(where, Set):
-        targets = sorted(_states(cast("Set[object]", where), s, a, states))
+    if validation.is_mapping(where):
+        weights = [_probability(p, s, a) for p in where.values()]
+        targets = _states(where, s, a, states)
+    elif validation.is_set(where):
+        targets = sorted(_states(where, s, a, states))
         weights = [1.0 / len(targets)] * len(targets)
-    elif isinstance(where, Sequence) and not isinstance(where, (str, bytes)):
-        targets = _states(cast("Sequence[object]", where), s, a, states)
+    elif validation.is_sequence(where) and not isinstance(where, (str, bytes)):
+        targets = _states(where, s, a, states)
         weights = [1.0 / len(targets)] * len(targets)
     else:
         return _states([where], s, a, states), [1.0]
@@ -474,8 +483,8 @@ def _probability(value: object, s: int, a: int) -> float:
 
 def _rewards(reward: Reward, s: IndexArray, a: IndexArray, ahead: IndexArray, states: int, actions: int) -> FloatArray:
     if callable(reward):
-        values = [reward(*one) for one in zip(s.tolist(), a.tolist(), ahead.tolist(), strict=True)]
-        for index, value in enumerate(cast("list[object]", values)):
+        values: list[object] = [reward(*one) for one in zip(s.tolist(), a.tolist(), ahead.tolist(), strict=True)]
+        for index, value in enumerate(values):
             if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
                 where = f"s={s[index]}, a={a[index]}, s'={ahead[index]}"
                 raise ModelError(f"reward({where}) returned {value!r}; a finite number is needed")

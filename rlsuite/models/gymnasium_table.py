@@ -9,11 +9,11 @@ the values of the list are kept, because `step` picks from it by running sum.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Table(NamedTuple):
 
 
 @contextmanager
-def opened(env: str | EnvSpec | Env[Any, Any], kwargs: Mapping[str, Any]) -> Generator[Env[Any, Any]]:
+def opened(env: str | EnvSpec | Env[Any, Any], kwargs: Mapping[str, object]) -> Generator[Env[Any, Any]]:
     """Yield the environment that `env` specifies, and close it afterwards if it was made here."""
     from rlsuite.environments.finding import find_env
 
@@ -86,7 +86,7 @@ def read_table(env: Env[Any, Any]) -> Table:
             f"{name} has a transition table, but no start distribution (env.unwrapped.initial_state_distrib)"
         )
     rows = rows_from_table(P, states, actions)
-    return Table(rows, len(actions), validation.floats("initial_state_distrib", cast("Any", start)))
+    return Table(rows, len(actions), validation.floats("initial_state_distrib", start))
 
 
 def same_table(env: Env[Any, Any], rows: Rows, start: FloatArray) -> bool:
@@ -111,13 +111,17 @@ def same_table(env: Env[Any, Any], rows: Rows, start: FloatArray) -> bool:
     )
 
 
-def copied_table(env: Env[Any, Any]) -> dict[Any, dict[Any, list[Any]]] | None:
+CopiedTable: TypeAlias = dict[Any, dict[Any, list[Any]]]
+"""A table as dicts and lists, whose keys and entries are the environment's."""
+
+
+def copied_table(env: Env[Any, Any]) -> CopiedTable | None:
     """Copy a table down to its tuples; None if it is not made of dicts, lists and tuples of plain numbers.
 
     A tuple cannot be edited. So ``P == copy`` has to look at each list, but into a tuple only if it is another one: it
     takes a tenth of the time of `same_table`.
     """
-    P: dict[Any, dict[Any, list[Any]]] = getattr(env.unwrapped, "P", {})
+    P: CopiedTable = getattr(env.unwrapped, "P", {})
     if not _all_of_type(dict, [P]) or not _all_of_type(dict, P.values()):
         return None
     lists = [listed for row in P.values() for listed in row.values()]
@@ -150,28 +154,26 @@ def rows_from_table(P: object, states: range, actions: range) -> Rows:
 
     An empty list stands for an illegal action.
     """
-    if not isinstance(P, (Mapping, Sequence)):
+    if not validation.is_mapping(P) and not validation.is_sequence(P):
         raise ModelError(
             f"P is of type {type(P).__name__}; a mapping from state to action to list of transitions is needed"
         )
-    by_state = cast("Mapping[int, object]", P)
-    if len(by_state) != len(states):
-        raise ModelError(f"P has {len(by_state)} states, but the observation space has {len(states)}")
+    if len(P) != len(states):
+        raise ModelError(f"P has {len(P)} states, but the observation space has {len(states)}")
     lengths: list[int] = []
     entries: list[tuple[float, int, float, bool]] = []
     for s in states:
-        of_state = _entry(by_state, s, f"P has no state {s}; the states are {states[0]}..{states[-1]}")
+        of_state = _entry(P, s, f"P has no state {s}; the states are {states[0]}..{states[-1]}")
         for a in actions:
             no_action = (
                 f"P[{s}] has no action {a}; the actions are {actions[0]}..{actions[-1]} "
                 "(write an empty list for an action that is illegal)"
             )
             listed = _entry(of_state, a, no_action)
-            if not isinstance(listed, Sequence) or isinstance(listed, str):
+            if not validation.is_sequence(listed) or isinstance(listed, str):
                 raise ModelError(f"P[{s}][{a}] is {listed!r}; a list of transitions is needed")
-            transitions = cast("Sequence[object]", listed)
-            entries.extend(_transition(one, f"P[{s}][{a}][{k}]", states) for k, one in enumerate(transitions))
-            lengths.append(len(transitions))
+            entries.extend(_transition(one, f"P[{s}][{a}][{k}]", states) for k, one in enumerate(listed))
+            lengths.append(len(listed))
     indptr = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=indptr[1:])
     return Rows(
@@ -192,7 +194,7 @@ def rows_from_bare_table(P: object) -> tuple[Rows, int]:
 
 
 def _number_of_keys(table: object, name: str, form: str) -> int:
-    keys = len(cast("Mapping[int, object]", table)) if isinstance(table, (Mapping, Sequence)) else 0
+    keys = len(table) if validation.is_mapping(table) or validation.is_sequence(table) else 0
     if not keys or isinstance(table, str):
         raise ModelError(f"{name} is {table!r}; a mapping from {form} is needed")
     return keys
@@ -206,7 +208,7 @@ def _entry(table: object, key: int, missing: str) -> object:
 
 
 def _transition(entry: object, where: str, states: range) -> tuple[float, int, float, bool]:
-    listed = tuple(cast("Sequence[object]", entry)) if isinstance(entry, Sequence) else ()
+    listed = tuple(entry) if validation.is_sequence(entry) else ()
     if len(listed) != 4:
         raise ModelError(f"{where} is {entry!r}: (probability, next_state, reward, terminated) is needed")
     probability, next_state, reward, terminated = listed

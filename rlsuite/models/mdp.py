@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from rlsuite.environments.tabular_env import TabularEnv
+    from rlsuite.rendering import Drawing
 
 SUFFIXES = (".mdp", ".npz", ".tra")
 
@@ -247,11 +248,11 @@ class MDP(Constructors):
 
     # ------------------------------------------------------------------------------------------- conversions
 
-    def to_env(self, **kwargs: Any) -> TabularEnv:
-        """Return an environment whose dynamics are this model; the keywords are those of `TabularEnv`."""
+    def to_env(self, *, drawing: Drawing | None = None, render_mode: str | None = None) -> TabularEnv:
+        """Return an environment whose dynamics are this model; `TabularEnv` explains the keywords."""
         from rlsuite.environments.tabular_env import TabularEnv
 
-        return TabularEnv(self, **kwargs)
+        return TabularEnv(self, drawing=drawing, render_mode=render_mode)
 
     def without_termination(self) -> Self:
         """Return a model with the same values in which no transition terminates.

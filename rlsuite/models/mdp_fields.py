@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,23 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, Rows, Stat
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+class MdpChanges(TypedDict, total=False):
+    """What `MDP.replace` takes, by keyword."""
+
+    indptr: ArrayLike
+    next_state: ArrayLike
+    probability: ArrayLike
+    reward: ArrayLike
+    terminated: ArrayLike
+    start: ArrayLike
+    gamma: float
+    n_actions: int
+    reward_std: ArrayLike | None
+    bernoulli: ArrayLike | None
+    state_labels: Sequence[str] | None
+    action_labels: Sequence[str] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,7 +107,7 @@ class MdpFields(MadeFromArrays):
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: Unpack[MdpChanges]) -> Self:
         """Return a copy with some fields changed, checked anew.
 
         Examples

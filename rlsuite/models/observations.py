@@ -7,7 +7,7 @@ model may be given, kept and written as rows, and turned into a dense table only
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,10 +53,10 @@ def checked(given: Observations, actions: int, states: int) -> FloatArray | Obse
     """
     if isinstance(given, ObservationRows):
         return _checked_rows(given, actions, states)
-    given = cast("Observations", listed_by_action("observation", cast("Any", given))[0])
-    if is_sparse(given):
-        return _checked_rows(_rows_of_matrices(given, actions, states), actions, states)
-    table = validation.floats("observation", cast("ArrayLike", given))
+    tables, _ = listed_by_action("observation", given)
+    if is_sparse(tables):
+        return _checked_rows(_rows_of_matrices(tables, actions, states), actions, states)
+    table = validation.floats("observation", tables)
     if table.ndim != 3 or table.shape[:2] != (actions, states) or table.shape[2] < 1:
         raise ModelError(f"observation has shape {table.shape}, not ({actions}, {states}, Z): observation[a, s', z]")
     row_checks.observations(table)
@@ -96,7 +96,7 @@ def matrix_of_rows(rows: ObservationRows, action: int, states: int) -> csr_array
 
     pointers = rows.indptr[action * states : (action + 1) * states + 1]
     inside = slice(int(pointers[0]), int(pointers[-1]))
-    parts: Any = (rows.probability[inside].copy(), rows.observation[inside].copy(), pointers - pointers[0])
+    parts = (rows.probability[inside].copy(), rows.observation[inside].copy(), pointers - pointers[0])
     return cast("csr_array[np.float64]", csr_array(parts, shape=(states, rows.n_observations)))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from rlsuite.models.pomdp_fields import PomdpFields, named
 
 if TYPE_CHECKING:
     from rlsuite.environments.tabular_env import TabularEnv
+    from rlsuite.rendering import Drawing
 
 P = TypeVar("P", bound=PomdpFields)
 
@@ -182,11 +183,11 @@ class POMDP(PomdpConstructors, Beliefs):
         """
         return named(windowed(self, k), self.name and f"{self.name}, windows of {k}")
 
-    def to_env(self, **kwargs: Any) -> TabularEnv:
-        """Return an environment whose dynamics are this model; the keywords are those of `TabularEnv`."""
+    def to_env(self, *, drawing: Drawing | None = None, render_mode: str | None = None) -> TabularEnv:
+        """Return an environment whose dynamics are this model; `TabularEnv` explains the keywords."""
         from rlsuite.environments.tabular_env import TabularEnv
 
-        return TabularEnv(self, **kwargs)
+        return TabularEnv(self, drawing=drawing, render_mode=render_mode)
 
     def __repr__(self) -> str:
         return (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Self, cast
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,10 @@ from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import validation
-from rlsuite.models.aliases import AnyArray, FloatArray, SparseLike
+from rlsuite.models.aliases import FloatArray, SparseLike
 from rlsuite.models.arrays import Order, Tables, is_sparse, listed_by_action
 from rlsuite.models.functions import (
+    ObservedReward,
     ObserveFunction,
     RewardFunction,
     Terminal,
@@ -102,9 +103,7 @@ class PomdpConstructors(PomdpFields):
         model = cls(mdp, _for_each_action(O, mdp.n_actions), observation_labels)
         if weights is None:
             return model
-        mean = _folded(weights, model, order)
-        noise = {"reward_std": reward_std, "bernoulli": bernoulli}
-        return model.replace(reward=mean, **{name: value for name, value in noise.items() if value is not None})
+        return model.replace(reward=_folded(weights, model, order), reward_std=reward_std, bernoulli=bernoulli)
 
     @classmethod
     @says_what_to_write
@@ -118,7 +117,7 @@ class PomdpConstructors(PomdpFields):
         actions: int | Sequence[Hashable],
         observations: Sequence[Hashable] | None = None,
         reward: RewardFunction | None = None,
-        observed_reward: Callable[[Any, Any, Any, Any], float] | None = None,
+        observed_reward: ObservedReward | None = None,
         terminal: Terminal | None = None,
         max_states: int = 1_000_000,
     ) -> Self:
@@ -188,7 +187,7 @@ class PomdpConstructors(PomdpFields):
 
     @classmethod
     @says_what_to_write
-    def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: Any) -> Self:
+    def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: object) -> Self:
         """Read the model of a partially observable environment of ours.
 
         Parameters
@@ -222,12 +221,12 @@ class PomdpConstructors(PomdpFields):
 
 def _without_observation(R: Tables | SparseLike) -> tuple[Tables | SparseLike, FloatArray | None]:
     """Return rewards for `MDP.from_arrays`, and those that depend on the observation, if `R` holds such ones."""
-    if hasattr(R, "tocsr"):
+    if validation.is_matrix(R):
         return R, None
-    listed, _ = listed_by_action("R", cast("Tables", R))
-    if is_sparse(listed) or np.ndim(cast("ArrayLike", listed)) != 4:
+    listed, _ = listed_by_action("R", R)
+    if is_sparse(listed) or np.asarray(listed).ndim != 4:
         return R, None
-    weights = validation.floats("R", cast("ArrayLike", listed))
+    weights = validation.floats("R", listed)
     # Zeros of the same shape, so that `MDP.from_arrays` reports a wrong shape.
     return np.broadcast_to(0.0, weights.shape[:3]), weights
 
@@ -253,11 +252,12 @@ def _folded(weights: FloatArray, model: PomdpFields, order: Order | None) -> Flo
 
 def _for_each_action(O: Observations | SparseLike, actions: int) -> Observations:  # noqa: E741 - as above
     """Return a table of each action, if one for all was given."""
-    if hasattr(O, "tocsr"):
-        return [O] * actions  # pyright: ignore[reportReturnType] - a sparse matrix is not an ArrayLike
-    if isinstance(O, ObservationRows) or (isinstance(O, Sequence) and any(hasattr(one, "tocsr") for one in O)):
-        return O  # pyright: ignore[reportReturnType] - see above
-    if isinstance(O, np.ndarray) and cast("AnyArray", O).dtype == object:
-        return cast("Observations", listed_by_action("O", cast("AnyArray", O))[0])
-    table = validation.floats("O", O)  # pyright: ignore[reportArgumentType] - see above
+    if validation.is_matrix(O):
+        return [O] * actions
+    if isinstance(O, ObservationRows):
+        return O
+    listed, _ = listed_by_action("O", O)
+    if is_sparse(listed):
+        return listed
+    table = validation.floats("O", listed)
     return np.broadcast_to(table, (actions, *table.shape)) if table.ndim == 2 else table

@@ -9,14 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Self, TypeVar, cast
+from typing import Self, TypeVar, Unpack, cast
 
 from rlsuite.core.keywords import MadeFromArrays
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import observations, validation
 from rlsuite.models.aliases import FloatArray
 from rlsuite.models.mdp import MDP
+from rlsuite.models.mdp_fields import MdpChanges
 from rlsuite.models.observations import ObservationRows, Observations
+
+
+class PomdpChanges(MdpChanges, total=False):
+    """What `POMDP.replace` takes, by keyword."""
+
+    mdp: MDP
+    observation: Observations
+    observation_labels: Sequence[str] | None
+    name: str
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -46,14 +56,14 @@ class PomdpFields(MadeFromArrays):
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: Unpack[PomdpChanges]) -> Self:
         """Return a copy with some fields changed, those of the hidden MDP included, checked anew."""
         own = {"mdp", "observation", "observation_labels", "name"}
         hidden = {field.name for field in fields(MDP)}
         for name in changes:
             if name not in own | hidden:
                 raise ParameterError(unknown("field", name, own | hidden))
-        of_mdp = {name: value for name, value in changes.items() if name in hidden}
+        of_mdp = cast("MdpChanges", {name: value for name, value in changes.items() if name in hidden})
         mdp = changes.get("mdp", self.mdp)
         twin = type(self)(
             mdp.replace(**of_mdp) if of_mdp else mdp,

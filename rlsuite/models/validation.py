@@ -3,22 +3,47 @@
 All of them work on whole arrays; the offender is searched for only after a check has failed.
 """
 
-from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
-from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
+from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 ROW_SUM_TOLERANCE = 1e-8
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
-def array(name: str, values: ArrayLike) -> AnyArray:
+def is_sequence(value: object) -> TypeIs[Sequence[object]]:
+    """Whether `value` is a sequence; its elements may be anything."""
+    return isinstance(value, Sequence)
+
+
+def is_mapping(value: object) -> TypeIs[Mapping[Hashable, object]]:
+    """Whether `value` is a mapping; its values may be anything."""
+    return isinstance(value, Mapping)
+
+
+def is_set(value: object) -> TypeIs[Set[Hashable]]:
+    """Whether `value` is a set; its elements may be anything that is hashable."""
+    return isinstance(value, Set)
+
+
+def is_matrix(value: object) -> TypeIs[SparseLike]:
+    """Whether `value` is a sparse matrix."""
+    return hasattr(value, "tocsr")
+
+
+def array(name: str, values: object) -> AnyArray:
     """Return `values` as an array of numbers or booleans, whatever their type."""
     try:
         converted: AnyArray = np.asarray(values)
@@ -31,13 +56,12 @@ def array(name: str, values: ArrayLike) -> AnyArray:
 
 def _ragged(name: str, values: object) -> str:
     """Which part of nested sequences differs in shape from the first; empty if none does."""
-    if not isinstance(values, Sequence) or isinstance(values, str):
+    if not is_sequence(values) or isinstance(values, str):
         return ""
-    parts = cast("Sequence[object]", values)
     shapes: list[tuple[int, ...]] = []
-    for index, part in enumerate(parts):
+    for index, part in enumerate(values):
         try:
-            shapes.append(np.shape(cast("ArrayLike", part)))
+            shapes.append(np.asarray(part).shape)
         except ValueError:
             return _ragged(f"{name}[{index}]", part)
         if shapes[index] != shapes[0]:
@@ -46,7 +70,7 @@ def _ragged(name: str, values: object) -> str:
     return ""
 
 
-def floats(name: str, values: ArrayLike) -> FloatArray:
+def floats(name: str, values: object) -> FloatArray:
     """Return `values` as a float64 array; finite, or the first offender is named."""
     converted = array(name, values).astype(np.float64, copy=False)
     # Minimum and maximum are NaN if any entry is, and unlike a mask of a large model's entries they take no memory.
@@ -57,7 +81,7 @@ def floats(name: str, values: ArrayLike) -> FloatArray:
     return converted
 
 
-def integers(name: str, values: ArrayLike) -> AnyArray:
+def integers(name: str, values: object) -> AnyArray:
     """Return `values` as an array of some integer type."""
     converted = array(name, values)
     if converted.size == 0:
@@ -67,7 +91,7 @@ def integers(name: str, values: ArrayLike) -> AnyArray:
     return converted
 
 
-def booleans(name: str, values: ArrayLike) -> BoolArray:
+def booleans(name: str, values: object) -> BoolArray:
     """Return `values` as a bool array; the integers 0 and 1 are accepted as booleans."""
     converted = array(name, values)
     if converted.dtype.kind != "b" and not np.isin(converted, (0, 1)).all():
@@ -75,7 +99,7 @@ def booleans(name: str, values: ArrayLike) -> BoolArray:
     return converted.astype(np.bool_, copy=False)
 
 
-def shape(name: str, values: AnyArray, *allowed: tuple[int, ...], meaning: str = "") -> None:
+def shape(name: str, values: AnyArray | CsrMatrix, *allowed: tuple[int, ...], meaning: str = "") -> None:
     """Raise `ModelError` unless the shape of `values` is one of `allowed`."""
     if values.shape not in allowed:
         listed = " or ".join(str(one) for one in allowed)
@@ -99,19 +123,19 @@ def labels(name: str, values: Sequence[str] | None, number_of: int) -> tuple[str
     if isinstance(values, str):
         raise ModelError(f"{name}={values!r} is one string; a sequence of {number_of} strings is needed")
     try:
-        listed = tuple(values)
+        listed = tuple[object, ...](values)
     except TypeError as cause:
         raise ModelError(f"{name}={values!r} is not a sequence of {number_of} strings") from cause
     if len(listed) != number_of:
         raise ModelError(f"{name} has {len(listed)} entries, not {number_of}")
     seen: dict[str, int] = {}
-    for index, label in enumerate(cast("tuple[Any, ...]", listed)):
+    for index, label in enumerate(listed):
         if not isinstance(label, str):
             raise ModelError(f"{name}[{index}] is {label!r}, not a string")
         if label in seen:
             raise ModelError(f"{name}[{seen[label]}] and {name}[{index}] are both {label!r}; labels must be distinct")
         seen[label] = index
-    return listed
+    return tuple(seen)
 
 
 def excess(total: float) -> str:
@@ -167,7 +191,7 @@ def start_distribution(start: ArrayLike | None, can_start: BoolArray) -> FloatAr
 
 def leads_on(indptr: AnyArray, n_actions: int) -> BoolArray:
     """Return the mask of the states that have a legal action: (S,) bool."""
-    return cast("BoolArray", (indptr[1:] > indptr[:-1]).reshape(-1, n_actions).any(axis=1))
+    return np.any((indptr[1:] > indptr[:-1]).reshape(-1, n_actions), axis=1)
 
 
 def row_sums(values: FloatArray, indptr: IndexArray) -> FloatArray:
