@@ -40,7 +40,7 @@ _HOME = {
     "rlsuite.environments.compiled_env": "CompiledEnv",
     "rlsuite.environments.tabular_env": "TabularEnv",
     "rlsuite.environments.discrete_actions": "DiscreteActions",
-    "rlsuite.exploration": (
+    "rlsuite.agents.exploration": (
         "CountBonus EpsilonGreedy Exploration MaxBoltzmann RandomActions Softmax UpperConfidence argmax chances choose "
         "greedy max_value uniform"
     ),
@@ -50,7 +50,7 @@ _HOME = {
     "rlsuite.planning": "Solution evaluate_policy solve",
     "rlsuite.registry": "load",
     "rlsuite.rendering": "GridLayout",
-    "rlsuite.schedules": "Exponential Inverse Linear Polynomial Schedule",
+    "rlsuite.agents.schedules": "Exponential Inverse Linear Polynomial Schedule",
     "rlsuite.training.kernels": "Transition",
     "rlsuite.training.results": "Record Results",
     "rlsuite.training.train": "train",
@@ -154,6 +154,24 @@ if TYPE_CHECKING:
     from rlsuite.agents import follow as follow
     from rlsuite.agents import step_size as step_size
     from rlsuite.agents import value_step_size as value_step_size
+    from rlsuite.agents.exploration import CountBonus as CountBonus
+    from rlsuite.agents.exploration import EpsilonGreedy as EpsilonGreedy
+    from rlsuite.agents.exploration import Exploration as Exploration
+    from rlsuite.agents.exploration import MaxBoltzmann as MaxBoltzmann
+    from rlsuite.agents.exploration import RandomActions as RandomActions
+    from rlsuite.agents.exploration import Softmax as Softmax
+    from rlsuite.agents.exploration import UpperConfidence as UpperConfidence
+    from rlsuite.agents.exploration import argmax as argmax
+    from rlsuite.agents.exploration import chances as chances
+    from rlsuite.agents.exploration import choose as choose
+    from rlsuite.agents.exploration import greedy as greedy
+    from rlsuite.agents.exploration import max_value as max_value
+    from rlsuite.agents.exploration import uniform as uniform
+    from rlsuite.agents.schedules import Exponential as Exponential
+    from rlsuite.agents.schedules import Inverse as Inverse
+    from rlsuite.agents.schedules import Linear as Linear
+    from rlsuite.agents.schedules import Polynomial as Polynomial
+    from rlsuite.agents.schedules import Schedule as Schedule
     from rlsuite.core.compilation import compiled as compiled
     from rlsuite.core.declared import Array as Array
     from rlsuite.environments.belief_observation import BeliefObservation as BeliefObservation
@@ -164,19 +182,6 @@ if TYPE_CHECKING:
     from rlsuite.environments.tabular_env import TabularEnv as TabularEnv
     from rlsuite.environments.vector import TabularVectorEnv as TabularVectorEnv
     from rlsuite.environments.vector_observation import VectorObservation as VectorObservation
-    from rlsuite.exploration import CountBonus as CountBonus
-    from rlsuite.exploration import EpsilonGreedy as EpsilonGreedy
-    from rlsuite.exploration import Exploration as Exploration
-    from rlsuite.exploration import MaxBoltzmann as MaxBoltzmann
-    from rlsuite.exploration import RandomActions as RandomActions
-    from rlsuite.exploration import Softmax as Softmax
-    from rlsuite.exploration import UpperConfidence as UpperConfidence
-    from rlsuite.exploration import argmax as argmax
-    from rlsuite.exploration import chances as chances
-    from rlsuite.exploration import choose as choose
-    from rlsuite.exploration import greedy as greedy
-    from rlsuite.exploration import max_value as max_value
-    from rlsuite.exploration import uniform as uniform
     from rlsuite.inference import HMM as HMM
     from rlsuite.inference import ParticleFilter as ParticleFilter
     from rlsuite.inference import learn_pomdp as learn_pomdp
@@ -188,11 +193,6 @@ if TYPE_CHECKING:
     from rlsuite.planning import solve as solve
     from rlsuite.registry import load as load
     from rlsuite.rendering import GridLayout as GridLayout
-    from rlsuite.schedules import Exponential as Exponential
-    from rlsuite.schedules import Inverse as Inverse
-    from rlsuite.schedules import Linear as Linear
-    from rlsuite.schedules import Polynomial as Polynomial
-    from rlsuite.schedules import Schedule as Schedule
     from rlsuite.training.kernels import Transition as Transition
     from rlsuite.training.results import Record as Record
     from rlsuite.training.results import Results as Results

@@ -39,9 +39,9 @@ from rlsuite.approximation import (
 from rlsuite.environments.finding import find_env
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, RlsuiteWarning
 from rlsuite.experiments import Experiment, load_results, store
-from rlsuite.exploration import every_action
 from rlsuite.inference import emissions
 from rlsuite.registry import agent_classes
+from rlsuite.training.legality import every_action
 
 PROBLEMS = Path(__file__).parent / "problems"
 NUMBERS = [

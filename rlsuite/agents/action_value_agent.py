@@ -10,12 +10,12 @@ from rlsuite import errors
 from rlsuite.agents.feature_agent import FeatureAgent, check_unit, new_active_features
 from rlsuite.agents.feature_memory import LinearMemory, evaluate_rows
 from rlsuite.agents.memory import ActionValues, begin
+from rlsuite.agents.schedules import as_schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import legal_actions, row_of_id
-from rlsuite.exploration import Legality
-from rlsuite.schedules import as_schedule
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin
+from rlsuite.training.legality import Legality
 
 
 @dataclass(eq=False, kw_only=True)
@@ -33,7 +33,7 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
     gamma : float
         Discount per step, in [0, 1].
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     learning_rate : float or Schedule
         Step size, in [0, 1]; of features a schedule counts steps or episodes. With n features of size 1 active at a
         time, 1 / n moves a value all the way to its target.

@@ -20,12 +20,12 @@ from rlsuite.core.described import Described
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
 from rlsuite.environments.finding import find_env
-from rlsuite.exploration import Legality, every_action, listed_actions
 from rlsuite.synonyms import attribute_error
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kernels import Begin, Rule, Step, Transition
+from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.observation_view import Encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record

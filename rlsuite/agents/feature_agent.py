@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.feature_memory import ActiveFeatures, evaluate_rows
+from rlsuite.agents.schedules import VISITS, Rate, Schedule, as_schedule
 from rlsuite.agents.storage import whole
 from rlsuite.core.declared import check_array
 from rlsuite.core.npz import Npz
-from rlsuite.exploration import Legality
-from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule
+from rlsuite.training.legality import Legality
 from rlsuite.training.observation_view import Encoding
 
 if TYPE_CHECKING:

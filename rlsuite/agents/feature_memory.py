@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import ExplorationRule
 from rlsuite.agents.memory import Answers
 from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
 from rlsuite.agents.predictor import STATE, StateAnswers
+from rlsuite.agents.schedules import EPISODES, STEPS, Rate, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, set_trace, update_eligible
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
-from rlsuite.exploration import ExplorationRule, Legality
-from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
+from rlsuite.training.legality import Legality
 
 
 class ActiveFeatures(NamedTuple):
@@ -205,8 +206,8 @@ FEATURES = Answers(
 class LinearMemory(NamedTuple):
     """Weights, and everything that choosing and learning need.
 
-    The fields `q`, `visits`, `legal`, `legality`, `clock` and `scores` are those that `rlsuite.exploration` asks for,
-    with the two rows in the place of states.
+    The fields `q`, `visits`, `legal`, `legality`, `clock` and `scores` are those that `rlsuite.agents.exploration`
+    asks for, with the two rows in the place of states.
     """
 
     weights: NDArray[np.float64]  # (n_features, n_actions)

@@ -15,9 +15,9 @@ a rule asks                     a table                 features
 `end_step`                      counts visits, steps    counts steps, moves on to the next row
 =============================== ======================= ====================================
 
-What the functions of `rlsuite.exploration` need is there for both: ``memory.q[place]`` holds the values of all actions
-in the place that `locate_next` has returned. Of features these are values by the weights of that moment; after an
-update `renew` computes them anew.
+What the functions of `rlsuite.agents.exploration` need is there for both: ``memory.q[place]`` holds the values of all
+actions in the place that `locate_next` has returned. Of features these are values by the weights of that moment; after
+an update `renew` computes them anew.
 """
 
 from typing import Any, NamedTuple
@@ -25,11 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import ExplorationRule, choose
+from rlsuite.agents.schedules import EPISODES, STEPS, Rate, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, update_eligible, visit_entry
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import Count
-from rlsuite.exploration import ExplorationRule, Legality, choose
-from rlsuite.schedules import EPISODES, STEPS, Rate, rate_now
+from rlsuite.training.legality import Legality
 
 NOWHERE = -1
 """The place of what comes after the end of an episode."""

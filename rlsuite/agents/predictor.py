@@ -13,15 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.agents.agent import Agent
+from rlsuite.agents.exploration import is_legal
 from rlsuite.agents.memory import locate_first, update, value, visit
+from rlsuite.agents.schedules import EPISODES, STEPS, Rate, Schedule, as_schedule, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, update_eligible, visit_entry
 from rlsuite.core.checks import finite_number
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import Count
-from rlsuite.exploration import Legality, is_legal
 from rlsuite.models.policies import check_policy_form, policy_weights
-from rlsuite.schedules import EPISODES, STEPS, Rate, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Begin
+from rlsuite.training.legality import Legality
 
 STATE = 0
 """The action whose values are those of the states."""

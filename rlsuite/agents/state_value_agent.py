@@ -11,11 +11,11 @@ from rlsuite.agents.feature_agent import FeatureAgent, new_active_features
 from rlsuite.agents.feature_memory import LinearValues
 from rlsuite.agents.prediction.policies import check_size, policy_table
 from rlsuite.agents.predictor import STATE, Predictor, begin_predicting
+from rlsuite.agents.schedules import as_schedule
 from rlsuite.core.checks import legal_actions, row_of_id
-from rlsuite.exploration import Legality
-from rlsuite.schedules import as_schedule
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin
+from rlsuite.training.legality import Legality
 
 
 @dataclass(eq=False, kw_only=True)

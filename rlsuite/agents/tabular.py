@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
+from rlsuite.agents.exploration import EpsilonGreedy, Exploration, choose
 from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.schedules import Schedule, as_schedule
 from rlsuite.core.checks import finite_number, row_of_id
-from rlsuite.exploration import EpsilonGreedy, Exploration, Legality, choose
-from rlsuite.schedules import Schedule, as_schedule
 from rlsuite.training.kernels import Begin
+from rlsuite.training.legality import Legality
 
 
 @dataclass(eq=False, kw_only=True)
@@ -24,7 +25,7 @@ class TabularAgent(Agent):
     gamma : float
         Discount per step, in [0, 1].
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     learning_rate : float or Schedule
         Step size, in [0, 1].
     initial_value : float

@@ -145,9 +145,9 @@ def schedule(flag: str, text: str) -> Any:
         return literal(text)
     import dataclasses
 
+    from rlsuite.agents.schedules import UNITS, Schedule
     from rlsuite.core.described import kinds
     from rlsuite.experiments.lookup import match
-    from rlsuite.schedules import UNITS, Schedule
 
     known = {key: kind for key, kind in kinds(Schedule).items() if len(dataclasses.fields(kind)) > 1}
     kind = match(name, known)
@@ -230,8 +230,8 @@ def import_packages() -> None:
 
 def _exploration(given: dict[str, str]) -> dict[str, Any]:
     """The exploration that has these parameters, and the fewest others, in plain form."""
+    from rlsuite.agents.exploration import Exploration
     from rlsuite.core.described import kinds
-    from rlsuite.exploration import Exploration
 
     # a user's own exploration may have no parameters that could be given here
     known: dict[str, Any] = {name: kind for name, kind in kinds(Exploration).items() if dataclasses.is_dataclass(kind)}

@@ -35,7 +35,7 @@ class Described(SaysWhatToWrite):
 def kinds(base: type[Kind]) -> dict[str, type[Kind]]:
     """All classes that derive from ``base``, however indirectly, by name.
 
-    >>> from rlsuite.exploration import Exploration
+    >>> from rlsuite.agents.exploration import Exploration
     >>> sorted(kinds(Exploration))
     ['CountBonus', 'EpsilonGreedy', 'MaxBoltzmann', 'RandomActions', 'Softmax', 'UpperConfidence']
     """
@@ -54,7 +54,7 @@ def parameters(described: Described) -> dict[str, Any]:
 def describe(value: Any) -> Any:
     """Turn an agent, or a part of one, into plain data, arrays into lists; plain data stays as it is.
 
-    >>> from rlsuite.exploration import EpsilonGreedy
+    >>> from rlsuite.agents.exploration import EpsilonGreedy
     >>> describe(EpsilonGreedy(0.1))
     {'name': 'EpsilonGreedy', 'epsilon': 0.1}
     """
@@ -122,7 +122,7 @@ def build_part(key: str, plain: Any) -> Any:
 def choices(key: str) -> tuple[str, dict[str, type]]:
     """The name of the kind of a parameter's value, and the imported classes that it may have.
 
-    >>> import rlsuite.schedules
+    >>> import rlsuite.agents.schedules
     >>> what, classes = choices("learning_rate")
     >>> what, "Linear" in classes
     ('schedule', True)

@@ -10,8 +10,8 @@ import numba.core.event
 from tqdm import tqdm
 
 from rlsuite.agents import Agent
+from rlsuite.agents.schedules import EPISODES, STEPS
 from rlsuite.errors import NotLearned
-from rlsuite.schedules import EPISODES, STEPS
 from rlsuite.training.results import Record
 
 _events: Any = numba.core.event  # has no type annotations

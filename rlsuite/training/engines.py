@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.environments.replay_check import NO_LIMIT, only_transparent, time_limit, time_limits
-from rlsuite.exploration import Legality, listed_actions
 from rlsuite.training import kernels
 from rlsuite.training.environment_functions import Adapter, dynamics_step
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, Rule, RunState
+from rlsuite.training.legality import Legality, listed_actions
 from rlsuite.training.observation_view import NONE, Encoding, ObservationView, Receive, receive_id, receive_vector
 from rlsuite.training.step_buffer import StepBuffer, first_answer, first_mask_of, where
 

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.core.compilation import Compiled, compiled
-from rlsuite.exploration import Legality
 from rlsuite.training.environment_functions import EnvironmentFunctions
+from rlsuite.training.legality import Legality
 from rlsuite.training.observation_view import BAD, NONE, Receive, observed
 
 Begin = Compiled[..., int]

@@ -15,12 +15,12 @@ from tqdm import tqdm
 from rlsuite import errors
 from rlsuite.core.checks import whole_number
 from rlsuite.environments.replay_check import NO_LIMIT, actions_are_told, has_table, name_of, time_limit
-from rlsuite.exploration import Legality, every_action, listed_actions
 from rlsuite.models import MDP, POMDP
 from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kernels import ALL_EPISODES, ALL_REGRET, ALL_REWARD, ALL_STEPS, OBSERVATION, Rule, new_run_state
+from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.model_of_environment import compiled_form
 from rlsuite.training.observation_view import Encoding, ObservationView
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.errors import NotLearned, ParameterError
-from rlsuite.exploration import listed_actions
+from rlsuite.training.legality import listed_actions
 
 KINDS = [rl.ActorCritic, rl.ActorCriticLambda]
 GAMMA = 0.9

@@ -5,7 +5,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import every_action
+from rlsuite.training.legality import every_action
 from rlsuite_envs.chains import chain, river_swim
 
 KINDS = [rl.DifferentialSarsa, rl.RLearning]

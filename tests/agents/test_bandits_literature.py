@@ -13,7 +13,7 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs
-from rlsuite.exploration import every_action
+from rlsuite.training.legality import every_action
 from rlsuite_envs.bandits import contextual_bandit
 
 gymnasium.register_envs(rlsuite_envs)

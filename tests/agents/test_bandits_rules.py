@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import rlsuite as rl
 from rlsuite.agents.bandits.kl_ucb import bernoulli_bound, negative_entropy
 from rlsuite.errors import ParameterError, RewardWarning
-from rlsuite.exploration import every_action
 from rlsuite.registry import agent_classes
+from rlsuite.training.legality import every_action
 from rlsuite_envs.bandits import bandit, contextual_bandit
 
 STATES, ARMS, STEPS, SEED = 3, 4, 400, 5

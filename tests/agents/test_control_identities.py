@@ -9,7 +9,7 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.errors import LearningError, ParameterError
-from rlsuite.exploration import listed_actions
+from rlsuite.training.legality import listed_actions
 
 LEGAL = np.array([[1, 1, 1], [0, 1, 1], [1, 1, 0], [1, 1, 1]], dtype=bool)
 GAMMA = 0.9

@@ -6,7 +6,7 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite.exploration import EpsilonGreedy
+from rlsuite.agents.exploration import EpsilonGreedy
 from rlsuite_envs.blackjack import END, HANDS, HIT, STICK, blackjack, observation_of
 
 RANDOM = {"gamma": 0.9, "exploration": EpsilonGreedy(1.0)}

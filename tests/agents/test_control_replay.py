@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.exploration import listed_actions
+from rlsuite.training.legality import listed_actions
 
 LEGAL = np.array([[1, 1, 1], [0, 1, 1], [1, 1, 0], [1, 1, 1], [1, 0, 0]], dtype=bool)
 GAMMA = 0.9

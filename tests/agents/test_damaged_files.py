@@ -13,8 +13,8 @@ import rlsuite as rl
 from rlsuite.agents.storage import declared_arrays, learned_arrays
 from rlsuite.environments.finding import find_env
 from rlsuite.errors import FileError
-from rlsuite.exploration import every_action
 from rlsuite.registry import agent_classes
+from rlsuite.training.legality import every_action
 
 N_STATES, N_ACTIONS = 16, 4
 ALL = sorted(name for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite."))

@@ -13,8 +13,8 @@ from rlsuite.agents.model_based.counted import new_counts, observe
 from rlsuite.agents.model_based.posterior_sampling import draw_chances, draw_reward
 from rlsuite.agents.model_based.ucrl2 import best_mean, best_reward
 from rlsuite.errors import ParameterError, RewardWarning
-from rlsuite.exploration import every_action, listed_actions
 from rlsuite.testing.problems import corridor, gamble, ring
+from rlsuite.training.legality import every_action, listed_actions
 from rlsuite_envs.chains import chain, river_swim
 
 AGENTS = {

@@ -7,8 +7,8 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import listed_actions
 from rlsuite.testing.problems import corridor, gamble
+from rlsuite.training.legality import listed_actions
 from rlsuite_envs.changing_maze import changing_maze
 from rlsuite_envs.gridworld import grid_world
 

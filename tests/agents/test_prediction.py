@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import rlsuite as rl
 from rlsuite.errors import LearningError, ParameterError
-from rlsuite.exploration import every_action
+from rlsuite.training.legality import every_action
 
 N = 5  # states of the random episodes: few, so that they come again
 seeds = st.integers(0, 2**31)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rlsuite as rl
-from rlsuite.exploration import every_action
+from rlsuite.training.legality import every_action
 
 A, B, END = range(3)
 PREDICTOR = [[(A, 0.0, B, False, False), (B, 0.0, END, True, False)], *[[(B, 1.0, END, True, False)]] * 6]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import rlsuite as rl
 from rlsuite.errors import NotLearned, ParameterError
-from rlsuite.exploration import every_action, listed_actions
+from rlsuite.training.legality import every_action, listed_actions
 
 # GridGoal of the lecture notes (Figs 9.6-9.8): states S0..S4, G; actions L, R, U, D
 L, R, U, D = range(4)

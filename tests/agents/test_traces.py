@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rlsuite as rl
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import listed_actions
+from rlsuite.training.legality import listed_actions
 
 N_STATES, N_ACTIONS = 6, 3
 LEGAL = np.ones((N_STATES, N_ACTIONS), dtype=bool)

@@ -14,8 +14,6 @@ LAYERS = (
     "errors",
     "core",
     "features",
-    "schedules",
-    "exploration",
     "models",
     "reference",
     "inference",

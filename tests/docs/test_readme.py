@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import rlsuite as rl
+from rlsuite.agents.exploration import Exploration
 from rlsuite.cli import main
 from rlsuite.experiments import Experiment
-from rlsuite.exploration import Exploration
 from rlsuite.models import MDP
 from rlsuite.planning import methods
 from rlsuite.registry import agent_classes

@@ -9,9 +9,9 @@ import pytest
 from gymnasium import spaces
 
 import rlsuite as rl
+from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.storage import learned_arrays
 from rlsuite.errors import ConformanceError, LearningError, UnsuitableEnvironment
-from rlsuite.exploration import NO_ACTION
 from rlsuite.registry import agent_classes
 from rlsuite.testing import agent_checks, check_agent
 

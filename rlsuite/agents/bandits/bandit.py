@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import EpsilonGreedy, Exploration, ExplorationRule, chances, is_legal
 from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import finite_number
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import EpsilonGreedy, Exploration, ExplorationRule, Legality, chances, is_legal
-from rlsuite.schedules import Schedule
+from rlsuite.training.legality import Legality
 
 
 def not_negative(name: str, value: object) -> float:

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import not_negative, pulls
 from rlsuite.agents.bandits.index_policy import IndexPolicy, Level
+from rlsuite.agents.exploration import NO_ACTION, Score, choose
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.core.checks import finite_number, fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Action
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import NO_ACTION, Score, choose
 from rlsuite.training.kernels import Step, Transition
 
 

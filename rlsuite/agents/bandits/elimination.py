@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import n_arms, not_negative
 from rlsuite.agents.bandits.index_policy import IndexPolicy, Level
+from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, Score, argmax, choose, is_legal, spread_over_best
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import ActionOrNone
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import NO_ACTION, ExplorationRule, Score, argmax, choose, is_legal, spread_over_best
 from rlsuite.training.kernels import Step, Transition
 
 

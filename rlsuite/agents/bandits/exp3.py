@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit, choice_probabilities, n_arms, pulls
+from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, choose, is_legal
 from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.schedules import UNUSED, Schedule, as_schedule, rate_now
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import NO_ACTION, ExplorationRule, choose, is_legal
-from rlsuite.schedules import UNUSED, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Step, Transition
 
 

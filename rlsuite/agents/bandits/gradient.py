@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import choice_probabilities, pulls
+from rlsuite.agents.exploration import NO_ACTION, Exploration, Softmax
+from rlsuite.agents.exploration.boltzmann import boltzmann_weights, draw_by_weight
 from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import one_of
 from rlsuite.core.compilation import Compiled, compiled
-from rlsuite.exploration import NO_ACTION, Exploration, Softmax
-from rlsuite.exploration.boltzmann import boltzmann_weights, draw_by_weight
-from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step, Transition
 
 Baseline = Compiled[[Any, int, float], float]

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit
+from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, Score, argmax, choose, spread_over_best
 from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.schedules import UNUSED
 from rlsuite.core.compilation import Compiled, compiled
-from rlsuite.exploration import NO_ACTION, ExplorationRule, Score, argmax, choose, spread_over_best
-from rlsuite.schedules import UNUSED
 from rlsuite.training.kernels import Transition
 
 Level = Compiled[[Any, int], float]

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import not_negative, pulls
 from rlsuite.agents.bandits.index_policy import IndexPolicy, Level, average_step
+from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, Score, choose, is_legal
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.core.checks import finite_number
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import NO_ACTION, ExplorationRule, Score, choose, is_legal
 from rlsuite.training.kernels import Step, Transition
 
 NEWTON_STEPS = 60

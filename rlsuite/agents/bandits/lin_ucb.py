@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from rlsuite.agents.bandits.bandit import not_negative
 from rlsuite.agents.bandits.index_policy import IndexPolicy, Level
 from rlsuite.agents.bandits.linear import LinearBandit, predict, row_of
+from rlsuite.agents.exploration import NO_ACTION, Score, choose
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, Score, choose
 from rlsuite.training.kernels import Step, Transition
 
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import no_closed_form, not_negative
 from rlsuite.agents.bandits.linear import LinearBandit, predict, row_of
+from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, argmax, choose, is_legal
 from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.schedules import UNUSED
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, ExplorationRule, argmax, choose, is_legal
-from rlsuite.schedules import UNUSED
 from rlsuite.training.kernels import Step, Transition
 
 

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from rlsuite.agents.exploration import NO_ACTION, choose, is_legal
 from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose, is_legal
-from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

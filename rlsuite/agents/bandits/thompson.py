@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit, no_closed_form, positive
+from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, choose, is_legal
 from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.schedules import UNUSED
 from rlsuite.core.compilation import Compiled, compiled
-from rlsuite.exploration import NO_ACTION, ExplorationRule, choose, is_legal
-from rlsuite.schedules import UNUSED
 from rlsuite.training.kernels import Step, Transition
 
 Draw = Compiled[[Any, int, int, np.random.Generator], float]

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import positive
 from rlsuite.agents.bandits.thompson import Draw, ThompsonSampling
+from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Step, Transition
 
 

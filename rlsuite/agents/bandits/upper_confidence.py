@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import n_arms, not_negative, pulls
 from rlsuite.agents.bandits.index_policy import Index, IndexPolicy, Level, average_step
+from rlsuite.agents.exploration import NO_ACTION, Score, choose
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, Score, choose
 from rlsuite.training.kernels import Step, Transition
 
 

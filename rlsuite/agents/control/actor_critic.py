@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.agent import Agent
+from rlsuite.agents.exploration import NO_ACTION, is_legal
 from rlsuite.agents.memory import count
+from rlsuite.agents.schedules import VISITS, Rate, Schedule, as_schedule, rate_now
 from rlsuite.core.checks import finite_number, row_of_id
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
-from rlsuite.exploration import NO_ACTION, Legality, is_legal
-from rlsuite.schedules import VISITS, Rate, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Begin, Step, Transition
+from rlsuite.training.legality import Legality
 
 
 class ActorCriticMemory(NamedTuple):

@@ -14,11 +14,11 @@ from rlsuite.agents.control.actor_critic import (
     draw,
     probabilities,
 )
+from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import count
 from rlsuite.agents.traces import Traces, add_to_trace, new_traces, reset_traces, update_eligible
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

@@ -14,11 +14,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import NO_ACTION, choose, max_value
 from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.schedules import Rate, Schedule, as_schedule, rate_now
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose, max_value
-from rlsuite.schedules import Rate, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Begin, Step, Transition
 
 
@@ -172,7 +172,7 @@ class DifferentialSarsa(AverageRewardAgent):
     Parameters
     ----------
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     learning_rate : float or Schedule
         Step size of the values (the book's alpha), in [0, 1].
     beta : float or Schedule
@@ -217,7 +217,7 @@ class RLearning(AverageRewardAgent):
     Parameters
     ----------
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     learning_rate : float or Schedule
         Step size of the values (the book's alpha), in [0, 1].
     beta : float or Schedule

@@ -11,14 +11,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, max_value
 from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.schedules import STEPS, Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import finite_number, positive_number, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, max_value
-from rlsuite.schedules import STEPS, Schedule
 from rlsuite.training.kernels import Step, Transition
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.control.expected_sarsa import Probabilities
+from rlsuite.agents.exploration import NO_ACTION, argmax, chances, choose
 from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.schedules import rate_now
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
-from rlsuite.exploration import NO_ACTION, argmax, chances, choose
-from rlsuite.schedules import rate_now
 from rlsuite.training.kernels import Step, Transition
 
 

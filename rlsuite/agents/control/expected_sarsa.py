@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.action_value_agent import ActionValueAgent
+from rlsuite.agents.exploration import NO_ACTION, chances, choose
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next, renew, step_size, update, value
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, chances, choose
 from rlsuite.training.kernels import Step, Transition
 
 

@@ -18,13 +18,13 @@ from rlsuite.agents.episode_buffer import (
     has_room,
     new_episode_buffer,
 )
+from rlsuite.agents.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, uniform
 from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.schedules import Inverse, Schedule, rate_now
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
-from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, uniform
-from rlsuite.schedules import Inverse, Schedule, rate_now
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

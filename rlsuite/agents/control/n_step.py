@@ -7,9 +7,9 @@ import numpy as np
 
 from rlsuite.agents.control.expected_sarsa import expected_value
 from rlsuite.agents.control.n_step_buffer import NStepAgent, first_to_learn, last_to_learn, learn, note_step
+from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next, renew_all
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Step, Transition
 
 

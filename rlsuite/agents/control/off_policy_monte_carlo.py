@@ -20,12 +20,12 @@ from rlsuite.agents.episode_buffer import (
     has_room,
     new_episode_buffer,
 )
+from rlsuite.agents.exploration import NO_ACTION, chances, choose, is_legal, max_value
 from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, chances, choose, is_legal, max_value
-from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rlsuite.agents.control.eligibility import EligibilityAgent, credit
+from rlsuite.agents.exploration import NO_ACTION, choose, max_value
 from rlsuite.agents.memory import (
     NOWHERE,
     end_step,
@@ -26,7 +27,6 @@ from rlsuite.agents.memory import (
 )
 from rlsuite.agents.traces import reset_traces
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose, max_value
 from rlsuite.training.kernels import Step, Transition
 
 
@@ -98,7 +98,7 @@ class WatkinsQLambda(EligibilityAgent):
     gamma : float
         Discount per step, in [0, 1].
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     learning_rate : float or Schedule
         Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
     lambda_ : float
@@ -146,7 +146,7 @@ class NaiveQLambda(EligibilityAgent):
     gamma : float
         Discount per step, in [0, 1].
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     learning_rate : float or Schedule
         Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
     lambda_ : float
@@ -192,7 +192,7 @@ class PengQLambda(EligibilityAgent):
     gamma : float
         Discount per step, in [0, 1].
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     learning_rate : float or Schedule
         Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
     lambda_ : float

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rlsuite.agents.action_value_agent import ActionValueAgent
+from rlsuite.agents.exploration import NO_ACTION, choose, max_value
 from rlsuite.agents.memory import (
     NOWHERE,
     ActionValues,
@@ -18,10 +19,9 @@ from rlsuite.agents.memory import (
     update,
     value,
 )
+from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose, max_value
-from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Step, Transition
 
 

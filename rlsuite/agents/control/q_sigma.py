@@ -16,10 +16,10 @@ from rlsuite.agents.control.n_step_buffer import (
     note_step,
 )
 from rlsuite.agents.control.target_policies import TARGET_POLICIES, TargetPolicy, check_target_policy
+from rlsuite.agents.exploration import NO_ACTION, chances, choose
 from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.schedules import Rate, Schedule, as_schedule, rate_now
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, chances, choose
-from rlsuite.schedules import Rate, Schedule, as_schedule, rate_now
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

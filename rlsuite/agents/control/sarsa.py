@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rlsuite.agents.action_value_agent import ActionValueAgent
+from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.memory import end_step, locate, locate_next, step_size, update, value
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Step, Transition
 
 

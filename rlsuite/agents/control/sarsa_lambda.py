@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rlsuite.agents.control.eligibility import EligibilityAgent, credit
+from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.memory import end_step, locate, locate_next, step_size, value
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Step, Transition
 
 
@@ -46,7 +46,7 @@ class SarsaLambda(EligibilityAgent):
     gamma : float
         Discount per step, in [0, 1].
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     learning_rate : float or Schedule
         Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
     lambda_ : float

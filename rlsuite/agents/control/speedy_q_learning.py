@@ -16,12 +16,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import NO_ACTION, choose, is_legal
 from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
-from rlsuite.exploration import NO_ACTION, choose, is_legal
-from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Step, Transition
 
 

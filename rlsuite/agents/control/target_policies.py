@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import chances, own_value, spread_over_best
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.errors import ParameterError, unknown
-from rlsuite.exploration import chances, own_value, spread_over_best
 
 TargetPolicy = Compiled[[Any, int, NDArray[np.float64]], None]
 

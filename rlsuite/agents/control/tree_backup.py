@@ -16,9 +16,9 @@ from rlsuite.agents.control.n_step_buffer import (
     note_step,
 )
 from rlsuite.agents.control.target_policies import TARGET_POLICIES, TargetPolicy, check_target_policy
+from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Step, Transition
 
 

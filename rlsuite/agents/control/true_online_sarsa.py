@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.action_value_agent import ActionValueAgent
+from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.memory import (
     end_step,
     locate,
@@ -26,7 +27,6 @@ from rlsuite.agents.memory import (
 from rlsuite.agents.traces import Traces, dutch, new_traces, reset_traces
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Begin, Step, Transition
 
 
@@ -83,7 +83,7 @@ class TrueOnlineSarsaLambda(ActionValueAgent):
     gamma : float
         Discount per step, in [0, 1].
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     learning_rate : float or Schedule
         Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
     lambda_ : float

@@ -20,12 +20,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import is_legal
 from rlsuite.agents.memory import ActionValues
 from rlsuite.core.checks import fits_in_memory
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import Array, Count
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import is_legal
 
 Backup = Compiled[[Any, int, int], float]
 

@@ -10,14 +10,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import NO_ACTION, choose, is_legal, max_value
 from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.schedules import STEPS
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count, CountOfPairs, Pair, StateOrNone
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import NO_ACTION, choose, is_legal, max_value
-from rlsuite.schedules import STEPS
 from rlsuite.training.kernels import Step, Transition
 
 END = -1

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.model_based.counted import (
     MOST_SWEEPS,
@@ -23,13 +24,12 @@ from rlsuite.agents.model_based.counted import (
     new_counts,
     observe,
 )
+from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import finite_number, one_of, positive_number, whole_number
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import Array, Count
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
-from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step, Transition
 
 Redraw = Compiled[[ActionValues, int, int], bool]

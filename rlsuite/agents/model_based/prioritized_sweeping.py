@@ -13,14 +13,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import NO_ACTION, choose, max_value
 from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count, CountOfPairs, PairOrNone, StateOrNone
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import NO_ACTION, choose, max_value
-from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Step, Transition
 
 NOWHERE = -1

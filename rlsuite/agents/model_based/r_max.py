@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.model_based.counted import (
     MOST_SWEEPS,
@@ -17,13 +18,13 @@ from rlsuite.agents.model_based.counted import (
     new_counts,
     observe,
 )
+from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import finite_number, positive_number, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array, Count
-from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, Legality, greedy, is_legal
-from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step, Transition
+from rlsuite.training.legality import Legality
 
 
 class OptimisticModel(NamedTuple):

@@ -13,15 +13,15 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.model_based.counted import MOST_SWEEPS, check_counts, has_doubled, mean_value, new_counts, observe
+from rlsuite.agents.schedules import STEPS, Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array, Count, StateOrEnd
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
-from rlsuite.schedules import STEPS, Schedule
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import LONGEST, EpisodeBuffer, append_step, new_episode_buffer
+from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.prediction.returns import begin_buffer, go_on
 from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow
+from rlsuite.agents.schedules import Schedule
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION
-from rlsuite.schedules import Schedule
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

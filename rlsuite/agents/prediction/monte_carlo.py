@@ -19,6 +19,7 @@ from rlsuite.agents.episode_buffer import (
     new_episode_buffer,
     new_vector_buffer,
 )
+from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import end_step, locate, locate_next
 from rlsuite.agents.prediction.returns import Episode, Returns, begin_buffer, go_on, note_returns
 from rlsuite.agents.predictor import (
@@ -31,11 +32,10 @@ from rlsuite.agents.predictor import (
     record_state,
     state_value,
 )
+from rlsuite.agents.schedules import Inverse, Schedule
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION
-from rlsuite.schedules import Inverse, Schedule
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.control.n_step_buffer import NStepBuffer, first_to_learn, last_to_learn, new_n_step_buffer
+from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next
 from rlsuite.agents.prediction.returns import Returns
 from rlsuite.agents.predictor import begin_predicting, learn_stored, next_action, state_value, store_state
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

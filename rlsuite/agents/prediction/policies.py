@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rlsuite.agents.exploration import is_legal
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
-from rlsuite.exploration import is_legal
 from rlsuite.models.validation import ROW_SUM_TOLERANCE
 
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlsuite.agents.episode_buffer import NO_ROOM, EpisodeBuffer, VectorEpisodeBuffer, clear, has_room
+from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.predictor import StateValues, begin_predicting, follow
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
-from rlsuite.exploration import NO_ACTION
 
 
 class Returns(NamedTuple):

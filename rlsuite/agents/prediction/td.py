@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next
 from rlsuite.agents.predictor import next_action, ratio, state_step_size, state_value, update_state
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Step, Transition
 
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_first, locate_next, update_and_decay
 from rlsuite.agents.predictor import (
     begin_predicting,
@@ -20,7 +21,6 @@ from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.agents.traces import TRACE_UPDATES, Traces, TraceUpdate, check_kind, dutch, new_traces, reset_traces
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

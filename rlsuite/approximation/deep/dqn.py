@@ -8,7 +8,9 @@ import gymnasium
 import numpy as np
 
 from rlsuite import errors
+from rlsuite.agents.exploration import EpsilonGreedy, Exploration
 from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.schedules import UNUSED, VISITS, Linear, Schedule, as_schedule
 from rlsuite.agents.storage import EPISODE
 from rlsuite.approximation.deep.inputs import CHANNELS, Inputs
 from rlsuite.approximation.deep.network import check_layers
@@ -20,9 +22,8 @@ from rlsuite.core.checks import fraction, one_of, whole_number
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.finding import find_env
-from rlsuite.exploration import EpsilonGreedy, Exploration, listed_actions
-from rlsuite.schedules import UNUSED, VISITS, Linear, Schedule, as_schedule
 from rlsuite.training.engines import action_space_of
+from rlsuite.training.legality import listed_actions
 from rlsuite.training.run import Budget
 
 
@@ -50,8 +51,8 @@ class DQN(NetworkAgent):
     gamma : float
         Discount per step, in [0, 1].
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`. It sees one observation at a time: schedules
-        per visits count all steps.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`. It sees one observation at a time:
+        schedules per visits count all steps.
     learning_rate : float or Schedule
         Step size of Adam (Kingma & Ba 2015), in [0, 1]; a schedule counts steps or episodes.
     hidden : sequence of int

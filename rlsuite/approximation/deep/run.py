@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from rlsuite import errors
+from rlsuite.agents.exploration import choices
 from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.schedules import EPISODES, STEPS, Rate
 from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.replay import Replay
 from rlsuite.environments.replay_check import finite_reward, name_of
-from rlsuite.exploration import choices
-from rlsuite.schedules import EPISODES, STEPS, Rate
 from rlsuite.training.evaluation import Evaluation
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run import Budget

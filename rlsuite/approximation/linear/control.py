@@ -36,7 +36,7 @@ class SemiGradientSarsa(LinearAgent, Sarsa):
         Step size alpha, in [0, 1]. With n features of size 1 active at a time, a learning rate of 1 / n moves a value
         all the way to its target.
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class SemiGradientQLearning(LinearAgent, QLearning):
     learning_rate : float or Schedule
         Step size alpha, in [0, 1]; see `SemiGradientSarsa`.
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     initial_weight : float
         What every weight is before anything is learned.
 
@@ -149,7 +149,7 @@ class SemiGradientNStepSarsa(LinearAgent, NStepSarsa):
         Step size alpha, in [0, 1]; see `SemiGradientSarsa`. A schedule takes its value when the pair is visited, n
         steps before it learns. The larger n, the smaller a step size does best: returns vary more.
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     initial_weight : float
         What every weight is before anything is learned.
     n : int
@@ -196,7 +196,7 @@ class SemiGradientSarsaLambda(LinearAgent, SarsaLambda):
     learning_rate : float or Schedule
         Step size alpha, in [0, 1]; see `SemiGradientSarsa`. Each visit learns with the step size of its own moment.
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     lambda_ : float
         How slowly the traces fade beside the discount, in [0, 1].
     traces : {"accumulating", "replacing", "dutch"}
@@ -239,7 +239,7 @@ class SemiGradientQLambda(LinearAgent, WatkinsQLambda):
     learning_rate : float or Schedule
         Step size alpha, in [0, 1]; see `SemiGradientSarsa`. Each visit learns with the step size of its own moment.
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     lambda_ : float
         How slowly the traces fade beside the discount, in [0, 1].
     traces : {"accumulating", "replacing", "dutch"}
@@ -280,7 +280,7 @@ class TrueOnlineLinearSarsaLambda(LinearAgent, TrueOnlineSarsaLambda):
     learning_rate : float or Schedule
         Step size alpha, in [0, 1]; see `SemiGradientSarsa`. Each visit learns with the step size of its own moment.
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     lambda_ : float
         How slowly the traces fade beside the discount, in [0, 1].
     initial_weight : float

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.feature_memory import (
     compute_features,
     count_and_advance,
@@ -24,7 +25,6 @@ from rlsuite.agents.traces import Traces, accumulating, new_traces, update_eligi
 from rlsuite.approximation.linear.linear_agent import OffPolicyPredictor
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

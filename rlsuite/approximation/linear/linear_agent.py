@@ -30,7 +30,7 @@ class LinearAgent(ActionValueAgent):
     learning_rate : float or Schedule
         Step size alpha, in [0, 1]; a schedule counts steps or episodes.
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     initial_weight : float
         What every weight is before anything is learned.
 

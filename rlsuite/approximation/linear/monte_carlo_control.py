@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import LONGEST, NO_ROOM, clear, has_room, new_vector_buffer
+from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.feature_memory import (
     compute_features,
     count_and_advance,
@@ -19,7 +20,6 @@ from rlsuite.agents.prediction.returns import Episode, note_returns
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, choose
 from rlsuite.training.kernels import Begin, Step, Transition
 
 
@@ -73,7 +73,7 @@ class GradientMonteCarloControl(LinearAgent):
     learning_rate : float or Schedule
         Step size alpha, in [0, 1]; see `SemiGradientSarsa`.
     exploration : Exploration
-        How actions are chosen while learning; see `rlsuite.exploration`.
+        How actions are chosen while learning; see `rlsuite.agents.exploration`.
     initial_weight : float
         What every weight is before anything is learned.
     longest_episode : int

@@ -10,8 +10,8 @@ from rlsuite.agents.prediction.monte_carlo import EveryVisitMonteCarlo
 from rlsuite.agents.prediction.n_step import NStepTD
 from rlsuite.agents.prediction.td import TD
 from rlsuite.agents.prediction.td_lambda import TDLambda, TrueOnlineTDLambda
+from rlsuite.agents.schedules import Schedule
 from rlsuite.approximation.linear.linear_agent import LinearPredictor, OffPolicyPredictor
-from rlsuite.schedules import Schedule
 
 
 @dataclass(eq=False, kw_only=True)

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.agents.schedules import Schedule, as_schedule
 from rlsuite.approximation.policies.search import PolicySearch
 from rlsuite.core.checks import fraction, positive_number
-from rlsuite.schedules import Schedule, as_schedule
 
 
 @dataclass(eq=False, kw_only=True)

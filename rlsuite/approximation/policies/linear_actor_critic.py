@@ -6,13 +6,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.feature_memory import ActiveFeatures, compute_features, count_and_advance
+from rlsuite.agents.schedules import rate_now
 from rlsuite.agents.traces import Traces, add_to_trace, new_traces, reset_traces, update_eligible
 from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, value_in
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION
-from rlsuite.schedules import rate_now
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

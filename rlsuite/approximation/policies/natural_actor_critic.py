@@ -15,14 +15,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.feature_memory import ActiveFeatures, compute_features, count_and_advance
+from rlsuite.agents.schedules import Rate, as_schedule, rate_now
 from rlsuite.agents.traces import Traces, new_traces, update_eligible
 from rlsuite.approximation.policies.linear_actor_critic import begin_traced, visit
 from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, climb, value_in
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION
-from rlsuite.schedules import Rate, as_schedule, rate_now
 from rlsuite.training.kernels import Begin, Step, Transition
 
 

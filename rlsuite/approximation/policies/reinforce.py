@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import NO_ROOM
+from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.feature_memory import compute_features, count_and_advance, evaluate
+from rlsuite.agents.schedules import rate_now
 from rlsuite.approximation.policies.softmax_policy import (
     CriticAgent,
     SoftmaxPolicyAgent,
@@ -24,8 +26,6 @@ from rlsuite.approximation.policies.softmax_policy import (
 )
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION
-from rlsuite.schedules import rate_now
 from rlsuite.training.kernels import Begin, Step, Transition
 
 LONGEST = 100_000

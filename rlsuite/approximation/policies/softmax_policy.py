@@ -19,15 +19,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
+from rlsuite.agents.exploration import NO_ACTION, Exploration, Softmax
 from rlsuite.agents.feature_agent import check_unit
 from rlsuite.agents.feature_memory import ActiveFeatures, LinearMemory, evaluate, evaluate_rows
+from rlsuite.agents.schedules import Rate, Schedule, as_schedule
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.core.checks import legal_actions
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration import NO_ACTION, Exploration, Legality, Softmax
 from rlsuite.features.checks import check_observations
-from rlsuite.schedules import Rate, Schedule, as_schedule
 from rlsuite.training.evaluation import Policy
+from rlsuite.training.legality import Legality
 
 
 class Critic(NamedTuple):

@@ -8,13 +8,13 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.agents.exploration import Exploration, ExplorationRule
+from rlsuite.agents.schedules import UNUSED, Constant
 from rlsuite.approximation.linear.control import SemiGradientQLearning
 from rlsuite.approximation.linear.emphatic_td import EmphaticTD
 from rlsuite.approximation.linear.gradient_td import GTD2, TDC
 from rlsuite.approximation.linear.prediction import SemiGradientTD
 from rlsuite.errors import DivergenceWarning, LearningError
-from rlsuite.exploration import Exploration, ExplorationRule
-from rlsuite.schedules import UNUSED, Constant
 
 GAMMA = 0.99
 BEGINNING = [1.0, 1, 1, 1, 1, 1, 10, 1]

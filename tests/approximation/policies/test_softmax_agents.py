@@ -14,8 +14,8 @@ from rlsuite.approximation.policies.natural_actor_critic import NaturalActorCrit
 from rlsuite.approximation.policies.reinforce import Reinforce, ReinforceWithBaseline
 from rlsuite.approximation.policies.softmax_policy import draw_from, softmax, softmax_into
 from rlsuite.environments.vector_observation import VectorObservation
-from rlsuite.exploration import listed_actions
 from rlsuite.features.identity import Identity
+from rlsuite.training.legality import listed_actions
 
 GAMMA = 0.9
 AGENTS = [

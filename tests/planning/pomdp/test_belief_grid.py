@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlsuite.agents import QLearning
+from rlsuite.agents.exploration import EpsilonGreedy
 from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
-from rlsuite.exploration import EpsilonGreedy
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import belief_grid, discretised, incremental_pruning, reachable_beliefs, solve
 from rlsuite.planning.pomdp.bounds.simplex_grid import SimplexGrid

@@ -6,29 +6,26 @@ description; its compiled form in the agent's memory is an `ExplorationRule`. Th
 optimistic initial values, is ``initial_value=`` of the agents.
 """
 
-from rlsuite.exploration.boltzmann import MaxBoltzmann, Softmax
-from rlsuite.exploration.choosing import (
+from rlsuite.agents.exploration.boltzmann import MaxBoltzmann, Softmax
+from rlsuite.agents.exploration.choosing import (
     NO_ACTION,
     Exploration,
     ExplorationRule,
-    Legality,
     Score,
     argmax,
     chances,
     choices,
     choose,
-    every_action,
     greedy,
     is_legal,
     lean_to_best,
-    listed_actions,
     max_value,
     own_value,
     spread_over_best,
     uniform,
 )
-from rlsuite.exploration.epsilon_greedy import EpsilonGreedy, RandomActions
-from rlsuite.exploration.optimism import CountBonus, UpperConfidence
+from rlsuite.agents.exploration.epsilon_greedy import EpsilonGreedy, RandomActions
+from rlsuite.agents.exploration.optimism import CountBonus, UpperConfidence
 
 __all__ = [
     "NO_ACTION",
@@ -36,7 +33,6 @@ __all__ = [
     "EpsilonGreedy",
     "Exploration",
     "ExplorationRule",
-    "Legality",
     "MaxBoltzmann",
     "RandomActions",
     "Score",
@@ -46,11 +42,9 @@ __all__ = [
     "chances",
     "choices",
     "choose",
-    "every_action",
     "greedy",
     "is_legal",
     "lean_to_best",
-    "listed_actions",
     "max_value",
     "own_value",
     "spread_over_best",

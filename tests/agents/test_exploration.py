@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import chi2
 
-from rlsuite.errors import ParameterError
-from rlsuite.exploration import (
+from rlsuite.agents.exploration import (
     CountBonus,
     EpsilonGreedy,
     ExplorationRule,
-    Legality,
     MaxBoltzmann,
     RandomActions,
     Softmax,
@@ -26,11 +24,12 @@ from rlsuite.exploration import (
     chances,
     choose,
     greedy,
-    listed_actions,
     max_value,
     uniform,
 )
-from rlsuite.schedules import Inverse, Linear
+from rlsuite.agents.schedules import Inverse, Linear
+from rlsuite.errors import ParameterError
+from rlsuite.training.legality import Legality, listed_actions
 
 DRAWS = 20_000
 ERROR = 1e-6

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.core.compilation import compiled
-from rlsuite.exploration.choosing import (
+from rlsuite.agents.exploration.choosing import (
     NO_ACTION,
     Exploration,
     ExplorationRule,
@@ -17,7 +16,8 @@ from rlsuite.exploration.choosing import (
     is_legal,
     lean_to_best,
 )
-from rlsuite.schedules import UNUSED, Schedule, as_positive_schedule, as_schedule
+from rlsuite.agents.schedules import UNUSED, Schedule, as_positive_schedule, as_schedule
+from rlsuite.core.compilation import compiled
 
 
 @compiled(in_place=True)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.exploration.choosing import Exploration, ExplorationRule, argmax, is_legal, spread_over_best
+from rlsuite.agents.schedules import UNUSED, Schedule, as_schedule
 from rlsuite.core.compilation import compiled
-from rlsuite.exploration.choosing import Exploration, ExplorationRule, argmax, is_legal, spread_over_best
-from rlsuite.schedules import UNUSED, Schedule, as_schedule
 
 MOST = 1e300
 """Weights are finite: any number below this."""

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.schedules import VISITS, Rate, rate_now
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.described import Described
-from rlsuite.schedules import VISITS, Rate, rate_now
+from rlsuite.training.legality import Legality
 
-Legality = Compiled[[NDArray[np.bool_], int, int], bool]
 Select = Compiled[[Any, int, float, float, np.random.Generator], int]
 Spread = Compiled[[Any, int, float, float, NDArray[np.float64]], None]
 Score = Compiled[[Any, int, int, float], float]
@@ -43,18 +43,6 @@ class ExplorationRule(NamedTuple):
     spread: Spread
     first: Rate
     second: Rate
-
-
-@compiled(in_place=True)
-def every_action(legal: NDArray[np.bool_], state: int, action: int) -> bool:
-    """Legality where all actions are legal everywhere: the compiled loop then tests nothing."""
-    return True
-
-
-@compiled(in_place=True)
-def listed_actions(legal: NDArray[np.bool_], state: int, action: int) -> bool:
-    """Legality where some actions do not exist."""
-    return legal[state, action]
 
 
 @compiled(in_place=True)

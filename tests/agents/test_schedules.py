@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlsuite.agents.schedules import Constant, Exponential, Inverse, Linear, as_schedule, rate_now
 from rlsuite.errors import ParameterError
-from rlsuite.schedules import Constant, Exponential, Inverse, Linear, as_schedule, rate_now
 
 times = st.integers(0, 10**9)
 

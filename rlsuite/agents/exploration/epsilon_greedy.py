@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.core.compilation import compiled
-from rlsuite.exploration.choosing import (
+from rlsuite.agents.exploration.choosing import (
     Exploration,
     ExplorationRule,
     greedy,
@@ -15,7 +14,8 @@ from rlsuite.exploration.choosing import (
     lean_to_best,
     uniform,
 )
-from rlsuite.schedules import UNUSED, Schedule, as_schedule
+from rlsuite.agents.schedules import UNUSED, Schedule, as_schedule
+from rlsuite.core.compilation import compiled
 
 
 @compiled(in_place=True)
@@ -54,7 +54,7 @@ class EpsilonGreedy(Exploration):
 
     Examples
     --------
-    >>> from rlsuite.schedules import Linear
+    >>> from rlsuite.agents.schedules import Linear
     >>> EpsilonGreedy(Linear(1.0, 0.05, over=10_000))
     EpsilonGreedy(epsilon=Linear(start=1.0, end=0.05, over=10000, per='steps'))
     """
