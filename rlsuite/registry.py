@@ -42,8 +42,8 @@ def build_agent(plain: Mapping[str, Any]) -> Agent:
 
     Examples
     --------
-    >>> build_agent({"name": "QLearning", "gamma": 0.9, "exploration": {"name": "Softmax", "base": 2.0}})
-    QLearning(gamma=0.9, exploration=Softmax(temperature=None, base=2.0), learning_rate=0.1, initial_value=0.0)
+    >>> build_agent({"name": "QLearning", "gamma": 0.9, "exploration": {"name": "Softmax", "base": 2.0}}).exploration
+    Softmax(temperature=None, base=2.0)
     """
     try:
         return build("agent", defined_agents(), plain)
