@@ -10,7 +10,6 @@ from rlsuite.models import MDP, POMDP
 from rlsuite.planning import reachable_beliefs, solve
 from rlsuite.planning.pomdp.online import bound_tree, bound_tree_memory
 from rlsuite.planning.pomdp.online.aems2 import BoundPlanner, aems2
-from rlsuite.planning.pomdp.online.bound_tree import ENTRIES, NODES, SLOTS
 from rlsuite.planning.watch import Watch
 
 LISTEN, OPEN_LEFT, OPEN_RIGHT = 0, 1, 2
@@ -44,7 +43,7 @@ def grown_tree(model, expansions):
     support = np.flatnonzero(model.start)
     tree.size[0], tree.slot[0] = support.size, bound_tree.LEAF
     tree.state[: support.size], tree.weight[: support.size] = support, model.start[support]
-    tree.used[NODES], tree.used[ENTRIES] = 1, support.size
+    tree.used[0].n_nodes, tree.used[0].n_entries = 1, support.size
     tree.lower[0], tree.upper[0] = planner.bounds.at(model.start)
     scratch = bound_tree_memory.new_scratch(model, planner.model.lower.shape[1])
     bound_tree.search(tree, planner.model, scratch, expansions, 1e-12, False)
@@ -64,7 +63,7 @@ def test_a_probability_that_underflows_is_not_counted():
     mdp = MDP.from_arrays(moves, [[0.0, 0.0, 1.0]], order="ass", gamma=0.5, start=[1e-200, 1.0, 0.0])
     model = POMDP(mdp, np.ones((1, 3, 1)))
     tree, _ = grown_tree(model, 1)
-    assert (int(tree.used[NODES]), tree.chance[1]) == (2, 1.0)
+    assert (int(tree.used[0].n_nodes), tree.chance[1]) == (2, 1.0)
     assert tree.size[1] == np.count_nonzero(model.update_belief(model.start, 0, 0))
     plan = solve(model, "aems2")
     assert (plan.lower_bound, plan.upper_bound) == pytest.approx((1.0, 1.0))
@@ -76,7 +75,7 @@ def test_every_node_is_the_belief_that_follows(random_pomdps, data):
     model = data.draw(random_pomdps(gammas=(0.5, 0.9), size=3))
     tree, scratch = grown_tree(model, 5)
     actions = model.n_actions
-    for slot in range(tree.used[SLOTS]):
+    for slot in range(tree.used[0].n_slots):
         node = tree.node[slot]
         belief = belief_of(tree, node, model.n_states)
         for a in range(actions):

@@ -11,7 +11,7 @@ from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import reachable_beliefs, solve
 from rlsuite.planning.pomdp.online import monte_carlo
-from rlsuite.planning.pomdp.online.history_tree import FREE, NODES, child_of
+from rlsuite.planning.pomdp.online.history_tree import FREE, child_of
 from rlsuite.planning.pomdp.online.pomcp import pomcp
 
 LISTEN, OPEN_LEFT, OPEN_RIGHT = 0, 1, 2
@@ -96,7 +96,7 @@ def test_a_full_tree_stays_as_it_is(tiger):
     plan = pomcp(tiger(0.95), simulations=5_000, max_nodes=50, seed=7)
     search = plan.planner.search()
     search.plan(tiger(0.95).start, None, progress=False)
-    assert search.tree.used[NODES] == 50
+    assert search.tree.used[0].n_nodes == 50
     assert plan.iterations == 5_000
     assert plan.decision.action == LISTEN
 
@@ -108,12 +108,12 @@ def test_an_episode_keeps_what_is_known_of_the_future(tiger):
     tree = search.tree
     children = {z: int(child_of(tree, LISTEN * 2 + z)) for z in range(2)}
     assert FREE not in children.values()
-    nodes, visits, q = int(tree.used[NODES]), tree.visits.copy(), tree.q.copy()
+    nodes, visits, q = int(tree.used[0].n_nodes), tree.visits.copy(), tree.q.copy()
     below = [z for z in range(2) for a in range(3) if child_of(tree, (children[1] * 3 + a) * 2 + z) != FREE]
     search.advance(LISTEN, 1)
     assert search.tree.visits[0] == visits[children[1]] > 100
     assert search.tree.q[:3].tolist() == q[3 * children[1] : 3 * children[1] + 3].tolist()
-    assert 100 < search.tree.used[NODES] < nodes
+    assert 100 < search.tree.used[0].n_nodes < nodes
     again = [z for z in range(2) for a in range(3) if child_of(search.tree, a * 2 + z) != FREE]
     assert len(again) == len(below)
     decision = search.plan(tiger(0.95).update_belief([0.5, 0.5], LISTEN, 1), None, progress=False)

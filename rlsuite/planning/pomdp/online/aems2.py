@@ -17,7 +17,7 @@ from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.online import bound_tree
-from rlsuite.planning.pomdp.online.bound_tree import ENTRIES, FULL, GOES_ON, NODES, SLOTS, STUCK, STUCK_AT, BoundTree
+from rlsuite.planning.pomdp.online.bound_tree import FULL, GOES_ON, STUCK, BoundTree
 from rlsuite.planning.pomdp.online.bound_tree_memory import grown, new_scratch, new_tree, used_bytes
 from rlsuite.planning.pomdp.online.online import Decision, OnlinePlan, legal_actions, time_to_move
 from rlsuite.planning.pomdp.online.preparation import Preparation
@@ -223,18 +223,18 @@ class BoundSearch:
         scratch = new_scratch(planner.pomdp, model.lower.shape[1])
         tree.first[0], tree.size[0] = 0, support.size
         tree.state[: support.size], tree.weight[: support.size] = support, belief[support]
-        tree.used[NODES], tree.used[ENTRIES] = 1, support.size
+        tree.used[0].n_nodes, tree.used[0].n_entries = 1, support.size
         low, high = planner.bounds.at(belief)
         tree.lower[0], tree.upper[0], tree.slot[0] = low, max(low, high), bound_tree.LEAF
         with watch:
             chunk = 1
             # The root is expanded even when time is up: otherwise there would be no action.
             while tree.slot[0] == bound_tree.LEAF or watch.goes_on(float(tree.upper[0] - tree.lower[0])):
-                begun, before = watch.seconds, int(tree.used[SLOTS])
+                begun, before = watch.seconds, int(tree.used[0].n_slots)
                 watch.between(float(tree.lower[0]), float(tree.upper[0]))
                 wanted = chunk if planner.expansions is None else min(chunk, planner.expansions - before)
                 code = bound_tree.search(tree, model, scratch, wanted, watch.tol, self.until_proven)
-                watch.iterations = int(tree.used[SLOTS])
+                watch.iterations = int(tree.used[0].n_slots)
                 if code == STUCK:
                     raise ModelError(_stuck(planner.pomdp, tree))
                 if code == FULL:
@@ -262,7 +262,7 @@ class BoundSearch:
         self.bounds = (low, high)
         q = tree.pair_lower[:actions].copy()
         best = int(np.argmax(q))
-        return Decision(best, low, q, int(tree.used[SLOTS]), seconds)
+        return Decision(best, low, q, int(tree.used[0].n_slots), seconds)
 
 
 def _tables(model: PreparedModel, bounds: Bounds) -> bound_tree.BeliefModel:
@@ -308,7 +308,7 @@ def _arrays(pomdp: POMDP) -> tuple[AnyArray, ...]:
 
 
 def _stuck(pomdp: POMDP, tree: BoundTree) -> str:
-    node = int(tree.used[STUCK_AT])
+    node = int(tree.used[0].stuck_at)
     entries = slice(int(tree.first[node]), int(tree.first[node] + tree.size[node]))
     return (
         "a belief can be reached in which no action is legal in every state of its support: "

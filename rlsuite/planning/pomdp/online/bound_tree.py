@@ -15,10 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rlsuite.core.compilation import compiled
+from rlsuite.core.records import Record
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
-
-NODES, SLOTS, ENTRIES, STUCK_AT = range(4)
-"""Places in BoundTree.used."""
 
 GOES_ON, CLOSED, PROVEN, FULL, STUCK = range(5)
 """Why a search returned."""
@@ -58,6 +56,19 @@ class BeliefModel(NamedTuple):
     """(S, n) float64: max_i lower_i . b is a lower bound"""
     upper: FloatArray
     """(S, A) float64: max_a upper_a . b is an upper bound"""
+
+
+class Used:
+    """How much of the arrays of a tree is in use: the fields of one record, ``tree.used[0].n_nodes``."""
+
+    n_nodes: int
+    """nodes, each a belief"""
+    n_slots: int
+    """nodes that were expanded"""
+    n_entries: int
+    """entries of all beliefs"""
+    stuck_at: int
+    """a node in whose belief no action is legal, once the search returned STUCK"""
 
 
 class BoundTree(NamedTuple):
@@ -100,8 +111,8 @@ class BoundTree(NamedTuple):
     """(e,) int32"""
     weight: FloatArray
     """(e,) float64"""
-    used: IndexArray
-    """(4,) int64: how many nodes, slots and entries are in use; a belief in which no action is legal"""
+    used: Record[Used]
+    """how much of them is in use"""
 
 
 class Scratch(NamedTuple):
@@ -182,7 +193,7 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
             scratch.total[z] += joint
             n_entries += 1
     # All children or none: bounds from some of them would be wrong. Without room the tree stays as it was.
-    made, entry = tree.used[NODES], tree.used[ENTRIES]
+    made, entry = tree.used[0].n_nodes, tree.used[0].n_entries
     fits = made + n_symbols <= tree.first.size and entry + n_entries <= tree.state.size
     if fits:
         for i in range(n_symbols):
@@ -202,7 +213,7 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
                     tree.weight[scratch.place[z]] = joint / scratch.total[z]
                     scratch.place[z] += 1
         tree.reward[pair], tree.child[pair], tree.children[pair] = reward, made, n_symbols
-        tree.used[NODES], tree.used[ENTRIES] = made + n_symbols, entry
+        tree.used[0].n_nodes, tree.used[0].n_entries = made + n_symbols, entry
     # The scratch arrays are cleared for the next call, whether there was room or not.
     for i in range(n_touched):
         scratch.ahead[scratch.touched[i]] = 0.0
@@ -225,8 +236,8 @@ def _weigh(tree: BoundTree, gamma: float, pair: int) -> None:
 @compiled(in_place=True)
 def _expand(tree: BoundTree, model: BeliefModel, node: int, scratch: Scratch) -> int:
     """Expand a leaf; return GOES_ON, or FULL (and the leaf stays one), or STUCK."""
-    slot = tree.used[SLOTS]
-    nodes, entries = tree.used[NODES], tree.used[ENTRIES]
+    slot = tree.used[0].n_slots
+    nodes, entries = tree.used[0].n_nodes, tree.used[0].n_entries
     if slot == tree.node.size:
         return FULL
     for a in range(model.n_actions):
@@ -236,15 +247,15 @@ def _expand(tree: BoundTree, model: BeliefModel, node: int, scratch: Scratch) ->
             legal = legal and model.legal[tree.state[e], a]
         tree.reward[pair], tree.child[pair], tree.children[pair] = -np.inf, nodes, 0
         if legal and not _followed(tree, model, node, a, pair, scratch):
-            tree.used[NODES], tree.used[ENTRIES] = nodes, entries
+            tree.used[0].n_nodes, tree.used[0].n_entries = nodes, entries
             return FULL
-    for child in range(nodes, tree.used[NODES]):
+    for child in range(nodes, tree.used[0].n_nodes):
         if not _begin(tree, model, child, scratch):
-            tree.used[STUCK_AT] = child
+            tree.used[0].stuck_at = child
             return STUCK
     tree.slot[node] = slot
     tree.node[slot] = node
-    tree.used[SLOTS] += 1
+    tree.used[0].n_slots += 1
     for a in range(model.n_actions):
         _weigh(tree, model.gamma, slot * model.n_actions + a)
     return GOES_ON

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from rlsuite.core.records import record
 from rlsuite.models import POMDP
-from rlsuite.planning.pomdp.online.bound_tree import ENTRIES, NODES, SLOTS, BoundTree, Scratch
+from rlsuite.planning.pomdp.online.bound_tree import BoundTree, Scratch, Used
 
 SLOTS_AT_FIRST = 1 << 14
 NODE_ARRAYS = ("first", "size", "lower", "upper", "chance", "parent", "slot", "best", "score")
@@ -48,23 +49,21 @@ def new_tree(actions: int, support: int) -> BoundTree:
         pair_upper=np.zeros(slots * actions),
         state=np.zeros(entries, dtype=np.int32),
         weight=np.zeros(entries),
-        used=np.zeros(4, dtype=np.int64),
+        used=record(Used),
     )
 
 
 def _full_arrays(tree: BoundTree) -> dict[str, int]:
     """Return how much of each array is in use, of those that need more room."""
-    in_use, actions = tree.used, tree.reward.size // tree.node.size
+    used, actions = tree.used[0], tree.reward.size // tree.node.size
     groups = (
-        (int(in_use[NODES]), tree.first.size, NODE_ARRAYS),
-        (int(in_use[SLOTS]), tree.node.size, SLOT_ARRAYS),
-        (int(in_use[ENTRIES]), tree.state.size, ENTRY_ARRAYS),
+        (int(used.n_nodes), tree.first.size, NODE_ARRAYS),
+        (int(used.n_slots), tree.node.size, SLOT_ARRAYS),
+        (int(used.n_entries), tree.state.size, ENTRY_ARRAYS),
     )
     tight = [group for group in groups if 2 * group[0] > group[1]] or groups
     return {
-        name: used * (actions if names is SLOT_ARRAYS and name != "node" else 1)
-        for used, _, names in tight
-        for name in names
+        name: n * (actions if names is SLOT_ARRAYS and name != "node" else 1) for n, _, names in tight for name in names
     }
 
 

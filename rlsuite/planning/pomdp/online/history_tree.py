@@ -14,16 +14,27 @@ from typing import NamedTuple
 import numpy as np
 
 from rlsuite.core.compilation import compiled
+from rlsuite.core.records import Record, record
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.pomdp.online.sampling import RandomState, Simulator, pick, random_action, uniform
-
-NODES, DEEPEST, SIMULATIONS, STEPS = range(4)
-"""Places in Tree.used."""
 
 ILLEGAL = -1
 """Count of an action that is illegal in some state drawn."""
 
 FREE = -1
+
+
+class Used:
+    """What a search has done so far: the fields of one record, ``tree.used[0].n_nodes``."""
+
+    n_nodes: int
+    """nodes in use"""
+    deepest: int
+    """depth of the deepest node"""
+    n_simulations: int
+    """simulations run"""
+    n_steps: int
+    """steps simulated"""
 
 
 class Tree(NamedTuple):
@@ -42,8 +53,8 @@ class Tree(NamedTuple):
     """(n,) int64, the edge that leads to each node; -1 at the root"""
     table: StateArray
     """(h,) int32, hash table of the nodes by their edges, FREE or a node; h is a power of 2"""
-    used: IndexArray
-    """(4,) int64: nodes in use, deepest node, simulations, simulated steps"""
+    used: Record[Used]
+    """how much of them is in use, and what was done"""
 
 
 class Path(NamedTuple):
@@ -76,9 +87,9 @@ def new_tree(n_nodes: int, n_actions: int) -> Tree:
         q=np.zeros(n_nodes * n_actions),
         edge=np.full(n_nodes, -1, dtype=np.int64),
         table=np.full(table_size(n_nodes), FREE, dtype=np.int32),
-        used=np.zeros(4, dtype=np.int64),
+        used=record(Used),
     )
-    tree.used[NODES] = 1
+    tree.used[0].n_nodes = 1
     return tree
 
 
@@ -90,7 +101,7 @@ def table_size(n_nodes: int) -> int:
 def grown(tree: Tree, n_nodes: int, n_actions: int) -> Tree:
     """Return the same tree with room for more nodes."""
     larger = new_tree(n_nodes, n_actions)
-    used = int(tree.used[NODES])
+    used = int(tree.used[0].n_nodes)
     for old, new, width in (
         (tree.visits, larger.visits, 1),
         (tree.tried, larger.tried, n_actions),
@@ -98,7 +109,7 @@ def grown(tree: Tree, n_nodes: int, n_actions: int) -> Tree:
         (tree.edge, larger.edge, 1),
     ):
         new[: used * width] = old[: used * width]
-    larger.used[:] = tree.used
+    larger = larger._replace(used=tree.used)
     register_all(larger)
     return larger
 
@@ -119,7 +130,7 @@ def register_all(tree: Tree) -> None:
     """Fill the hash table again."""
     for slot in range(tree.table.size):
         tree.table[slot] = FREE
-    for node in range(1, tree.used[NODES]):
+    for node in range(1, tree.used[0].n_nodes):
         tree.table[_slot(tree, tree.edge[node])] = node
 
 
@@ -179,7 +190,7 @@ def _rollout(model: Simulator, limits: Limits, s: int, depth: int, tree: Tree, r
         if model.terminated[outcome]:
             break
         s = int(model.next_state[outcome])
-    tree.used[STEPS] += steps
+    tree.used[0].n_steps += steps
     return total
 
 
@@ -202,7 +213,7 @@ def simulate(
     """
     first = int(np.int64(0))  # numba gives a literal 0 another type, and would compile `pick` once more
     for done in range(simulations):
-        if make_nodes and tree.used[NODES] == tree.visits.size:
+        if make_nodes and tree.used[0].n_nodes == tree.visits.size:
             return done
         s = int(support[pick(cumulative, first, support.size, rng)])
         # In the tree: choose by upper confidence, draw what happens, and go to the node of that history.
@@ -226,15 +237,15 @@ def simulate(
             # A history without a node: each simulation adds one node, and a rollout estimates its value.
             if tree.table[slot] == FREE:
                 if make_nodes:
-                    made = tree.used[NODES]
-                    tree.used[NODES] += 1
+                    made = tree.used[0].n_nodes
+                    tree.used[0].n_nodes += 1
                     tree.edge[made] = edge
                     tree.table[slot] = made
-                    tree.used[DEEPEST] = max(tree.used[DEEPEST], depth)
+                    tree.used[0].deepest = max(tree.used[0].deepest, depth)
                 rest = _rollout(model, limits, s, depth, tree, rng)
                 break
             node = int(tree.table[slot])
-        tree.used[STEPS] += depth
+        tree.used[0].n_steps += depth
         # Back up the return from the last step to the first: each pair on the path keeps the mean of what followed it.
         for step in range(depth - 1, -1, -1):
             rest = path.reward[step] + limits.gamma * rest
@@ -242,7 +253,7 @@ def simulate(
             tree.visits[pair // model.n_actions] += 1
             tree.tried[pair] += 1
             tree.q[pair] += (rest - tree.q[pair]) / tree.tried[pair]
-        tree.used[SIMULATIONS] += 1
+        tree.used[0].n_simulations += 1
     return simulations
 
 
@@ -254,7 +265,7 @@ def move_root(tree: Tree, root: int, n_actions: int, n_observations: int, number
     move towards the beginning only.
     """
     per_node = n_actions * n_observations
-    used = tree.used[NODES]
+    used = tree.used[0].n_nodes
     kept = 0
     for node in range(used):
         number[node] = FREE
@@ -275,6 +286,6 @@ def move_root(tree: Tree, root: int, n_actions: int, n_observations: int, number
         for a in range(n_actions):
             tree.tried[node * n_actions + a] = 0
             tree.q[node * n_actions + a] = 0.0
-    tree.used[NODES] = kept
-    tree.used[DEEPEST] = 0
+    tree.used[0].n_nodes = kept
+    tree.used[0].deepest = 0
     register_all(tree)

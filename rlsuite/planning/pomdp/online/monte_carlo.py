@@ -12,7 +12,7 @@ from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds
 from rlsuite.planning.pomdp.online import history_tree
-from rlsuite.planning.pomdp.online.history_tree import FREE, NODES, SIMULATIONS, Limits, Path, Tree
+from rlsuite.planning.pomdp.online.history_tree import FREE, Limits, Path, Tree
 from rlsuite.planning.pomdp.online.online import Decision, legal_actions, time_to_move
 from rlsuite.planning.pomdp.online.preparation import Preparation
 from rlsuite.planning.pomdp.online.sampling import random_state, simulator
@@ -120,7 +120,7 @@ class MonteCarloSearch:
         sums.setflags(write=False)  # read-only like the model's arrays: numba gives writable arrays another type
         depth = planner.limits.depth if steps_left is None else min(steps_left, planner.limits.depth)
         limits = planner.limits._replace(depth=depth)
-        before = int(self.tree.used[SIMULATIONS])
+        before = int(self.tree.used[0].n_simulations)
         with watch:
             bar = _bar(planner.simulations) if progress else None
             chunk, done = 1, 0
@@ -140,7 +140,7 @@ class MonteCarloSearch:
         q = np.where(tried > 0, self.tree.q[:actions], np.nan) + legal
         q[legal < 0.0] = -np.inf
         best = int(np.nanargmax(q))
-        return Decision(best, float(q[best]), q, int(self.tree.used[SIMULATIONS]) - before, watch.seconds)
+        return Decision(best, float(q[best]), q, int(self.tree.used[0].n_simulations) - before, watch.seconds)
 
     def advance(self, action: int, observation: int) -> None:
         """Make the child behind an action and an observation the root; see `online.online.Search`."""
@@ -149,7 +149,7 @@ class MonteCarloSearch:
         if child == FREE:
             self.tree = history_tree.new_tree(self.tree.visits.size, pomdp.n_actions)
             return
-        number = np.zeros(int(self.tree.used[NODES]), dtype=np.int32)
+        number = np.zeros(int(self.tree.used[0].n_nodes), dtype=np.int32)
         history_tree.move_root(self.tree, int(child), pomdp.n_actions, pomdp.n_observations, number)
 
     def _simulate(self, limits: Limits, support: StateArray, sums: FloatArray, wanted: int, watch: Watch) -> int:
@@ -157,7 +157,7 @@ class MonteCarloSearch:
         planner, done, grows = self.planner, 0, True
         while done < wanted:
             room = self.tree.visits.size
-            full = int(self.tree.used[NODES]) == room
+            full = int(self.tree.used[0].n_nodes) == room
             if full and grows:
                 grows = room < planner.max_nodes and time_to_move(2 * sum(one.nbytes for one in self.tree), watch)
                 if grows:

@@ -3,16 +3,9 @@
 import numpy as np
 
 from rlsuite.core.compilation import compiled
+from rlsuite.core.records import Record
 from rlsuite.planning.pomdp.bounds.point_tables import Tables
 from rlsuite.planning.pomdp.point_based.search_arrays import Actions, Beliefs, Bounds, Control, Edges, Scratch
-
-NODES, EDGES, ENTRIES, DEPTH, UPWARDS, WANTED, WORK, TRIALS, LAST_TRIAL, ALL_ACTIONS = range(10)
-"""Control.tally: how many beliefs, edges and entries there are; where the trial is; the region that wants room; what
-was done; after which trial to stop; and whether updates look at actions that are not the most promising."""
-DISCOUNT, TARGET, MERGED, LEAST_POINT, DEEP, SHALLOW, POINT, WANTED_GAP = range(8)
-"""Control.number: gamma^depth; the gap at which the trial turns; largest distance of two beliefs treated as equal; the
-least change worth a point; the gaps at which trials turn, in turn, and what is worth a point, in times of the gap at
-the start; the gap at which the search is at its end."""
 
 HASH_RESOLUTION = float(1 << 44)
 """Beliefs that agree to this fraction, entry by entry, may be treated as equal."""
@@ -30,10 +23,10 @@ def belief_number(
     bounds: Bounds,
     actions: Actions,
     s: Scratch,
-    control: Control,
+    control: Record[Control],
 ) -> int:
     """Return the number of the belief in region k whose entries, not yet normalised, are at : end."""
-    count = control.tally
+    now = control[0]
     mask = beliefs.table.size - 1
     # The hash is that of the states and of the probabilities, rounded to multiples of 1 / GRAIN because two ways to the
     # same belief round differently. The shifts are needed because products carry nothing down to the low bits, which
@@ -60,14 +53,14 @@ def belief_number(
                     apart = 2.0
                 apart += abs(beliefs.weight[first + i] - s.weights[i])
             if apart <= ALIKE * (end - at):
-                control.number[MERGED] = max(control.number[MERGED], apart)
+                now.merged = max(now.merged, apart)
                 return int(other)
         slot = (slot + 1) & mask
     # A new belief takes the next number, and its entries go to the end of the pool. There is room, see `search`.
-    n = int(count[NODES])
-    first = count[ENTRIES]
-    count[NODES] += 1
-    count[ENTRIES] += end - at
+    n = int(now.n_beliefs)
+    first = now.n_entries
+    now.n_beliefs += 1
+    now.n_entries += end - at
     beliefs.table[slot] = n
     beliefs.key[n] = key
     beliefs.region[n] = k
@@ -115,10 +108,10 @@ def follow(
     actions: Actions,
     edges: Edges,
     s: Scratch,
-    control: Control,
+    control: Record[Control],
 ) -> None:
     """Compute the beliefs that follow belief n and action a, or find them among those that are known."""
-    count = control.tally
+    now = control[0]
     k = beliefs.region[n]
     pair = k * t.n_actions + a
     base = t.first[k]
@@ -165,8 +158,8 @@ def follow(
     # The entries of one observation now lie side by side, and `counts` holds where they end.
     number = n * t.n_actions + a
     actions.reward[number] = reward
-    actions.edge[number] = count[EDGES]
-    edge = count[EDGES]
+    actions.edge[number] = now.n_edges
+    edge = now.n_edges
     at = int(np.int64(0))  # numba gives a literal 0 another type, and would compile `belief_number` twice
     for q in range(n_symbols):
         z = s.symbols[q]
@@ -180,6 +173,6 @@ def follow(
         edges.chance[edge] = chance
         edge += 1
         at = end
-    actions.size[number] = edge - count[EDGES]
-    count[EDGES] = edge
-    count[WORK] += 4 * total + n_after
+    actions.size[number] = edge - now.n_edges
+    now.n_edges = edge
+    now.work += int(4 * total + n_after)

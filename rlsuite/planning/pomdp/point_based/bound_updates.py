@@ -3,10 +3,19 @@
 import numpy as np
 
 from rlsuite.core.compilation import compiled
-from rlsuite.models.aliases import FloatArray, IndexArray, SingleArray
+from rlsuite.core.records import Record
+from rlsuite.models.aliases import FloatArray, SingleArray
 from rlsuite.planning.pomdp.bounds.point_tables import Tables
-from rlsuite.planning.pomdp.point_based.belief_steps import WORK
-from rlsuite.planning.pomdp.point_based.search_arrays import Actions, Beliefs, Bounds, Edges, Points, Scratch, Vectors
+from rlsuite.planning.pomdp.point_based.search_arrays import (
+    Actions,
+    Beliefs,
+    Bounds,
+    Control,
+    Edges,
+    Points,
+    Scratch,
+    Vectors,
+)
 
 FEW = 6
 """Up to this many vectors are compared one by one."""
@@ -14,7 +23,7 @@ FEW = 6
 
 @compiled(in_place=True)
 def raise_lower(
-    n: int, size: int, beliefs: Beliefs, bounds: Bounds, v: Vectors, sums: SingleArray, count: IndexArray
+    n: int, size: int, beliefs: Beliefs, bounds: Bounds, v: Vectors, sums: SingleArray, control: Record[Control]
 ) -> None:
     """Raise the lower bound of a belief by the vectors it was not compared with; its region has `size` states.
 
@@ -40,7 +49,7 @@ def raise_lower(
             if sums[i] > highest:
                 highest = sums[i]
                 chosen = i
-        count[WORK] += (new * (last - first)) >> 3
+        control[0].work += (new * (last - first)) >> 3
         begin += chosen
         end = begin + 1
     for i in range(begin, end):
@@ -51,11 +60,11 @@ def raise_lower(
             bounds.lower[n] = total
             bounds.best[n] = i
     bounds.compared[n] = v.used[k]
-    count[WORK] += (end - begin) * (last - first)
+    control[0].work += (end - begin) * (last - first)
 
 
 @compiled(in_place=True)
-def cut_upper(n: int, beliefs: Beliefs, bounds: Bounds, p: Points, dense: FloatArray, count: IndexArray) -> None:
+def cut_upper(n: int, beliefs: Beliefs, bounds: Bounds, p: Points, dense: FloatArray, control: Record[Control]) -> None:
     """Lower the upper bound of a belief by the points it was not compared with."""
     k = beliefs.region[n]
     begin, end = p.begin[k] + bounds.projected[n], p.begin[k] + p.used[k]
@@ -63,6 +72,7 @@ def cut_upper(n: int, beliefs: Beliefs, bounds: Bounds, p: Points, dense: FloatA
     for e in range(first, last):
         dense[beliefs.state[e]] = beliefs.weight[e]
     least = bounds.upper[n] - bounds.corner[n]
+    work = 0
     for i in range(begin, end):
         gain = p.gain[i]
         ratio = min(1.0, dense[p.key[i]] * p.inverse[i])
@@ -75,12 +85,12 @@ def cut_upper(n: int, beliefs: Beliefs, bounds: Bounds, p: Points, dense: FloatA
                     if ratio * gain >= least:
                         break
             least = min(least, ratio * gain)
-            count[WORK] += 8
+            work += 8
     for e in range(first, last):
         dense[beliefs.state[e]] = 0.0
     bounds.upper[n] = min(bounds.upper[n], bounds.corner[n] + least)
     bounds.projected[n] = p.used[k]
-    count[WORK] += (end - begin) + 2 * (last - first)
+    control[0].work += work + (end - begin) + 2 * (last - first)
 
 
 @compiled(in_place=True)
@@ -113,7 +123,7 @@ def add_vector(
     edges: Edges,
     v: Vectors,
     s: Scratch,
-    count: IndexArray,
+    control: Record[Control],
 ) -> None:
     """Make the vector of an action followed by the best vectors of the children, and keep it if it is better.
 
@@ -164,4 +174,4 @@ def add_vector(
         v.used[k] = at + 1
         if bounds.compared[n] == at:
             bounds.compared[n] = at + 1
-    count[WORK] += 2 * (t.seen[end] - t.seen[begin] + t.row[row + size] - t.row[row])
+    control[0].work += int(2 * (t.seen[end] - t.seen[begin] + t.row[row + size] - t.row[row]))

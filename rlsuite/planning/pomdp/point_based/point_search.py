@@ -9,7 +9,6 @@ from rlsuite.planning.pomdp.bounds.bound_solutions import at_start
 from rlsuite.planning.pomdp.bounds.initial_bounds import blind_plans, informed_values, seen_values
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel, tables
 from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
-from rlsuite.planning.pomdp.point_based.belief_steps import MERGED, WANTED_GAP
 from rlsuite.planning.pomdp.point_based.point_solution import PointBasedSolution, kept_vectors
 from rlsuite.planning.pomdp.point_based.search import Search
 from rlsuite.planning.pomdp.vectors import BoundsTrace
@@ -104,7 +103,7 @@ class PointSearch:
     @property
     def upper_bound(self) -> float:
         """The upper bound; beliefs treated as equal may differ in their values, in every step."""
-        merged = float(self.search.pools.control.number[MERGED])
+        merged = float(self.search.pools.control[0].merged)
         apart = merged * self.size / (1.0 - self.model.modulus)
         return max(self.search.upper + self.rounding + apart, self.lower_bound)
 
@@ -131,10 +130,10 @@ class PointSearch:
 
     def _want_less(self) -> bool:
         """Ask the search for a smaller gap, if beliefs that were treated as equal account for the present one."""
-        number = self.search.pools.control.number
-        number[WANTED_GAP] /= 2.0
+        now = self.search.pools.control[0]
+        now.wanted_gap /= 2.0
         self._finished = False
-        return number[WANTED_GAP] > 2.0 * self.rounding
+        return now.wanted_gap > 2.0 * self.rounding
 
     def trials(self, last_trial: int = -1) -> None:
         """Do trials for a while, up to the given number of them in all."""
@@ -157,8 +156,9 @@ class PointSearch:
     def _pace(self, before: float) -> None:
         """Estimate the time of an operation from the last piece of work."""
         seconds = self.watch.seconds - before
-        if self.search.work > FIRST_WORK // 10:
-            self._rate = min(self.search.work / max(seconds, 1e-5), 4.0 * self._rate)
+        work = self.search.work
+        if work > FIRST_WORK // 10:
+            self._rate = min(work / max(seconds, 1e-5), 4.0 * self._rate)
 
     def _answer_bytes(self) -> int:
         """Return the size of the largest set of vectors that there is time and memory to return."""

@@ -6,23 +6,7 @@ from rlsuite.errors import ModelError
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.bounds.point_tables import Tables
 from rlsuite.planning.pomdp.point_based import search_kernel as kernel
-from rlsuite.planning.pomdp.point_based.belief_steps import (
-    ALL_ACTIONS,
-    DEEP,
-    DEPTH,
-    DISCOUNT,
-    LAST_TRIAL,
-    LEAST_POINT,
-    NODES,
-    POINT,
-    SHALLOW,
-    TARGET,
-    TRIALS,
-    WANTED,
-    WANTED_GAP,
-    WORK,
-    belief_number,
-)
+from rlsuite.planning.pomdp.point_based.belief_steps import belief_number
 from rlsuite.planning.pomdp.point_based.search_memory import (
     Pools,
     first_pools,
@@ -103,13 +87,13 @@ class Search:
             v.exact[block][: own.size] = own.reshape(-1)
             v.quick[block].reshape(own.shape[1], -1)[:, : len(own)] = own.T
             v.action[v.begin_action[k] : v.begin_action[k] + len(own)] = vector_actions
-        number = self.pools.control.number
-        number[DISCOUNT] = 1.0
-        number[DEEP], number[SHALLOW], number[POINT] = TURN_DEEP, TURN_SHALLOW, WORTH_A_POINT
-        number[WANTED_GAP] = wanted_gap
+        now = self.pools.control[0]
+        now.discount = 1.0
+        now.turn_deep, now.turn_shallow, now.worth_a_point = TURN_DEEP, TURN_SHALLOW, WORTH_A_POINT
+        now.wanted_gap = wanted_gap
         self.add(0, start[t.states[t.first[0] : t.first[1]]])
-        number[TARGET] = number[SHALLOW] * (self.upper - self.lower)
-        number[LEAST_POINT] = number[POINT] * (self.upper - self.lower)
+        now.target_gap = now.turn_shallow * (self.upper - self.lower)
+        now.least_change = now.worth_a_point * (self.upper - self.lower)
 
     @property
     def lower(self) -> float:
@@ -124,12 +108,12 @@ class Search:
     @property
     def trials(self) -> int:
         """Number of trials done."""
-        return int(self.pools.control.tally[TRIALS])
+        return int(self.pools.control[0].n_trials)
 
     @property
     def n_beliefs(self) -> int:
         """Number of beliefs known."""
-        return int(self.pools.control.tally[NODES])
+        return int(self.pools.control[0].n_beliefs)
 
     @property
     def n_vectors(self) -> int:
@@ -139,7 +123,7 @@ class Search:
     @property
     def work(self) -> int:
         """Operations done in the last piece of work."""
-        return int(self.pools.control.tally[WORK])
+        return int(self.pools.control[0].work)
 
     def add(self, k: int, belief: FloatArray) -> int:
         """Return the number of a belief, given over the states of region k, which is added if it is new."""
@@ -167,7 +151,7 @@ class Search:
         ModelError
             If no action is legal in every state of the support of a belief that can be reached.
         """
-        self.pools.control.tally[LAST_TRIAL] = last_trial
+        self.pools.control[0].last_trial = last_trial
         return self._run(NOTHING, work)
 
     def update(self, nodes: IndexArray, work: int) -> bool:
@@ -175,33 +159,34 @@ class Search:
 
         Called again with the same beliefs, it goes on where it stopped. Errors as in `trial`.
         """
-        count = self.pools.control.tally
-        count[ALL_ACTIONS] = 1
+        now = self.pools.control[0]
+        now.all_actions = 1
         done = self._run(np.ascontiguousarray(nodes), work)
         if done:
-            count[DEPTH] = 0
+            now.depth = 0
         return done
 
     def _run(self, nodes: IndexArray, work: int) -> bool:
-        count = self.pools.control.tally
+        now = self.pools.control[0]
         while True:
             pools = self.pools
             code = kernel.search(self.t, *pools, nodes, work)
             if code in kernel.WANTS_ROOM:
-                if GROWTH * pools.n_bytes > self._max_bytes:
+                n_bytes = pools.n_bytes
+                if GROWTH * n_bytes > self._max_bytes:
                     self.full = True
                     return True
-                if pools.n_bytes > self.seconds_left * COPIED:
+                if n_bytes > self.seconds_left * COPIED:
                     self.late = True
                     return False
             if code == kernel.GRAPH_FULL:
                 self.pools = grow_beliefs(self.t, pools)
             elif code == kernel.VECTORS_FULL:
-                self.pools = grow_vectors(self.t, pools, int(count[WANTED]))
+                self.pools = grow_vectors(self.t, pools, int(now.wants_room))
             elif code == kernel.POINTS_FULL:
-                self.pools = grow_points(pools, int(count[WANTED]))
+                self.pools = grow_points(pools, int(now.wants_room))
             elif code == kernel.STUCK:
-                n = int(nodes[count[DEPTH]] if nodes.size else pools.scratch.path[count[DEPTH]])
+                n = int(nodes[now.depth] if nodes.size else pools.scratch.path[now.depth])
                 raise ModelError(
                     f"belief {self.belief(n)} can be reached, but no action is legal in every state of its support"
                 )

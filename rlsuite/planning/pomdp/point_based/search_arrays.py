@@ -140,10 +140,42 @@ class Scratch(NamedTuple):
     """(deepest + 1,) the beliefs of the trial that is going on"""
 
 
-class Control(NamedTuple):
-    """Numbers that the search changes; `rlsuite.planning.pomdp.point_based.search_kernel` names them."""
+class Control:
+    """Where the search is, and its limits: the fields of one record, ``control[0].depth``."""
 
-    tally: IndexArray
-    """int64"""
-    number: FloatArray
-    """float64"""
+    n_beliefs: int
+    """beliefs known"""
+    n_edges: int
+    """edges of the graph"""
+    n_entries: int
+    """entries of all beliefs"""
+    depth: int
+    """of the belief in turn, in the trial or in the list"""
+    upwards: int
+    """1 if the trial is on its way back"""
+    wants_room: int
+    """the region whose vectors or points, or whose next beliefs, have no room"""
+    work: int
+    """operations done in this piece of work"""
+    n_trials: int
+    """trials done"""
+    last_trial: int
+    """stop after this many trials"""
+    all_actions: int
+    """1 if updates look at actions that were never the most promising too"""
+    discount: float
+    """gamma^depth"""
+    target_gap: float
+    """the gap at the start at which the trial turns"""
+    turn_deep: float
+    """the same in parts of the gap at the start, for every other trial"""
+    turn_shallow: float
+    """and for those between"""
+    least_change: float
+    """the least change of an upper bound that is worth a point"""
+    worth_a_point: float
+    """the same in parts of the gap at the start"""
+    wanted_gap: float
+    """the gap at which the search is at its end"""
+    merged: float
+    """largest L1 distance of two beliefs that were treated as equal"""

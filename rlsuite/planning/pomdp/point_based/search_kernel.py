@@ -16,28 +16,10 @@ The place in a trial is part of `Control`, so the search can stop anywhere and b
 import numpy as np
 
 from rlsuite.core.compilation import compiled
+from rlsuite.core.records import Record
 from rlsuite.models.aliases import IndexArray, StateArray
 from rlsuite.planning.pomdp.bounds.point_tables import Tables
-from rlsuite.planning.pomdp.point_based.belief_steps import (
-    ALL_ACTIONS,
-    DEEP,
-    DEPTH,
-    DISCOUNT,
-    EDGES,
-    ENTRIES,
-    LAST_TRIAL,
-    LEAST_POINT,
-    NODES,
-    POINT,
-    SHALLOW,
-    TARGET,
-    TRIALS,
-    UPWARDS,
-    WANTED,
-    WANTED_GAP,
-    WORK,
-    follow,
-)
+from rlsuite.planning.pomdp.point_based.belief_steps import follow
 from rlsuite.planning.pomdp.point_based.bound_updates import add_point, add_vector, cut_upper, raise_lower
 from rlsuite.planning.pomdp.point_based.search_arrays import (
     Actions,
@@ -65,7 +47,7 @@ def search(
     v: Vectors,
     p: Points,
     s: Scratch,
-    control: Control,
+    control: Record[Control],
     nodes: IndexArray,
     work: int,
 ) -> int:
@@ -74,24 +56,24 @@ def search(
     Parameters
     ----------
     nodes : ndarray int64
-        The beliefs to update, from number ``count[DEPTH]`` on; empty for trials.
+        The beliefs to update, from number ``control[0].depth`` on; empty for trials.
     work : int
         About how many operations to do before a pause.
     """
-    count, number = control.tally, control.number
-    count[WORK] = 0
+    now = control[0]
+    now.work = 0
     listed = nodes.size > 0
-    while count[WORK] < work:
-        depth = count[DEPTH]
+    while now.work < work:
+        depth = now.depth
         if listed and depth == nodes.size:
             return FINISHED
         n = int(nodes[depth]) if listed else int(s.path[depth])
-        upwards = listed or count[UPWARDS] > 0
+        upwards = listed or now.upwards > 0
         k = beliefs.region[n]
         pair = n * t.n_actions
         # There must be room for all that this belief may need before anything is written: otherwise the caller makes
         # room and calls again, and the step is repeated.
-        count[WANTED] = k
+        now.wants_room = k
         if v.used[k] == v.room[k]:
             return VECTORS_FULL
         if p.used[k] == p.room[k]:
@@ -114,7 +96,7 @@ def search(
                 a = -1
                 if upwards:
                     for b in range(t.n_actions):
-                        known = actions.edge[pair + b] >= 0 or count[ALL_ACTIONS] > 0
+                        known = actions.edge[pair + b] >= 0 or now.all_actions > 0
                         if s.done[b] == 0 and known and actions.upper[pair + b] > bounds.lower[n]:
                             a = b
                             break
@@ -123,9 +105,9 @@ def search(
             # The beliefs that follow are computed only once, and stored.
             if actions.edge[pair + a] < 0:
                 if (
-                    count[NODES] + t.n_observations > beliefs.region.size
-                    or count[EDGES] + t.n_observations > edges.child.size
-                    or count[ENTRIES] + s.states.size > beliefs.state.size
+                    now.n_beliefs + t.n_observations > beliefs.region.size
+                    or now.n_edges + t.n_observations > edges.child.size
+                    or now.n_entries + s.states.size > beliefs.state.size
                 ):
                     return GRAPH_FULL
                 follow(n, a, t, beliefs, bounds, actions, edges, s, control)
@@ -137,9 +119,9 @@ def search(
                 # The bounds of a child are updated only when they are needed, with the vectors and points added to its
                 # region since the last update.
                 if bounds.compared[c] < v.used[kc]:
-                    raise_lower(c, int(t.first[kc + 1] - t.first[kc]), beliefs, bounds, v, s.sums, count)
+                    raise_lower(c, int(t.first[kc + 1] - t.first[kc]), beliefs, bounds, v, s.sums, control)
                 if bounds.projected[c] < p.used[kc]:
-                    cut_upper(c, beliefs, bounds, p, s.dense, count)
+                    cut_upper(c, beliefs, bounds, p, s.dense, control)
                 above += edges.chance[e] * bounds.upper[c]
                 below += edges.chance[e] * bounds.lower[c]
             # An upper bound stays valid, so the smaller one is kept, whatever the rounding; the lower one is
@@ -147,7 +129,7 @@ def search(
             actions.upper[pair + a] = min(actions.upper[pair + a], actions.reward[pair + a] + t.gamma * above)
             actions.lower[pair + a] = actions.reward[pair + a] + t.gamma * below
             s.done[a] = 1
-            count[WORK] += 16 + 8 * actions.size[pair + a]
+            now.work += 16 + 8 * actions.size[pair + a]
         # -------------------------------------------------------------------------------- the bounds of the belief
         bounds.visits[n] += 1
         bounds.upper[n] = min(bounds.upper[n], actions.upper[pair + chosen])
@@ -155,7 +137,7 @@ def search(
             # A point is added only where the bound lies clearly below that of the corners, and below the older point of
             # this belief.
             known_gain = p.gain[p.begin[k] + bounds.point[n]] if bounds.point[n] >= 0 else 0.0
-            if bounds.upper[n] - bounds.corner[n] < known_gain - number[LEAST_POINT]:
+            if bounds.upper[n] - bounds.corner[n] < known_gain - now.least_change:
                 add_point(n, beliefs, bounds, p)
             # A vector for the action with the largest lower bound, if that exceeds the belief's by more than rounding.
             a = int(np.int64(-1))  # numba gives a literal -1 another type, and would compile `add_vector` twice
@@ -165,27 +147,27 @@ def search(
                     highest = actions.lower[pair + b]
                     a = b
             if a >= 0:
-                add_vector(n, a, t, beliefs, bounds, actions, edges, v, s, count)
+                add_vector(n, a, t, beliefs, bounds, actions, edges, v, s, control)
         # ---------------------------------------------------------------------------------- where to go from here
         if listed:
-            count[DEPTH] = depth + 1
+            now.depth = depth + 1
         elif upwards and depth > 0:
-            count[DEPTH] = depth - 1
-            number[DISCOUNT] /= t.gamma
+            now.depth = depth - 1
+            now.discount /= t.gamma
         elif upwards:
             gap = bounds.upper[n] - bounds.lower[n]
-            count[TRIALS] += 1
-            count[UPWARDS] = 0
-            number[DISCOUNT] = 1.0
-            number[TARGET] = gap * number[DEEP if count[TRIALS] % 2 == 0 else SHALLOW]
-            number[LEAST_POINT] = gap * number[POINT]
-            if gap <= number[WANTED_GAP] or count[TRIALS] == count[LAST_TRIAL]:
+            now.n_trials += 1
+            now.upwards = 0
+            now.discount = 1.0
+            now.target_gap = gap * (now.turn_deep if now.n_trials % 2 == 0 else now.turn_shallow)
+            now.least_change = gap * now.worth_a_point
+            if gap <= now.wanted_gap or now.n_trials == now.last_trial:
                 return FINISHED
         else:
             # Go to the child whose gap, beyond the target of the trial, contributes the most to the gap at the start.
             # The target grows by 1 / gamma with each step, as a gap at some depth counts gamma^depth at the start. If
             # no gap exceeds it, or the path is full, the trial turns and updates the beliefs on the way back.
-            target = number[TARGET] / number[DISCOUNT]
+            target = now.target_gap / now.discount
             widest = 0.0
             into = -1
             first = actions.edge[pair + chosen]
@@ -196,10 +178,10 @@ def search(
                     widest = excess
                     into = c
             if into < 0 or depth + 1 == s.path.size or bounds.upper[n] - bounds.lower[n] <= target:
-                count[UPWARDS] = 1
+                now.upwards = 1
             else:
-                number[DISCOUNT] *= t.gamma
-                count[DEPTH] = depth + 1
+                now.discount *= t.gamma
+                now.depth = depth + 1
                 s.path[depth + 1] = into
     return PAUSED
 

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlsuite.core.records import Record, record
 from rlsuite.models.aliases import IndexArray
 from rlsuite.planning.pomdp.bounds.point_tables import Tables
-from rlsuite.planning.pomdp.point_based.belief_steps import ALL_ACTIONS, EDGES, ENTRIES, NODES, WANTED_GAP
 from rlsuite.planning.pomdp.point_based.search_arrays import (
     Actions,
     Beliefs,
@@ -33,12 +33,12 @@ class Pools(NamedTuple):
     vectors: Vectors
     points: Points
     scratch: Scratch
-    control: Control
+    control: Record[Control]
 
     @property
     def n_bytes(self) -> int:
         """Memory that they take."""
-        return sum(array.nbytes for pool in self for array in pool)
+        return sum(array.nbytes for pool in self[:-1] for array in pool)
 
 
 def first_pools(t: Tables, n_vectors: int, deepest: int) -> Pools:
@@ -80,24 +80,24 @@ def first_pools(t: Tables, n_vectors: int, deepest: int) -> Pools:
                 _made(deepest + 1, I32),
             )
         ),
-        Control(*_flat(_made(ALL_ACTIONS + 1, I64), _made(WANTED_GAP + 1, F64))),
+        record(Control),
     )
 
 
 def grow_beliefs(t: Tables, pools: Pools) -> Pools:
     """Return pools with room for the beliefs that may follow one action."""
     beliefs, bounds, actions, edges = pools.beliefs, pools.bounds, pools.actions, pools.edges
-    count, symbols = pools.control.tally, t.n_observations
-    if count[NODES] + symbols > beliefs.region.size:
+    now, symbols = pools.control[0], t.n_observations
+    if now.n_beliefs + symbols > beliefs.region.size:
         size = 2 * beliefs.region.size
         table = _table(size)
-        fill_table(int(count[NODES]), beliefs.key, table)
+        fill_table(int(now.n_beliefs), beliefs.key, table)
         beliefs = Beliefs(*_flat(_grown(beliefs[:4], size), (beliefs.state, beliefs.weight, table)))
         bounds = Bounds(*_grown(bounds, size))
         actions = Actions(*_grown(actions, size * t.n_actions))
-    if count[EDGES] + symbols > edges.child.size:
+    if now.n_edges + symbols > edges.child.size:
         edges = Edges(*_grown(edges, 2 * edges.child.size))
-    if count[ENTRIES] + pools.scratch.states.size > beliefs.state.size:
+    if now.n_entries + pools.scratch.states.size > beliefs.state.size:
         state, weight = _grown((beliefs.state, beliefs.weight), 2 * beliefs.state.size)
         beliefs = beliefs._replace(state=state, weight=weight)
     return pools._replace(beliefs=beliefs, bounds=bounds, actions=actions, edges=edges)
