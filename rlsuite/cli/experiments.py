@@ -150,7 +150,7 @@ def draw(
 
 def _plan(experiment: "Experiment", folder: Path, as_json: bool) -> int:
     """Print what would be done; everything is checked, nothing is written."""
-    from rlsuite.experiments.environments import Originals
+    from rlsuite.experiments.run import Originals
     from rlsuite.experiments.writing import finished
 
     cells = experiment.cells()

@@ -1,7 +1,9 @@
 """``rlsuite filter MODEL Z...``: inference of the hidden states of a hidden Markov model or a POMDP."""
 
 import argparse
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +12,30 @@ from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, columns, note, n
 from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rlsuite.cli.filter_table import Trail
-    from rlsuite.cli.step_input import Steps
+    from rlsuite.cli.filter_table import Steps, Trail
     from rlsuite.inference import HMM
     from rlsuite.models import POMDP
 
 
 PLANNING = 10
 """Seconds for the plan of ``--best-action``."""
+
+
+@contextmanager
+def compiling_message() -> Generator[None]:
+    """Print a message on stderr, if it is a terminal, when something is compiled in the body."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from tqdm import tqdm
+
+    from rlsuite.core.compiling_clock import Compiling
+
+    def say() -> None:
+        tqdm.write("compiling, once; later runs find it in numba's cache", file=sys.stderr)
+
+    with Compiling(say):
+        yield
 
 
 def add(commands: Any) -> None:
@@ -61,7 +79,6 @@ def add(commands: Any) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Filter."""
-    from rlsuite.cli.compiling import compiling_message
     from rlsuite.cli.filter_table import trail
     from rlsuite.cli.load import open_model
     from rlsuite.inference import HMM
@@ -103,7 +120,7 @@ def _best_action(pomdp: "POMDP", found: "Trail") -> dict[str, Any]:
 
 
 def _steps_of_hmm(chosen: argparse.Namespace, model: "HMM") -> "Steps":
-    from rlsuite.cli.step_input import Steps, read, split
+    from rlsuite.cli.filter_table import Steps, read, split
 
     width = model.emission.width
     if chosen.actions is not None:
@@ -117,7 +134,7 @@ def _steps_of_hmm(chosen: argparse.Namespace, model: "HMM") -> "Steps":
 
 
 def _steps_of_pomdp(chosen: argparse.Namespace, model: "POMDP") -> "Steps":
-    from rlsuite.cli.step_input import Steps, pairs, read, split
+    from rlsuite.cli.filter_table import Steps, pairs, read, split
 
     if chosen.file is not None:
         _alone(chosen)

@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -80,7 +81,7 @@ class CompilingClock(Clock):
         self.says = self.progress
         self._prepared_before = _preparation.seconds
         self._compiling: float | None = None
-        self._listener = _Listener(self)
+        self._listener = Compiling(self.say)
 
     @property
     def compiling(self) -> float:
@@ -96,13 +97,13 @@ class CompilingClock(Clock):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        _events.register(_COMPILING, self._listener)
+        self._listener.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        _events.unregister(_COMPILING, self._listener)
+        self._listener.__exit__(kind, error, traceback)
         self._compiling = self.compiling
         super().__exit__(kind, error, traceback)
 
@@ -160,17 +161,47 @@ class CompilingTime(numba.core.event.Listener):
                 self.seconds += time.perf_counter() - self._begun
 
 
-class _Listener(numba.core.event.Listener):
-    """Tells a clock when numba begins to compile for the first time."""
+class Compiling(numba.core.event.Listener):
+    """Whether numba is compiling, and a call when it begins to; used as a context manager.
 
-    def __init__(self, clock: CompilingClock) -> None:
-        self._clock = clock
-        self._told = False
+    Parameters
+    ----------
+    say : callable
+        Called when the first function begins to be compiled.
+
+    Examples
+    --------
+    >>> with Compiling(lambda: print("compiling")) as compiling:
+    ...     compiling.now
+    False
+    """
+
+    def __init__(self, say: Callable[[], None]) -> None:
+        self._say = say
+        self._said = False
+        self._depth = 0
+
+    @property
+    def now(self) -> bool:
+        """Whether a function is being compiled at this moment, in any thread."""
+        return self._depth > 0
+
+    def __enter__(self) -> Self:
+        _events.register(_COMPILING, self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        _events.unregister(_COMPILING, self)
 
     def on_start(self, event: Any) -> None:
-        if not self._told:
-            self._told = True
-            self._clock.say()
+        """Called by numba; compiling one function may start that of another."""
+        self._depth += 1
+        if not self._said:
+            self._said = True
+            self._say()
 
     def on_end(self, event: Any) -> None:
-        """Do nothing."""
+        """Called by numba."""
+        self._depth -= 1

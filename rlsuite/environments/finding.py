@@ -78,11 +78,13 @@ def find_env(spec: str | EnvSpec | AnyEnv, **kwargs: Any) -> AnyEnv:
         raise ParameterError(
             f"{spec!r} is not an environment: give an id, 'module:Id', 'file.py:Class' or an instance of gymnasium.Env"
         )
-    place, _, name = spec.rpartition(":")
-    if spec.endswith(".py") or place.endswith(".py"):
-        return _env_of_file(spec, kwargs)
-    if place:
-        _import_module(spec, place)
+    place, name = parts_of(spec)
+    try:
+        module = module_of(place) if place else None
+    except FileError as cause:
+        raise EnvironmentNotFound(f"{spec!r}: {cause}") from cause.__cause__ or cause
+    if module is not None and place.endswith(".py"):
+        return _env_of_file(spec, place, name, module, kwargs)
     return _make(_registered_id(spec, place, name), spec, kwargs)
 
 
@@ -134,21 +136,6 @@ def _registered_id(spec: str, place: str, name: str) -> str:
     raise EnvironmentNotFound(known + hint)
 
 
-def _import_module(spec: str, module: str) -> None:
-    try:
-        importlib.import_module(module)
-    except ModuleNotFoundError as cause:
-        if cause.name is None or not f"{module}.".startswith(f"{cause.name}."):
-            raise EnvironmentNotFound(f"{spec!r}: importing {module} failed: {cause}") from cause
-        file = Path(*module.split(".")).with_suffix(".py")
-        hint = f"; for the file in the current folder, write '{file}:Class'" if file.exists() else ""
-        raise EnvironmentNotFound(f"{spec!r}: there is no module {cause.name!r} to import{hint}") from cause
-    except (RlsuiteError, Warning):
-        raise
-    except Exception as cause:  # whatever the module raises as it is imported
-        raise EnvironmentNotFound(f"{spec!r}: importing {module} raised {type(cause).__name__}: {cause}") from cause
-
-
 def _make(env_id: str | EnvSpec, spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
     import gymnasium
     from gymnasium.envs.registration import load_env_creator
@@ -163,14 +150,9 @@ def _make(env_id: str | EnvSpec, spec: str, kwargs: Mapping[str, Any]) -> AnyEnv
 # ---------------------------------------------------------------------------------------------------- by file
 
 
-def _env_of_file(spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
+def _env_of_file(spec: str, place: str, name: str, module: ModuleType, kwargs: Mapping[str, Any]) -> AnyEnv:
     import gymnasium
 
-    place, _, name = (spec, "", "") if spec.endswith(".py") else spec.rpartition(":")
-    try:
-        module = run_file(Path(place))
-    except FileError as cause:
-        raise EnvironmentNotFound(f"{spec!r}: {cause}") from cause.__cause__ or cause
     classes = {
         key: cast("type[AnyEnv]", value)
         for key, value in vars(module).items()
@@ -196,6 +178,51 @@ def _env_of_file(spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
     raise EnvironmentNotFound(
         f"{spec!r}: {unknown('class', name, classes) if classes else 'the file has no environment class'}"
     )
+
+
+def parts_of(spec: str) -> tuple[str, str]:
+    """Return the place and the name in ``module:Name``, ``file.py:Name``, ``file.py`` or ``Name``; either may be empty.
+
+    >>> parts_of("folder/file.py:Maze"), parts_of("file.py"), parts_of("CliffWalking-v1")
+    (('folder/file.py', 'Maze'), ('file.py', ''), ('', 'CliffWalking-v1'))
+    """
+    if spec.endswith(".py"):
+        return spec, ""
+    place, _, name = spec.rpartition(":")
+    return place, name
+
+
+def module_of(place: str, folder: Path = Path()) -> ModuleType:
+    """Return the module that a specification names: a file, which is run, or a module, which is imported.
+
+    Parameters
+    ----------
+    place : str
+        ``file.py`` or ``package.module``.
+    folder : Path
+        The folder that file names are relative to.
+
+    Raises
+    ------
+    FileError
+        If there is none, or running it raises.
+    """
+    if place.endswith(".py"):
+        return run_file(folder / place)
+    if place.startswith("."):
+        raise FileError(f"{place!r} is not the name of a module")
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as cause:
+        if cause.name is None or not f"{place}.".startswith(f"{cause.name}."):
+            raise FileError(f"importing {place} failed: {cause}") from cause
+        file = Path(*place.split(".")).with_suffix(".py")
+        hint = f"; for the file in the current folder, write '{file}:Class'" if file.exists() else ""
+        raise FileError(f"there is no module {cause.name!r} to import{hint}") from cause
+    except (RlsuiteError, Warning):
+        raise
+    except Exception as cause:  # whatever the module raises as it is imported
+        raise FileError(f"importing {place} raised {type(cause).__name__}: {cause}") from cause
 
 
 def run_file(file: Path) -> ModuleType:

@@ -1,15 +1,13 @@
 """From a specification to an agent: ``Class``, ``module:Class`` or ``file.py:Class``, and a table of parameters."""
 
 import dataclasses
-import importlib
 import inspect
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any, cast
 
 from rlsuite.agents import Agent
-from rlsuite.environments.finding import run_file
+from rlsuite.environments.finding import module_of, parts_of
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
 from rlsuite.registry import agent_classes, build_agent, choices, defined_agents
 from rlsuite.synonyms import ELSEWHERE, in_dashes, nearest, plain
@@ -51,12 +49,13 @@ def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
     >>> find_agent_class("sample-average").__name__
     'SampleAverage'
     """
-    place, _, name = spec.rpartition(":")
-    if spec.endswith(".py"):
-        place, name = spec, ""
+    place, name = parts_of(spec)
     if not place:
         return _known_class(spec)
-    module = _of_file(spec, folder / place) if place.endswith(".py") else _import(spec, place)
+    try:
+        module = module_of(place, folder)
+    except FileError as error:
+        raise FileError(f"{spec!r}: {error}") from error.__cause__ or error
     own = {
         key: value
         for key, value in vars(module).items()
@@ -145,19 +144,3 @@ def _no_agent(word: str, names: Iterable[str]) -> str:
         f"unknown agent {word!r}; {hint}('rlsuite agents' lists all; write file.py:Class or module:Class for one of "
         "your own)"
     )
-
-
-def _of_file(spec: str, file: Path) -> ModuleType:
-    try:
-        return run_file(file)
-    except FileError as error:
-        raise FileError(f"{spec!r}: {error}") from error
-
-
-def _import(spec: str, module: str) -> ModuleType:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise FileError(f"{spec!r}: importing {module} failed: {error}") from error
-    except (TypeError, ValueError) as error:
-        raise FileError(f"{spec!r}: {module!r} is not the name of a module") from error

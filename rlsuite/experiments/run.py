@@ -1,24 +1,168 @@
 """Running an experiment: finished cells are kept, and the others are distributed over threads."""
 
+import copy
 import dataclasses
+import json
+import math
 import queue
+import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import gymnasium
+from tqdm import tqdm
 
 from rlsuite.agents import Agent
+from rlsuite.agents.schedules import EPISODES, STEPS
 from rlsuite.core.checks import whole_number
-from rlsuite.errors import LearningError, RlsuiteError
+from rlsuite.core.compiling_clock import Compiling
+from rlsuite.environments.finding import find_env
+from rlsuite.errors import LearningError, NotLearned, RlsuiteError
 from rlsuite.experiments.config import Settings
-from rlsuite.experiments.environments import Originals
-from rlsuite.experiments.progress import Progress
 from rlsuite.experiments.runs import Cell, cells_of
 from rlsuite.experiments.store import write_cell
 from rlsuite.experiments.writing import finished, versions, write_description, writing
+from rlsuite.training.engines import action_space_of
+from rlsuite.training.observation_view import encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, Results
 from rlsuite.training.run import Budget
+
+
+class Progress:
+    """Steps (or episodes) of all cells, cells done, mean return, speed, and the time left.
+
+    Parameters
+    ----------
+    name : str
+        What to call the experiment.
+    amount : int
+        Length of one cell in ``unit``.
+    unit : {"steps", "episodes"}
+        Unit of time.
+    done, total : int
+        Cells that are finished, and all cells.
+    visible : bool
+        Whether to show anything; without a terminal the bar stays hidden in any case.
+    """
+
+    def __init__(self, name: str, amount: int, unit: str, done: int, total: int, visible: bool) -> None:
+        self.name = name
+        self.amount = amount
+        self.clock = STEPS if unit == "steps" else EPISODES
+        self.done = done
+        self.total = total
+        self.visible = visible
+        self.episodes = 0
+        self.latest = math.nan
+        self.compiling = Compiling(self._say)
+        self.bar: Any = tqdm(
+            total=amount * total,
+            initial=amount * done,
+            unit=unit[:-1],
+            unit_scale=True,
+            desc=name,
+            disable=None if visible else True,
+        )
+
+    def __enter__(self) -> Self:
+        self.compiling.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.compiling.__exit__(kind, error, trace)
+        self.bar.close()
+
+    def finish(self, record: Record) -> None:
+        """Count a finished cell."""
+        self.done += 1
+        self.episodes += record.episode_return.size
+        if record.episode_return.size:
+            self.latest = float(record.episode_return[-math.ceil(record.episode_return.size / 10) :].mean())
+
+    def look(self, running: Iterable[Agent]) -> None:
+        """Show the progress, including that of the cells that are being learned."""
+        self.bar.set_description("compiling" if self.compiling.now else self.name, refresh=False)
+        clocks = [clock for clock in map(_clock, running) if clock is not None]
+        position = self.done * self.amount + sum(int(clock[self.clock]) for clock in clocks)
+        figures = {
+            "cells": f"{self.done}/{self.total}",
+            "episodes": str(self.episodes + sum(int(clock[EPISODES]) for clock in clocks)),
+            "mean return": "-" if math.isnan(self.latest) else f"{self.latest:.4g}",
+        }
+        self.bar.set_postfix(figures, refresh=False)
+        self.bar.update(max(0, position - self.bar.n))
+
+    def _say(self) -> None:
+        if self.visible:
+            tqdm.write("compiling the learning loops, once; later runs find them in numba's cache", file=sys.stderr)
+
+
+def _clock(agent: Agent) -> Any:
+    """[steps, episodes] learned so far, if the agent keeps count; read while another thread writes it."""
+    try:
+        return getattr(agent.memory_, "clock", None)
+    except NotLearned:
+        return None
+
+
+Env = gymnasium.Env[Any, Any]
+
+
+class Originals:
+    """One environment for each id and keywords among some cells.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        The cells.
+
+    Raises
+    ------
+    EnvironmentNotFound, UnsuitableEnvironment, ParameterError
+        If an environment cannot be made, or has spaces that an agent of its cells cannot work with.
+    """
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self._made: dict[str, Env] = {}
+        for cell in cells:
+            if _key(cell) not in self._made:
+                self._made[_key(cell)] = find_env(cell.env_id, **cell.keywords)
+            env = self._made[_key(cell)]
+            action_space_of(env)
+            dataclasses.replace(cell.agent.agent).bind_environment(env)
+
+    def size(self, cell: Cell) -> str:
+        """A description of the observations and actions of the environment of a cell."""
+        env = self._made[_key(cell)]
+        space = env.observation_space
+        if isinstance(space, gymnasium.spaces.Discrete):
+            observations = f"{space.n} observations"
+        else:
+            observations = f"observations of {encoding(space).low.size} numbers"
+        return f"{observations}, {action_space_of(env).n} actions"
+
+    def copy(self, cell: Cell) -> Env:
+        """An environment for a run of this cell; copying is cheaper than building a model again."""
+        try:
+            return copy.deepcopy(self._made[_key(cell)])
+        except (
+            TypeError,
+            ValueError,
+            RuntimeError,
+        ):  # a window, a file or a thread cannot be copied
+            return find_env(cell.env_id, **cell.keywords)
+
+
+def _key(cell: Cell) -> str:
+    return json.dumps([cell.env_id, cell.keywords], sort_keys=True)
+
 
 WORKER = "rlsuite worker"
 """Prefix of the names of threads that learn."""

@@ -2,20 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from rlsuite.plotting.belief_values import alpha_vectors
-from rlsuite.plotting.bounds import gap
+from rlsuite.plotting.belief_values import alpha_vectors, belief_simplex
+from rlsuite.plotting.bounds import convergence, gap
 from rlsuite.plotting.curves import cumulative_reward, episode_return, evaluation, evaluation_return, regret
-from rlsuite.plotting.episodes import belief_trace
-from rlsuite.plotting.error_bounds import convergence
+from rlsuite.plotting.figure import save
 from rlsuite.plotting.graphs import policy_graph
-from rlsuite.plotting.policy_maps import policy_map
-from rlsuite.plotting.posteriors import state_posteriors
+from rlsuite.plotting.plane import policy_map, value_surface
 from rlsuite.plotting.registry import figures, plan_figures, solution_figures
-from rlsuite.plotting.saving import save
-from rlsuite.plotting.simplex import belief_simplex
 from rlsuite.plotting.states import state_values
 from rlsuite.plotting.style import Palette
-from rlsuite.plotting.value_surfaces import value_surface
+from rlsuite.plotting.time_rows import belief_trace, state_posteriors
 from rlsuite.plotting.values import value_map
 from rlsuite.synonyms import attribute_error
 

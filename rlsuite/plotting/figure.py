@@ -1,4 +1,4 @@
-"""The common parts of all figures: new axes, font sizes, a legend above the axes, a caption below.
+"""The common parts of all figures: new axes, font sizes, ticks, a legend above the axes, a caption below; and files.
 
 Axes are made without pyplot, so no figure is kept in memory and no window opens; matplotlib itself is
 imported when the first figure is drawn.
@@ -7,14 +7,22 @@ imported when the first figure is drawn.
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
+import os
 import textwrap
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rlsuite.plotting.ticks import write_in_full
+from rlsuite import errors
+from rlsuite.core.files import replacing
 from rlsuite.rendering import colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
 
 CURVE_SIZE: Final = (6.4, 3.2)
 """Width and height of the axes of curves in inches."""
@@ -141,3 +149,107 @@ def _width(ax: "Axes") -> float:
     figure = ax.get_figure(root=True)
     assert figure is not None
     return 72.0 * ax.get_window_extent().width / figure.dpi
+
+
+UNITS: Final = ((1e9, 1e9, " G"), (1e6, 1e6, " M"), (1e4, 1e3, " k"), (0.0, 1.0, ""))
+"""From which size on numbers are written in which unit, and its letter."""
+
+MOST_DECIMALS: Final = 7
+
+
+def write_in_full(axis: "Axis") -> None:
+    """Write each tick of an axis in full, in one unit for all of them."""
+    from matplotlib.ticker import FuncFormatter
+
+    def text(tick: float, position: int | None = None) -> str:
+        low, high = sorted(axis.get_view_interval())
+        ticks: list[float] = [one for one in axis.get_majorticklocs().tolist() if low <= one <= high]
+        return tick_text(tick, ticks or [tick]).replace("-", "\N{MINUS SIGN}")
+
+    axis.set_major_formatter(FuncFormatter(text))
+
+
+def tick_text(tick: float, ticks: Sequence[float]) -> str:
+    """Return the text at a tick.
+
+    Parameters
+    ----------
+    tick
+        Where on the axis.
+    ticks
+        All ticks; they decide on the unit (thousands, millions, billions) and the number of decimals.
+
+    Examples
+    --------
+    >>> [tick_text(tick, (0, 500_000, 1_000_000)) for tick in (0, 500_000, 1_000_000)]
+    ['0', '0.5 M', '1.0 M']
+    >>> [tick_text(tick, (-10_000, -5_000)) for tick in (-10_000, -5_000)]
+    ['-10 k', '-5 k']
+    >>> [tick_text(tick, (0.0, 0.1, 0.2, 0.30000000000000004)) for tick in (0.0, 0.30000000000000004)]
+    ['0.0', '0.3']
+    """
+    largest = max(map(abs, ticks))
+    unit, letter = next((unit, letter) for size, unit, letter in UNITS if largest >= size)
+    if tick == 0.0 and letter:
+        return "0"
+    parts = [one / unit for one in ticks]
+    apart = min((abs(b - a) for a, b in pairwise(parts)), default=abs(parts[0])) or 1.0
+    for decimals in range(MOST_DECIMALS + 1):
+        if all(abs(round(part, decimals) - part) < 1e-3 * apart for part in parts):
+            return f"{tick / unit:.{decimals}f}{letter}"
+    return f"{tick / unit:.4g}{letter}"
+
+
+# With a date, two files of the same figure would differ. The keys are matplotlib's, one set per format.
+_WITHOUT_DATE: Final[dict[str, dict[str, None]]] = {
+    ".png": {},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+
+
+def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
+    """Write a figure to a file, atomically; equal figures give equal bytes.
+
+    Parameters
+    ----------
+    figure
+        A figure, or axes of it.
+    path
+        File to write; its suffix is the format: ``.png``, ``.svg`` or ``.pdf``. Figures of rlsuite have 150 dots
+        per inch.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Raises
+    ------
+    ParameterError
+        If the suffix is not one of these.
+    FileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rlsuite.rendering import GridLayout
+    >>> from rlsuite.plotting import value_map
+    >>> ax = value_map(GridLayout.row_major(1, 2), [0.0, 1.0])
+    >>> with TemporaryDirectory() as folder:
+    ...     save(ax, Path(folder) / "value.png").name
+    'value.png'
+    """
+    import matplotlib
+    from matplotlib.axes import Axes
+
+    target = Path(path)
+    if target.suffix.lower() not in _WITHOUT_DATE:
+        raise errors.ParameterError(errors.unknown("figure format", target.suffix, _WITHOUT_DATE))
+    whole = figure.get_figure(root=True) if isinstance(figure, Axes) else figure
+    assert whole is not None
+    with replacing(target) as unfinished, matplotlib.rc_context({"svg.hashsalt": "rlsuite"}):
+        metadata = _WITHOUT_DATE[target.suffix.lower()]
+        whole.savefig(unfinished, metadata=metadata, dpi="figure", bbox_inches="tight", pad_inches=0.1)
+    return target

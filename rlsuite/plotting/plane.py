@@ -14,16 +14,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.finding import find_env
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
-from rlsuite.plotting.figure import INK, LABEL_SIZE, TICK_SIZE
-from rlsuite.plotting.ticks import write_in_full
+from rlsuite.plotting.figure import (
+    INK,
+    LABEL_SIZE,
+    TICK_SIZE,
+    dress_curves,
+    fresh_axes,
+    wrap,
+    write_caption,
+    write_in_full,
+)
+from rlsuite.plotting.style import Palette
+from rlsuite.rendering import colours
 
 if TYPE_CHECKING:
     import gymnasium
     from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
 
     Where = gymnasium.Env[Any, Any] | str | tuple[ArrayLike, ArrayLike]
+
 
 PLANE_SIZE: Final = (4.6, 3.7)
 """Width and height of the axes in inches."""
@@ -211,3 +224,249 @@ def _dimension(argument: str, number: int, n_dimensions: int) -> int:
     if found >= n_dimensions:
         raise ParameterError(f"{argument} names dimension {found}; an observation has dimensions 0..{n_dimensions - 1}")
     return found
+
+
+LEVELS: Final = 8
+"""About this many contour lines."""
+
+BAR_GAP: Final = 0.03
+BAR_WIDTH: Final = 0.035
+"""As parts of the width of the axes."""
+
+
+@says_what_to_write
+def value_surface(
+    where: "Where",
+    value: Callable[[NDArray[np.float64]], ArrayLike],
+    *,
+    dimensions: Sequence[int] = (0, 1),
+    limits: Mapping[int, tuple[float, float]] | None = None,
+    at: ArrayLike | None = None,
+    labels: Sequence[str] | None = None,
+    trace: ArrayLike | None = None,
+    resolution: int = RESOLUTION,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Value of every observation, over two of its numbers: colours, with lines of equal value.
+
+    The surface is seen from above, so that no part hides another and values can be read off; it is that of the
+    perspective drawings in the literature (S&B2 Figure 10.1).
+
+    Parameters
+    ----------
+    where
+        An environment with a Box of observations, or its id; or ``(low, high)``, two lists of d bounds.
+    value
+        From observations (n, d) float64 to n numbers: any value function, such as ``lambda x: agent.q(x).max(axis=1)``.
+        NaN is drawn in grey.
+    dimensions
+        Which two numbers of an observation lie along x and y.
+    limits
+        Bounds of some dimensions, by number, in the place of those of the space; needed for a dimension without bounds.
+    at
+        (d,) observation at whose values the other dimensions are held; None: the middle of their bounds, or 0.
+    labels
+        Names of all d numbers of an observation.
+    trace
+        (n, d) observations that followed each other, such as those of an episode, drawn as a line.
+    resolution
+        Points along each axis.
+    ax
+        Axes to draw on; None: those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        If `value` does not give one number for each observation, or an argument does not fit the observations.
+    UnsuitableEnvironment
+        If the observations are not a Box of at least two numbers.
+    EnvironmentNotFound
+        If an id leads to no environment.
+
+    Examples
+    --------
+    >>> from rlsuite.plotting import value_surface
+    >>> ax = value_surface("MountainCar-v0", lambda x: x[:, 0] ** 2, labels=["position", "velocity"])
+    >>> ax.get_title(loc="left"), ax.get_xlabel()
+    ('MountainCar-v0', 'position')
+    """
+    plane = plane_of(where, dimensions, limits, at, resolution)
+    values = plane.of_each_point(value, "value")
+    known = values[np.isfinite(values)]
+    if not known.size:
+        raise ParameterError("nothing to draw: value(observations) is finite nowhere in this plane")
+
+    axes = fresh_axes(PLANE_SIZE) if ax is None else ax
+    image = _draw_colours(axes, values, plane.cells)
+    said = ["Colour and lines: value."]
+    if known.min() < known.max():
+        _draw_lines(axes, plane.x, plane.y, values, image)
+        _draw_bar(axes, image)
+    else:
+        said = [f"The value is {known[0]:.4g} everywhere."]
+    if trace is not None:
+        said.append(draw_trace(axes, plane, trace))
+    axes.set_title(plane.title, loc="left", fontsize=LABEL_SIZE, color=INK, parse_math=False)
+    said += dress_plane(axes, plane, labels)
+    write_caption(axes, said)
+    if ax is None:
+        wrap(axes)
+    return axes
+
+
+def _draw_colours(axes: "Axes", values: NDArray[np.float64], cells: tuple[float, float, float, float]) -> "AxesImage":
+    from matplotlib.colors import ListedColormap
+
+    table = ListedColormap(colours.heat(np.linspace(0.0, 1.0, 256)) / 255.0)
+    table = table.with_extremes(bad=colours.hexadecimal(colours.UNKNOWN))
+    shown: Any = np.ma.masked_invalid(values)
+    return axes.imshow(shown, origin="lower", extent=cells, aspect="auto", interpolation="nearest", cmap=table)
+
+
+def _draw_lines(
+    axes: "Axes", x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64], image: "AxesImage"
+) -> None:
+    """Lines of equal value with their numbers, in an ink that can be read on the colour below them."""
+    from matplotlib.ticker import MaxNLocator
+
+    known = values[np.isfinite(values)]
+    low, high = float(known.min()), float(known.max())
+    levels = np.asarray(MaxNLocator(LEVELS, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high), dtype=np.float64)
+    inside = levels[(levels > low) & (levels < high)]
+    shades: Any = image.to_rgba(inside, bytes=True)
+    inks = [colours.hexadecimal(colours.ink_on((int(r), int(g), int(b)))) for r, g, b, _ in shades]
+    if inside.size:
+        lines = axes.contour(x, y, np.ma.masked_invalid(values), levels=inside, colors=inks, linewidths=0.8)
+        axes.clabel(lines, fontsize=TICK_SIZE - 1, fmt=_number)
+
+
+def _number(level: float) -> str:
+    return f"{level:.4g}".replace("-", "\N{MINUS SIGN}")
+
+
+def _draw_bar(axes: "Axes", image: "AxesImage") -> None:
+    figure = axes.get_figure(root=False)
+    assert figure is not None
+    # As an inset of the axes it is as high as they are in every layout.
+    bar = figure.colorbar(image, cax=axes.inset_axes((1.0 + BAR_GAP, 0.0, BAR_WIDTH, 1.0)))
+    bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK)
+    cast("Any", bar).outline.set_visible(False)
+
+
+MOST_LOOKS: Final = 6
+"""Actions with colours of their own; more of them are taken to be in order (torques, say), from dark to light."""
+
+STRENGTH: Final = 0.75
+"""Opacity of an area, so that a line on it can be seen."""
+
+
+@says_what_to_write
+def policy_map(
+    where: "Where",
+    act: Callable[[NDArray[np.float64]], ArrayLike],
+    *,
+    actions: Sequence[str] | None = None,
+    dimensions: Sequence[int] = (0, 1),
+    limits: Mapping[int, tuple[float, float]] | None = None,
+    at: ArrayLike | None = None,
+    labels: Sequence[str] | None = None,
+    trace: ArrayLike | None = None,
+    resolution: int = RESOLUTION,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Action that a policy takes for every observation, over two of its numbers, as colours.
+
+    Parameters
+    ----------
+    where
+        An environment with a Box of observations, or its id; or ``(low, high)``, two lists of d bounds.
+    act
+        From observations (n, d) float64 to n whole numbers, the actions, from 0 on: any policy, such as
+        ``lambda x: agent.q(x).argmax(axis=1)``. For a policy that is asked one observation at a time,
+        ``lambda x: [agent.act(one) for one in x]``.
+    actions
+        Names of all actions, in order; None: their numbers. Only those taken are in the legend.
+    dimensions
+        Which two numbers of an observation lie along x and y.
+    limits
+        Bounds of some dimensions, by number, in the place of those of the space; needed for a dimension without bounds.
+    at
+        (d,) observation at whose values the other dimensions are held; None: the middle of their bounds, or 0.
+    labels
+        Names of all d numbers of an observation.
+    trace
+        (n, d) observations that followed each other, such as those of an episode, drawn as a line.
+    resolution
+        Points along each axis.
+    ax
+        Axes to draw on; None: those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        If `act` does not give one action for each observation, or an argument does not fit the observations.
+    UnsuitableEnvironment
+        If the observations are not a Box of at least two numbers.
+    EnvironmentNotFound
+        If an id leads to no environment.
+
+    Examples
+    --------
+    Push in the direction of motion:
+
+    >>> from rlsuite.plotting import policy_map
+    >>> ax = policy_map("MountainCar-v0", lambda x: 2 * (x[:, 1] > 0), actions=["left", "none", "right"])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['left', 'right']
+    """
+    plane = plane_of(where, dimensions, limits, at, resolution)
+    taken = plane.of_each_point(act, "act")
+    if not ((taken >= 0.0) & (taken == np.rint(taken))).all():
+        wrong = taken[~((taken >= 0.0) & (taken == np.rint(taken)))][0]
+        raise ParameterError(
+            f"act(observations) holds {wrong:g}, which is not an action: actions are whole numbers from 0"
+        )
+    chosen = taken.astype(np.int64)
+    n_actions = int(chosen.max()) + 1 if actions is None else len(actions)
+    if chosen.max() >= n_actions:
+        raise ParameterError(
+            f"act(observations) holds action {chosen.max()}, and actions= names only 0..{n_actions - 1}"
+        )
+    names = [f"action {action}" for action in range(n_actions)] if actions is None else list(actions)
+
+    axes = fresh_axes(PLANE_SIZE) if ax is None else ax
+    looks = _colours(names)
+    painted = np.array(looks)[chosen]
+    axes.imshow(painted, origin="lower", extent=plane.cells, aspect="auto", interpolation="nearest")
+    said = ["Colour: action of the policy."]
+    if trace is not None:
+        said.append(draw_trace(axes, plane, trace))
+    actions_taken: list[int] = np.unique(chosen).tolist()
+    for action in actions_taken:
+        axes.fill([], [], facecolor=looks[action], label=names[action])  # for the legend
+    dress_curves(axes, plane.title, "", "")
+    axes.grid(visible=False)
+    said += dress_plane(axes, plane, labels)
+    write_caption(axes, said)
+    if ax is None:
+        wrap(axes)
+    return axes
+
+
+def _colours(names: list[str]) -> list[tuple[float, float, float]]:
+    """Red, green and blue of each action, from 0 to 1."""
+    from matplotlib.colors import to_rgb
+
+    if len(names) > MOST_LOOKS:
+        return [tuple(shade) for shade in (colours.heat(np.linspace(0.0, 1.0, len(names))) / 255.0).tolist()]
+    palette = Palette(names)
+    mixed = [np.array(to_rgb(palette[name].colour)) * STRENGTH + 1.0 - STRENGTH for name in names]
+    return [(float(r), float(g), float(b)) for r, g, b in mixed]

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.plotting.figure import CURVE_SIZE, count_along, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.figure import (
+    CURVE_SIZE,
+    count_along,
+    dress_curves,
+    fresh_axes,
+    wrap,
+    write_caption,
+    write_in_full,
+)
 from rlsuite.plotting.registry import figure_of_solution
 from rlsuite.plotting.style import OPTIMUM, Palette
-from rlsuite.plotting.ticks import write_in_full
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.cli import plan_view
+from rlsuite.cli import solutions
 from rlsuite.planning import BeliefPlan, methods, solve
 
 OPTIMUM = 4063900 / 209789
@@ -170,7 +170,7 @@ def test_a_plan_of_a_form_that_nobody_knows(tiger_file, tmp_path):
             return 0.0
 
     tiger = rl.POMDP.read(tmp_path / tiger_file)
-    seen = plan_view.view(tiger, Stubborn(0.0, 1.0, False, None, 1, 0.1, "stubbornness"))
+    seen = solutions.view(tiger, Stubborn(0.0, 1.0, False, None, 1, 0.1, "stubbornness"))
     assert seen.said() == [("first action", "open-left")]
     assert seen.facts() == {"first_action": 1}
     assert seen.shown().splitlines()[-1].split() == ["start", "open-left"]

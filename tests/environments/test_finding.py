@@ -193,7 +193,7 @@ def test_wrong_modules(plugin, tmp_path, monkeypatch):
     )
     assert refusal("json.nope:Lake-v0") == "'json.nope:Lake-v0': there is no module 'json.nope' to import"
     assert refusal("a:b:Lake-v0") == "'a:b:Lake-v0': there is no module 'a:b' to import"
-    assert refusal(".here:Lake-v0").startswith("'.here:Lake-v0': importing .here raised TypeError: ")
+    assert refusal(".here:Lake-v0") == "'.here:Lake-v0': '.here' is not the name of a module"
     (tmp_path / "broken_module.py").write_text("1 / 0")
     assert refusal("broken_module:Lake-v0") == (
         "'broken_module:Lake-v0': importing broken_module raised ZeroDivisionError: division by zero"

@@ -44,7 +44,7 @@ def test_class_in_a_module(tmp_path, monkeypatch):
     ("spec", "kind", "sentence"),
     [
         ("nowhere.py:A", FileError, "'nowhere.py:A': there is no file '{folder}/nowhere.py'"),
-        ("no_such_module:A", FileError, "'no_such_module:A': importing no_such_module failed: No module named"),
+        ("no_such_module:A", FileError, "'no_such_module:A': there is no module 'no_such_module' to import"),
         ("..:A", FileError, "'..:A': '..' is not the name of a module"),
         ("mine.py", ParameterError, "'mine.py' names no class: write 'mine.py:Class' (agents there: Quiet)"),
         (

@@ -6,7 +6,7 @@ import rlsuite as rl
 from rlsuite.errors import ParameterError
 from rlsuite.planning import simulate_beliefs
 from rlsuite.plotting import Palette, belief_trace
-from rlsuite.plotting.stacked_area import MOST_STATES, OTHERS
+from rlsuite.plotting.time_rows import MOST_STATES, OTHERS
 
 
 @pytest.fixture(scope="module")

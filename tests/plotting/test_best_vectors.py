@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlsuite.plotting.best_vectors import best_where
+from rlsuite.plotting.belief_values import best_where
 
 
 def area(corners):

@@ -10,7 +10,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.planning import Solution
 from rlsuite.planning.watch import Trace
 from rlsuite.plotting import convergence
-from rlsuite.plotting.error_bounds import MOST_POINTS
+from rlsuite.plotting.bounds import MOST_POINTS
 
 
 @pytest.fixture(scope="module")

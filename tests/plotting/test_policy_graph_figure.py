@@ -10,8 +10,7 @@ from rlsuite import planning
 from rlsuite.errors import ParameterError
 from rlsuite.planning import PolicyGraph
 from rlsuite.plotting import Palette, policy_graph
-from rlsuite.plotting.graph_layout import Box, Edge, curve, layers, ordered, placed, routed
-from rlsuite.plotting.graphs import MOST_NODES
+from rlsuite.plotting.graphs import MOST_NODES, Box, Edge, curve, layers, ordered, placed, routed
 
 
 @pytest.fixture(scope="module")

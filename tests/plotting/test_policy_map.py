@@ -4,7 +4,7 @@ from matplotlib.colors import to_rgb
 
 from rlsuite.errors import ParameterError
 from rlsuite.plotting import Palette, policy_map
-from rlsuite.plotting.policy_maps import STRENGTH
+from rlsuite.plotting.plane import STRENGTH
 from rlsuite.rendering.colours import VIRIDIS
 
 SQUARE = ([0.0, 0.0], [2.0, 1.0])

@@ -5,7 +5,7 @@ from matplotlib.colors import to_rgb
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.inference import HMM, Gaussian, MultivariateGaussian
 from rlsuite.plotting import Palette, state_posteriors
-from rlsuite.plotting.posteriors import MOST_TIMES
+from rlsuite.plotting.time_rows import MOST_TIMES
 
 THROWS = [int(face) - 1 for face in "3151166661"]
 

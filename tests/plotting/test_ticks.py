@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rlsuite import plotting
-from rlsuite.plotting.ticks import tick_text
+from rlsuite.plotting.figure import tick_text
 
 
 @pytest.mark.parametrize(
