@@ -1,22 +1,17 @@
 """Batches as tables: one line of names, one line per transition."""
 
-from __future__ import annotations
-
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite.core.files import replacing
 from rlsuite.errors import FileError
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.synonyms import nearest
-
-if TYPE_CHECKING:
-    from rlsuite.approximation.batch.batch import Batch
 
 _FLAGS = {"false": 0.0, "true": 1.0}
 
@@ -24,13 +19,13 @@ _FLAGS = {"false": 0.0, "true": 1.0}
 class Table(TypedDict):
     """The content of a table: arguments of `Batch.from_arrays`."""
 
-    observation: NDArray[np.float64]
-    action: NDArray[np.float64]
-    reward: NDArray[np.float64]
-    next_observation: NDArray[np.float64]
-    terminated: NDArray[np.float64]
-    first: NDArray[np.bool_] | None
-    weight: NDArray[np.float64] | None
+    observation: FloatArray
+    action: FloatArray
+    reward: FloatArray
+    next_observation: FloatArray
+    terminated: FloatArray
+    first: BoolArray | None
+    weight: FloatArray | None
 
 
 def read(path: str | PathLike[str]) -> Table:
@@ -95,21 +90,14 @@ def _numbers(
     return values
 
 
-def write(batch: Batch, path: str | PathLike[str]) -> None:
-    """Write a table; see `Batch.to_csv`."""
-    width = batch.observation.shape[1]
-    names = ["episode", *(f"observation_{i}" for i in range(width)), "action", "reward"]
-    names += [*(f"next_observation_{i}" for i in range(width)), "terminated", "weight"]
-    columns = (
-        batch.episode[:, None].tolist(),
-        batch.observation.tolist(),
-        (batch.action[:, None] + batch.first_action).tolist(),
-        batch.reward[:, None].tolist(),
-        batch.next_observation.tolist(),
-        batch.terminated[:, None].astype(np.int64).tolist(),
-        batch.weight[:, None].tolist(),
-    )
+def write(path: str | PathLike[str], columns: Mapping[str, FloatArray | IndexArray]) -> None:
+    """Write columns (n,) and (n, d) by name, the latter as ``name_0``, ``name_1``, ...; see `Batch.to_csv`."""
+    names: list[str] = []
+    blocks: list[Sequence[Sequence[float]]] = []
+    for name, column in columns.items():
+        names += [name] if column.ndim == 1 else [f"{name}_{i}" for i in range(column.shape[1])]
+        blocks.append(column.reshape(len(column), -1).tolist())
     with replacing(path) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
         table.writerow(names)
-        table.writerows([entry for part in parts for entry in part] for parts in zip(*columns, strict=True))
+        table.writerows([entry for part in parts for entry in part] for parts in zip(*blocks, strict=True))

@@ -1,20 +1,50 @@
-"""The base of fitted Q and fitted value iteration: a regressor is fitted to targets that it computed, in rounds."""
+"""Fitted Q and fitted value iteration: value iteration with any regressor in place of the table.
+
+Each round is a supervised problem: a regressor is fitted to targets computed from that of the round before. In fitted Q
+iteration (Ernst, Geurts & Wehenkel 2005) the inputs are the observations and actions of the batch, and the targets
+are::
+
+    y_i = r_i + gamma max_a' Q_(k-1)(s'_i, a'),    nothing after the reward where the episode terminated
+    Q_k = the regressor fitted to (s_i, a_i) -> y_i,    Q_0 = 0
+
+Fitted value iteration (Gordon 1995; Munos & Szepesvari 2008) needs a batch in which every action was tried at every
+observation, once or several times: one made from a model, or drawn from a simulator that can be set to any state. Each
+round does a full backup at these observations::
+
+    y_j = max_a mean of r + gamma V_(k-1)(s') over the transitions of action a at observation j
+    V_k = the regressor fitted to s_j -> y_j,    V_0 = 0
+
+State values alone do not determine actions, which need a model as well; `FittedQ` learns action values, and from any
+batch.
+
+With a regressor that averages targets (nearest neighbours, kernels, trees whose splits do not depend on the targets)
+that is a contraction, and converges (Gordon 1995; Ormoneit & Sen 2002). Others may diverge, linear ones among them:
+values larger than the return of any sequence of rewards show it.
+"""
 
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
 from rlsuite.approximation.batch import regressors
-from rlsuite.approximation.batch.divergence import trouble
+from rlsuite.approximation.batch.action_inputs import Matrix, OneForAll, OnePerAction
+from rlsuite.approximation.batch.batch import Batch, check_batch
+from rlsuite.approximation.batch.batch_agent import BatchAgent
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.core.checks import finite_number, fraction, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError, level_of_the_caller
+
+LONGEST = 1e6
+"""Largest number of steps over which rewards are summed, where the discount sets no limit."""
+
+ROOM = 10.0
+"""How many times the largest possible return a value may be: approximations may overshoot."""
 
 Fit: TypeAlias = Callable[[NDArray[np.float64]], list[Any]]
 """``targets (n,) -> fitted regressors``"""
@@ -123,3 +153,295 @@ class FittedIteration(SaysWhatToWrite):
     def errors_(self) -> NDArray[np.float64]:
         """Largest change of a target in each round so far, shape (n_rounds,)."""
         return np.array(self._errors)
+
+
+@dataclass(eq=False)
+class FittedQ(FittedIteration, BatchAgent):
+    """Fitted Q iteration (Ernst, Geurts & Wehenkel 2005, Fig. 1) with any regressor.
+
+    Parameters
+    ----------
+    regressor : estimator
+        Any regressor of scikit-learn, or with its methods ``fit`` and ``predict``; it is cloned, never fitted itself.
+    gamma : float
+        Discount per step, in [0, 1].
+    iterations : int
+        Rounds of one `learn`, at most.
+    features : transformer, optional
+        What the regressor sees of an observation; by default the observation. It is fitted to the first batch. With
+        ``sklearn.frozen.FrozenEstimator`` it is left as it is.
+    tol : float
+        Largest change of a target at which learning stops; by default not before nothing changes at all.
+    one_per_action : bool
+        Whether each action has a regressor of its own; if not, one sees the action as further inputs.
+
+    Attributes
+    ----------
+    regressors_ : list of estimator
+        The fitted regressors: one for each action, or one.
+    errors_ : ndarray of float64, shape (n_rounds,)
+        Largest change of a target in each round so far. With the exact values of a model in the batch, the error of
+        the values is at most 1 / (1 - gamma) times the last of them.
+    converged_ : bool
+        Whether the last change was at most `tol`.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its allowed values.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> import rlsuite as rl
+    >>> agent = FittedQ(DecisionTreeRegressor(), gamma=0.9, iterations=100)
+    >>> agent = agent.learn(Batch.from_model(rl.MDP.from_env("CliffWalking-v1", gamma=0.9)), seed=7)
+    >>> agent.act(36), agent.q([[36]]).round(3)
+    (0, array([[  -7.458, -106.712,   -7.712,   -7.712]]))
+    """
+
+    _: KW_ONLY
+    one_per_action: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._way = OnePerAction if self.one_per_action else OneForAll
+
+    @says_what_to_write
+    def learn(self, batch: Batch, *, seed: int | None = None, progress: bool = False) -> Self:
+        """Do up to `iterations` rounds on a batch, and return self.
+
+        Called again, it goes on with what it has learned, on the same batch or another of the same environment.
+
+        Parameters
+        ----------
+        batch : Batch
+            The transitions.
+        seed : int, optional
+            Source of the randomness of regressors whose ``random_state`` has been left open.
+        progress : bool
+            Show a progress bar, with the largest change of a target. After Ctrl-C `learn` may be called again, and goes
+            on after the last round that was finished.
+
+        Raises
+        ------
+        ParameterError
+            If `batch` is not one, differs from that before, has no transition with some action, or has weights that
+            the regressor cannot use.
+        LearningError
+            If the regressor cannot be fitted or asked, whatever its error (it is the cause of this one; what the rounds
+            before have learned is kept), or the first round already gives values that are not finite.
+
+        Warns
+        -----
+        DivergenceWarning
+            If the values leave all bounds. Learning stops, and the regressors of the round before are kept.
+        """
+        self.bind_environment(batch)
+        rng = np.random.default_rng(None if seed is None else whole_number("seed", seed, at_least=0))
+        features = self._features or ObservedFeatures(self.features, batch, "FittedQ")
+        training = self._way(features(batch.observation), batch.action, batch.weight, self.n_actions_)
+        goes_on = slice(None) if not batch.terminated.any() else np.flatnonzero(~batch.terminated)
+        questions = None
+        if not batch.terminated.all():
+            questions = self._way.questions(features(batch.next_observation[goes_on]), self.n_actions_)
+        keyword = regressors.weight_keyword(self.regressor, "FittedQ") if batch.weighted else None
+
+        copies = regressors.Copies(self.regressor)
+
+        def fit_one(inputs: Matrix, target: NDArray[np.float64], weight: NDArray[np.float64]) -> Any:
+            weights = {keyword: weight} if keyword else {}
+            return regressors.fitted(copies.fresh(rng), self.round_name, inputs, target, **weights)
+
+        def ahead(fitted: list[Any]) -> NDArray[np.float64]:
+            if questions is None:
+                return np.zeros((self.n_actions_, 0))
+            return self._way.answers(fitted, self.round_name, questions, self.n_actions_)
+
+        def targets(predicted: NDArray[np.float64] | None) -> NDArray[np.float64]:
+            target = batch.reward.copy()
+            if predicted is not None:
+                target[goes_on] += self.gamma * predicted.max(axis=0)
+            return target
+
+        self.iterate(
+            features,
+            fit=lambda target: training.fit(fit_one, target),
+            ahead=ahead,
+            targets=targets,
+            limit=value_limit(batch.reward, self.gamma),
+            progress=progress,
+        )
+        return self
+
+    def q(self, observations: ArrayLike) -> NDArray[np.float64]:
+        """Learned action values of observations (n, d), shape (n, n_actions).
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If the observations are not finite or of another width.
+        """
+        features, fitted = self.learned()
+        questions = self._way.questions(features(observations), self.n_actions_)
+        return np.ascontiguousarray(self._way.answers(fitted, "FittedQ", questions, self.n_actions_).T)
+
+
+@dataclass(eq=False)
+class FittedValueIteration(FittedIteration):
+    """Fitted value iteration (Munos & Szepesvari 2008) with any regressor.
+
+    Parameters
+    ----------
+    regressor : estimator
+        Any regressor of scikit-learn, or with its methods ``fit`` and ``predict``; it is cloned, never fitted itself.
+    gamma : float
+        Discount per step, in [0, 1].
+    iterations : int
+        Rounds of one `learn`, at most.
+    features : transformer, optional
+        What the regressor sees of an observation; by default the observation. It is fitted to the first batch.
+    tol : float
+        Largest change of a target at which learning stops; by default not before nothing changes at all.
+
+    Attributes
+    ----------
+    regressors_ : list of estimator
+        The fitted regressor, alone.
+    errors_ : ndarray of float64, shape (n_rounds,)
+        Largest change of a target in each round so far.
+    converged_ : bool
+        Whether the last change was at most `tol`.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its allowed values.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> import rlsuite as rl
+    >>> batch = Batch.from_model(rl.MDP.from_env("CliffWalking-v1", gamma=0.9))
+    >>> FittedValueIteration(DecisionTreeRegressor(), gamma=0.9).learn(batch, seed=7).value([[36]]).round(3)
+    array([-7.458])
+    """
+
+    @says_what_to_write
+    def learn(self, batch: Batch, *, seed: int | None = None, progress: bool = False) -> Self:
+        """Do up to `iterations` rounds on a batch, and return self.
+
+        Called again, it goes on with what it has learned.
+
+        Parameters
+        ----------
+        batch : Batch
+            Transitions of every action at every observation.
+        seed : int, optional
+            Source of the randomness of a regressor whose ``random_state`` has been left open.
+        progress : bool
+            Show a progress bar, with the largest change of a target. After Ctrl-C `learn` may be called again, and goes
+            on after the last round that was finished.
+
+        Raises
+        ------
+        ParameterError
+            If `batch` is not one, or some action was not tried at some observation.
+        LearningError
+            If the regressor cannot be fitted or asked, whatever its error (it is the cause of this one; what the rounds
+            before have learned is kept), or the first round already gives values that are not finite.
+
+        Warns
+        -----
+        DivergenceWarning
+            If the values leave all bounds. Learning stops, and the regressor of the round before is kept.
+        """
+        check_batch(batch, "FittedValueIteration.learn")
+        rng = np.random.default_rng(None if seed is None else whole_number("seed", seed, at_least=0))
+        features = self._features or ObservedFeatures(self.features, batch, "FittedValueIteration")
+        observations, place = np.unique(batch.observation, axis=0, return_inverse=True)
+        pair = place.reshape(-1) * batch.n_actions + batch.action
+        total = _every_pair_weighs(observations, pair, batch)
+        inputs = features(observations)
+        goes_on = np.flatnonzero(~batch.terminated)
+        questions = features(batch.next_observation[goes_on]) if goes_on.size else None
+
+        copies = regressors.Copies(self.regressor)
+
+        def ahead(fitted: list[Any]) -> NDArray[np.float64]:
+            return np.zeros(0) if questions is None else regressors.predictions(fitted[0], self.round_name, questions)
+
+        def targets(predicted: NDArray[np.float64] | None) -> NDArray[np.float64]:
+            worth = batch.reward.copy()
+            if predicted is not None:
+                worth[goes_on] += self.gamma * predicted
+            mean = np.bincount(pair, weights=batch.weight * worth) / total
+            return mean.reshape(-1, batch.n_actions).max(axis=1)
+
+        self.iterate(
+            features,
+            fit=lambda target: [regressors.fitted(copies.fresh(rng), self.round_name, inputs, target)],
+            ahead=ahead,
+            targets=targets,
+            limit=value_limit(batch.reward, self.gamma),
+            progress=progress,
+        )
+        return self
+
+    def value(self, observations: ArrayLike) -> NDArray[np.float64]:
+        """Learned values of observations (n, d), shape (n,).
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If the observations are not finite or of another width.
+        """
+        features, fitted = self.learned()
+        return regressors.predictions(fitted[0], "FittedValueIteration", features(observations))
+
+
+def _every_pair_weighs(observations: NDArray[np.float64], pair: NDArray[np.int64], batch: Batch) -> NDArray[np.float64]:
+    """Return the weight of all transitions of each pair of observation and action; raise if one has none."""
+    n_pairs = len(observations) * batch.n_actions
+    total = np.asarray(np.bincount(pair, weights=batch.weight, minlength=n_pairs), dtype=np.float64)
+    if not total.all():
+        where, action = divmod(int(np.argmin(total)), batch.n_actions)
+        raise ParameterError(
+            f"action {action} was not tried at observation {observations[where].tolist()}, and fitted value iteration "
+            "needs every action at every observation (Batch.from_model, Batch.from_dynamics); FittedQ does not"
+        )
+    return total
+
+
+def value_limit(reward: NDArray[np.float64], gamma: float) -> float:
+    """Return how large a value learned from rewards (n,) may be: `ROOM` times the largest return, max|r| / (1 - gamma).
+
+    Examples
+    --------
+    >>> value_limit(np.array([0.0, -2.0]), gamma=0.5)
+    40.0
+    """
+    horizon = min(1.0 / (1.0 - gamma), LONGEST) if gamma < 1.0 else LONGEST
+    return ROOM * (float(np.abs(reward).max()) or 1.0) * horizon
+
+
+def trouble(values: NDArray[np.float64], limit: float) -> str | None:
+    """Return a description of what is wrong with values; None if nothing is.
+
+    Examples
+    --------
+    >>> trouble(np.array([1.0, 50.0]), limit=40.0)
+    'they reach 50, and ten times the largest possible return is 40'
+    >>> trouble(np.array([1.0, 3.0]), limit=40.0)
+    """
+    # the maximum and the minimum are NaN if any value is
+    largest = float(np.maximum(values.max(initial=0.0), -values.min(initial=0.0)))
+    if not np.isfinite(largest):
+        return "they are not finite"
+    if largest > limit:
+        return f"they reach {largest:g}, and ten times the largest possible return is {limit:g}"
+    return None

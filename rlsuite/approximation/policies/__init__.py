@@ -2,10 +2,13 @@
 
 from rlsuite.approximation.policies.classification_iteration import ClassificationIteration
 from rlsuite.approximation.policies.cloning import ClassifierPolicy
-from rlsuite.approximation.policies.cross_entropy import CrossEntropyMethod
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
-from rlsuite.approximation.policies.perturbation import PerturbationGradient, PerturbationSearch
-from rlsuite.approximation.policies.search import PolicySearch
+from rlsuite.approximation.policies.search import (
+    CrossEntropyMethod,
+    PerturbationGradient,
+    PerturbationSearch,
+    PolicySearch,
+)
 
 __all__ = [
     "ClassificationIteration",

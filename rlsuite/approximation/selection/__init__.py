@@ -2,17 +2,25 @@
 
 from rlsuite.approximation.selection.choice import Choice, choose_approximator
 from rlsuite.approximation.selection.cross_validation import Validation, cross_validate
-from rlsuite.approximation.selection.five_by_two import five_by_two_f, five_by_two_t
-from rlsuite.approximation.selection.growth import Growth, growth
-from rlsuite.approximation.selection.held_out import (
+from rlsuite.approximation.selection.diagnostics import (
     DoubleSampled,
+    Growth,
     control_errors,
     double_sampled_error,
     evaluation_errors,
+    growth,
     return_errors,
 )
-from rlsuite.approximation.selection.paired_tests import holm, mcnemar, paired_t, sign_test, wilcoxon
-from rlsuite.approximation.selection.pairs import PairedTest
+from rlsuite.approximation.selection.paired_tests import (
+    PairedTest,
+    five_by_two_f,
+    five_by_two_t,
+    holm,
+    mcnemar,
+    paired_t,
+    sign_test,
+    wilcoxon,
+)
 
 __all__ = [
     "Choice",

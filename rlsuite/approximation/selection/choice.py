@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from rlsuite.approximation.batch.batch import Batch
 from rlsuite.approximation.batch.rollout import LONGEST, returns_of
 from rlsuite.approximation.selection.cross_validation import Score, Unit, Validation, cross_validate, learned_anew
-from rlsuite.approximation.selection.paired_tests import holm, paired_t
-from rlsuite.approximation.selection.pairs import PairedTest
+from rlsuite.approximation.selection.paired_tests import PairedTest, holm, paired_t
 from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import LearningError, ParameterError, UnsuitableEnvironment
@@ -138,7 +137,7 @@ def choose_approximator(
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsRegressor
-    >>> from rlsuite.approximation.batch.fitted_q import FittedQ
+    >>> from rlsuite.approximation.batch.fitted_iteration import FittedQ
     >>> candidates = {
     ...     f"{k} neighbours": FittedQ(KNeighborsRegressor(k), gamma=0.9, iterations=3) for k in (1, 15)
     ... }

@@ -19,7 +19,7 @@ import sklearn.model_selection
 from numpy.typing import NDArray
 
 from rlsuite.approximation.batch.batch import Batch, check_batch
-from rlsuite.approximation.selection import held_out
+from rlsuite.approximation.selection import diagnostics
 from rlsuite.core.checks import one_of, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import LearningError, ParameterError, RlsuiteWarning, level_of_the_caller
@@ -39,19 +39,19 @@ def _mean_square(errors: NDArray[np.float64], weight: NDArray[np.float64]) -> fl
 
 
 def _control(learner: Any, batch: Batch) -> float:
-    return _mean_square(held_out.control_errors(learner.q, batch, learner.gamma), batch.weight)
+    return _mean_square(diagnostics.control_errors(learner.q, batch, learner.gamma), batch.weight)
 
 
 def _evaluation(learner: Any, batch: Batch) -> float:
-    return _mean_square(held_out.evaluation_errors(learner.value, batch, learner.gamma), batch.weight)
+    return _mean_square(diagnostics.evaluation_errors(learner.value, batch, learner.gamma), batch.weight)
 
 
 def _returns(learner: Any, batch: Batch) -> float:
-    return float(np.mean(held_out.return_errors(learner.value, batch, learner.gamma) ** 2))
+    return float(np.mean(diagnostics.return_errors(learner.value, batch, learner.gamma) ** 2))
 
 
 SCORES: Final[Mapping[str, Score]] = {"control": _control, "evaluation": _evaluation, "returns": _returns}
-"""Mean squares of `held_out.control_errors`, `evaluation_errors` and `return_errors`."""
+"""Mean squares of `diagnostics.control_errors`, `evaluation_errors` and `return_errors`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +113,7 @@ def cross_validate(
         What is measured. ``"control"``: mean squared TD error of action values that claim to be optimal;
         ``"evaluation"``: that of the values of the policy which collected the batch; ``"returns"``: mean squared
         difference between these values and the returns that followed, which needs episodes with an end. Read
-        `rlsuite.approximation.selection.held_out` about the noise in the first two. Or
+        `rlsuite.approximation.selection.diagnostics` about the noise in the first two. Or
         ``score(learner, held_out_batch) -> float``, smaller is better.
     seed : int, optional
         Source of the parts, and of the randomness of learners that take a seed.
@@ -135,7 +135,7 @@ def cross_validate(
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsRegressor
-    >>> from rlsuite.approximation.batch.fitted_q import FittedQ
+    >>> from rlsuite.approximation.batch.fitted_iteration import FittedQ
     >>> batch = Batch.collect("CartPole-v1", episodes=20, seed=7)
     >>> agent = FittedQ(KNeighborsRegressor(3), gamma=0.9, iterations=5)
     >>> found = cross_validate(agent, batch, cv=4, seed=7)

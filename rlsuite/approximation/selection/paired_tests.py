@@ -13,19 +13,38 @@ five halvings in two      `five_by_two_f` (`five_by_two_t`)       the same
 questions, right/wrong    `mcnemar`                               0 and 1 are not normal numbers
 ========================  ======================================  ============================================
 
-A test of many learners against one finds a winner by chance sooner or later: `holm` corrects for that.
+The two halves of a data set are disjoint, so the noise of their difference can be estimated, unlike with ten folds,
+whose training sets overlap. A test of many learners against one finds a winner by chance sooner or later: `holm`
+corrects for that.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from rlsuite.approximation.selection.pairs import ROUNDING, PairedTest, differences_of, in_units_of
 from rlsuite.core.checks import finite_number
 from rlsuite.errors import ParameterError
 
+ROUNDING = 1e-12
+"""Differences that are smaller than this part of the scores are rounding errors, and taken as 0."""
+
 MOST_SHARED = 13
 """Differences, some of equal size, whose patterns of signs Wilcoxon's test still lists one by one."""
+
+
+class PairedTest(NamedTuple):
+    """The result of a test of the difference between two learners."""
+
+    difference: float
+    """Mean of ``a - b``, in the unit of the scores."""
+    statistic: float
+    """The test statistic; each test documents its own."""
+    p_value: float
+    """Probability of a statistic at least as extreme, if the two learners were equally good."""
+    n: int
+    """Number of pairs that the statistic is computed from."""
 
 
 def paired_t(a: ArrayLike, b: ArrayLike, *, test_to_train: float = 0.0) -> PairedTest:
@@ -69,11 +88,11 @@ def paired_t(a: ArrayLike, b: ArrayLike, *, test_to_train: float = 0.0) -> Paire
     """
     if finite_number("test_to_train", test_to_train) < 0.0:
         raise ParameterError(f"test_to_train={test_to_train} is negative; give 0 for seeds, 1 / (k - 1) for k folds")
-    differences = differences_of(a, b)
+    differences = _differences_of(a, b)
     n = len(differences)
     deviation = float(differences.std(ddof=1)) if np.ptp(differences) > 0.0 else 0.0
     error = np.sqrt(1.0 / n + test_to_train) * deviation
-    t = in_units_of(float(differences.mean()), float(error))
+    t = _in_units_of(float(differences.mean()), float(error))
     return PairedTest(float(differences.mean()), t, float(2.0 * stats.t.sf(abs(t), n - 1)), n)
 
 
@@ -102,7 +121,7 @@ def sign_test(a: ArrayLike, b: ArrayLike) -> PairedTest:
     >>> sign_test(range(1, 11), [0] * 9 + [11]).p_value
     0.021484375
     """
-    differences = differences_of(a, b)
+    differences = _differences_of(a, b)
     wins, decided = int((differences > 0.0).sum()), int((differences != 0.0).sum())
     p_value = float(stats.binomtest(wins, decided).pvalue) if decided else 1.0
     return PairedTest(float(differences.mean()), float(wins), p_value, decided)
@@ -136,7 +155,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> PairedTest:
     >>> test.statistic, test.p_value
     (0.0, 0.03125)
     """
-    differences = differences_of(a, b)
+    differences = _differences_of(a, b)
     # Rounding must not decide which of two equal differences is the larger one.
     unit = ROUNDING * float(np.abs([np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)]).max() or 1.0)
     whole = np.rint(differences / unit)
@@ -220,3 +239,132 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     adjusted = np.empty(p.size)
     adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)), 1.0)
     return adjusted
+
+
+def five_by_two_t(a: ArrayLike, b: ArrayLike) -> PairedTest:
+    """Dietterich's t test after five two-fold cross-validations, each on another halving of the data.
+
+    The first difference of all, divided by a scale that the five halvings agree on: its noise is that of disjoint
+    training sets. Which difference comes first is chance; `five_by_two_f` uses all ten.
+
+    Parameters
+    ----------
+    a, b : array_like
+        (5, 2) float, scores of both learners: row i is the i-th halving, columns are its two folds.
+
+    Returns
+    -------
+    PairedTest
+        Its statistic is t, with 5 degrees of freedom under the hypothesis.
+
+    Raises
+    ------
+    ParameterError
+        If the scores have another shape or are not finite.
+
+    References
+    ----------
+    Dietterich, Approximate statistical tests for comparing supervised classification learning algorithms, Neural
+    Computation 10, 1998, section 3.5.
+
+    Examples
+    --------
+    >>> test = five_by_two_t([[3.0, 1.0]] * 5, [[0.0, 0.0]] * 5)
+    >>> print(f"t = {test.statistic:.3f}")
+    t = 2.121
+    """
+    differences = _halvings(a, b)
+    scale = np.sqrt(_variances(differences).mean())
+    t = _in_units_of(float(differences[0, 0]), float(scale))
+    return PairedTest(float(differences.mean()), t, float(2.0 * stats.t.sf(abs(t), 5)), 10)
+
+
+def five_by_two_f(a: ArrayLike, b: ArrayLike) -> PairedTest:
+    """Alpaydin's F test after five two-fold cross-validations: like `five_by_two_t`, but with all ten differences.
+
+    Parameters
+    ----------
+    a, b : array_like
+        (5, 2) float, scores of both learners: row i is the i-th halving, columns are its two folds.
+
+    Returns
+    -------
+    PairedTest
+        Its statistic is F, with 10 and 5 degrees of freedom under the hypothesis.
+
+    Raises
+    ------
+    ParameterError
+        If the scores have another shape or are not finite.
+
+    References
+    ----------
+    Alpaydin, Combined 5 x 2 cv F test for comparing supervised classification learning algorithms, Neural Computation
+    11, 1999.
+
+    Examples
+    --------
+    >>> test = five_by_two_f([[3.0, 1.0]] * 5, [[0.0, 0.0]] * 5)
+    >>> print(f"F = {test.statistic:.1f}, p = {test.p_value:.3f}")
+    F = 2.5, p = 0.162
+    """
+    differences = _halvings(a, b)
+    f = _in_units_of(float((differences**2).sum()), float(2.0 * _variances(differences).sum()))
+    return PairedTest(float(differences.mean()), f, float(stats.f.sf(f, 10, 5)), 10)
+
+
+def _halvings(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """Return ``a - b`` (5, 2)."""
+    first, second = (_scores_of(name, scores) for name, scores in (("a", a), ("b", b)))
+    if first.shape != (5, 2) or second.shape != (5, 2):
+        raise ParameterError(
+            f"a has shape {first.shape} and b {second.shape}; both must have (5, 2), a row for each of five "
+            "halvings of the data and a column for each of its two folds"
+        )
+    return first - second
+
+
+def _variances(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Variance of each halving (5,): squared distances of its two differences from their mean, summed."""
+    return ((differences - differences.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+
+
+def _differences_of(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """Return ``a - b`` (k,), with 0 for rounding errors.
+
+    Raises
+    ------
+    ParameterError
+        If the scores are not two equally long, finite lists of at least 2.
+    """
+    first, second = (_scores_of(name, scores) for name, scores in (("a", a), ("b", b)))
+    if first.shape != second.shape or first.ndim != 1 or first.size < 2:
+        raise ParameterError(
+            f"a has shape {first.shape} and b {second.shape}; pairs of scores are two lists of the same length, at "
+            "least 2, in the same order"
+        )
+    differences = first - second
+    differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
+    return differences
+
+
+def _scores_of(name: str, scores: ArrayLike) -> NDArray[np.float64]:
+    """Return scores as float64, of any shape.
+
+    Raises
+    ------
+    ParameterError
+        If one is not finite.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(values).all():
+        place = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
+        raise ParameterError(f"{name}{list(place)} = {values[place]} is not finite: leave this pair out of both lists")
+    return values
+
+
+def _in_units_of(difference: float, error: float) -> float:
+    """Return a difference in units of its error: infinite if it has none, 0 if there is no difference."""
+    if error > 0.0:
+        return difference / error
+    return 0.0 if difference == 0.0 else float(np.copysign(np.inf, difference))

@@ -14,8 +14,7 @@ from scipy.stats import norm
 import rlsuite as rl
 from rlsuite import errors
 from rlsuite.approximation.batch.rollout import returns_of
-from rlsuite.approximation.policies.cross_entropy import CrossEntropyMethod
-from rlsuite.approximation.policies.perturbation import PerturbationGradient, PerturbationSearch, compared
+from rlsuite.approximation.policies.search import CrossEntropyMethod, PerturbationGradient, PerturbationSearch, compared
 
 SEARCHES = [
     PerturbationSearch(candidates=15, episodes=3, epsilon=0.5),

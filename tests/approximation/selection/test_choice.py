@@ -7,7 +7,7 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 import rlsuite as rl
-from rlsuite.approximation.batch.fitted_q import FittedQ
+from rlsuite.approximation.batch.fitted_iteration import FittedQ
 from rlsuite.approximation.selection.choice import choose_approximator
 from rlsuite.approximation.selection.paired_tests import holm, paired_t
 from rlsuite.errors import LearningError, ParameterError

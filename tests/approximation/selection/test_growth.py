@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rlsuite.approximation.selection.growth import growth
+from rlsuite.approximation.selection.diagnostics import growth
 from rlsuite.errors import ParameterError
 
 

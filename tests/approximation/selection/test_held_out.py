@@ -5,7 +5,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.approximation.batch.batch import Batch
-from rlsuite.approximation.selection.held_out import (
+from rlsuite.approximation.selection.diagnostics import (
     control_errors,
     double_sampled_error,
     evaluation_errors,

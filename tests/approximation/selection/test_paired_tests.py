@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rlsuite.approximation.selection.five_by_two import five_by_two_f, five_by_two_t
-from rlsuite.approximation.selection.paired_tests import holm, mcnemar, paired_t, sign_test, wilcoxon
+from rlsuite.approximation.selection.paired_tests import (
+    five_by_two_f,
+    five_by_two_t,
+    holm,
+    mcnemar,
+    paired_t,
+    sign_test,
+    wilcoxon,
+)
 from rlsuite.errors import ParameterError
 from rlsuite.training.statistics import mean_interval
 

@@ -1,4 +1,4 @@
-r"""Errors of learned values on transitions that they were not learned from.
+r"""Diagnostics: errors of learned values on transitions held out from learning, and the growth of weights.
 
 A transition (s, a, r, s') gives the temporal-difference error :math:`\delta = r + \gamma v(s') - v(s)`. If the next
 state is certain, it is the Bellman error. If not, the *mean* of :math:`\delta` is, but the mean is not observed: one
@@ -11,6 +11,11 @@ that are smooth instead of right. There are three solutions: `double_sampled_err
 more than once (Baird, Residual algorithms, 1995; S&B2 section 11.5); `return_errors`, for the values of the policy that
 collected the batch: what followed does not depend on the learner, so its noise is the same for all; or to play episodes
 (`returns_of`), whose return is the objective.
+
+Whether weights converge at all is seen from a record with one row per round (`growth`). Near its end, every linear rule
+changes weights by :math:`w_{k+1} = A w_k + b`. Then the *changes* :math:`w_{k+1} - w_k` are multiplied by A in each
+round: they shrink if the spectral radius of A is below 1, and grow if it is above. The changes show this long before
+the weights are large, and whatever they converge to.
 """
 
 from collections.abc import Callable
@@ -18,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.core.checks import fraction
@@ -26,6 +32,12 @@ from rlsuite.errors import ParameterError
 
 Values = Callable[[NDArray[np.float64]], ArrayLike]
 """From observations (n, d) to values: (n,), or (n, n_actions) if they are action values."""
+
+FEWEST = 8
+"""Least number of rows from which a slope is estimated."""
+
+SURE = 1e-3
+"""Probability of mistaking noise for divergence."""
 
 
 @says_what_to_write
@@ -224,3 +236,73 @@ def _checked(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np
         place = tuple(np.argwhere(~np.isfinite(found))[0].tolist())
         raise ParameterError(f"{name}{list(place)} is {found[place]}, not a finite number")
     return found
+
+
+class Growth(NamedTuple):
+    """How the changes from round to round grow."""
+
+    rate: float
+    """Factor from one change to the next; the spectral radius of a linear rule. 0 if nothing changes any more."""
+    doubling: float
+    """Rounds in which changes double; infinite if they do not grow."""
+    diverges: bool
+    """Whether changes at least double from the first row to the last, and not by chance."""
+
+
+def growth(history: ArrayLike) -> Growth:
+    """Decide from a record of weights whether they diverge.
+
+    The rate is the slope of a straight line through the logarithms of the sizes of the changes (least squares).
+
+    Parameters
+    ----------
+    history : array_like
+        (n_rounds, ...) float: weights, values or both after each round, at least 8 of them. Leave out the first rounds,
+        which are about where learning began.
+
+    Returns
+    -------
+    Growth
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than 8 rounds, or the first of them are not finite.
+
+    Examples
+    --------
+    Two states, one weight, and features 1 and 2 (S&B2 Example 11.1, least squares in each round): the weight is
+    multiplied by 6 gamma / 5, which is above 1 for gamma above 5/6.
+
+    >>> found = growth(np.cumprod(np.full(20, 6 * 0.9 / 5)))
+    >>> round(found.rate, 6), round(found.doubling), found.diverges
+    (1.08, 9, True)
+    >>> growth(np.cumprod(np.full(20, 6 * 0.8 / 5))).diverges
+    False
+    """
+    rows = np.asarray(history, dtype=np.float64)
+    if rows.ndim == 0 or len(rows) < FEWEST:
+        raise ParameterError(
+            f"history has shape {rows.shape}; it must be (n_rounds, ...) with at least {FEWEST} rounds"
+        )
+    rows = rows.reshape(len(rows), -1)
+    finite = np.isfinite(rows).all(axis=1)
+    known = len(rows) if finite.all() else int(np.argmin(finite))
+    if known < FEWEST:
+        raise ParameterError(
+            f"history is not finite in round {known}; at least the first {FEWEST} rounds must be finite"
+        )
+    changes = np.diff(rows[:known], axis=0)
+    scale = np.abs(changes).max()
+    if scale == 0.0:
+        return Growth(0.0, np.inf, diverges=not finite.all())
+    # Without the division the squares of very large weights would overflow.
+    sizes = np.linalg.norm(changes / scale, axis=1)
+    moving = np.flatnonzero(sizes)
+    if moving.size < FEWEST - 1:
+        return Growth(0.0, np.inf, diverges=not finite.all())
+    line = stats.linregress(moving, np.log(sizes[moving]), alternative="greater")
+    slope = float(line.slope)
+    grows = slope * np.ptp(moving) >= np.log(2.0) and line.pvalue < SURE
+    doubling = float(np.log(2.0) / slope) if slope > 0.0 else np.inf
+    return Growth(float(np.exp(slope)), doubling, bool(grows) or not finite.all())
