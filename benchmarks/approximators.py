@@ -34,7 +34,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.approximation import Batch, ClassifierPolicy, FittedQ, LocallyWeightedRegression, RadialBasis
-from rlsuite.environments.dynamics_check import dynamics_of
+from rlsuite.environments.facts import dynamics_of
 from rlsuite.errors import DivergenceWarning
 
 ENV = "rlsuite/CarOnTheHill-v0"

@@ -34,12 +34,9 @@ _HOME = {
         "UCB1 UCBV UCRL2 WatkinsQLambda count count_state follow step_size value_step_size"
     ),
     "rlsuite.core.compilation": "compiled",
-    "rlsuite.environments.belief_observation": "BeliefObservation",
     "rlsuite.core.declared": "Array",
-    "rlsuite.environments.compiled_dynamics": "CompiledDynamics",
-    "rlsuite.environments.compiled_env": "CompiledEnv",
+    "rlsuite.environments.compiled_env": "CompiledDynamics CompiledEnv",
     "rlsuite.environments.tabular_env": "TabularEnv",
-    "rlsuite.environments.discrete_actions": "DiscreteActions",
     "rlsuite.agents.exploration": (
         "CountBonus EpsilonGreedy Exploration MaxBoltzmann RandomActions Softmax UpperConfidence argmax chances choose "
         "greedy max_value uniform"
@@ -54,8 +51,8 @@ _HOME = {
     "rlsuite.training.kernels": "Transition",
     "rlsuite.training.results": "Record Results",
     "rlsuite.training.train": "train",
-    "rlsuite.environments.vector": "TabularVectorEnv",
-    "rlsuite.environments.vector_observation": "VectorObservation",
+    "rlsuite.environments.vector_env": "TabularVectorEnv",
+    "rlsuite.environments.wrappers": "BeliefObservation DiscreteActions VectorObservation",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _SUBPACKAGES = (
@@ -174,14 +171,14 @@ if TYPE_CHECKING:
     from rlsuite.agents.schedules import Schedule as Schedule
     from rlsuite.core.compilation import compiled as compiled
     from rlsuite.core.declared import Array as Array
-    from rlsuite.environments.belief_observation import BeliefObservation as BeliefObservation
-    from rlsuite.environments.compiled_dynamics import CompiledDynamics as CompiledDynamics
+    from rlsuite.environments.compiled_env import CompiledDynamics as CompiledDynamics
     from rlsuite.environments.compiled_env import CompiledEnv as CompiledEnv
-    from rlsuite.environments.discrete_actions import DiscreteActions as DiscreteActions
     from rlsuite.environments.finding import find_env as find_env
     from rlsuite.environments.tabular_env import TabularEnv as TabularEnv
-    from rlsuite.environments.vector import TabularVectorEnv as TabularVectorEnv
-    from rlsuite.environments.vector_observation import VectorObservation as VectorObservation
+    from rlsuite.environments.vector_env import TabularVectorEnv as TabularVectorEnv
+    from rlsuite.environments.wrappers import BeliefObservation as BeliefObservation
+    from rlsuite.environments.wrappers import DiscreteActions as DiscreteActions
+    from rlsuite.environments.wrappers import VectorObservation as VectorObservation
     from rlsuite.inference import HMM as HMM
     from rlsuite.inference import ParticleFilter as ParticleFilter
     from rlsuite.inference import learn_pomdp as learn_pomdp

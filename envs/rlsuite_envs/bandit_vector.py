@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from rlsuite.environments.vector import TabularVectorEnv
+from rlsuite.environments.vector_env import TabularVectorEnv
 from rlsuite.models import MDP, POMDP
 from rlsuite_envs.bandits import BanditEnv, bandit, rules_of
 

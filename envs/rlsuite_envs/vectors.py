@@ -10,7 +10,7 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
-from rlsuite.environments.vector import TabularVectorEnv
+from rlsuite.environments.vector_env import TabularVectorEnv
 from rlsuite_envs.bandit_vector import BanditVectorEnv as BanditEnv
 
 __all__ = ["BanditEnv"]

@@ -12,6 +12,8 @@ from rlsuite.errors import LearningError, RlsuiteError
 if TYPE_CHECKING:
     import gymnasium
 
+    from rlsuite.environments.facts import EnvironmentFacts
+
 WALK = 200
 """Steps of the two runs that are compared."""
 
@@ -128,7 +130,8 @@ def _walk(env: "gymnasium.Env[Any, Any]") -> list[str]:
     """What an environment returns, as text, which can always be compared."""
     import numpy as np
 
-    from rlsuite.environments.replay_check import finite_reward, name_of
+    from rlsuite.environments.facts import name_of
+    from rlsuite.environments.replay_check import finite_reward
 
     rng = np.random.default_rng(0)
     space: Any = env.action_space
@@ -151,17 +154,19 @@ def _walk(env: "gymnasium.Env[Any, Any]") -> list[str]:
 
 
 def _table(make: Callable[..., Any]) -> Iterator[Finding]:
-    from rlsuite.environments.replay_check import has_table, trusted_model
+    from rlsuite.environments.facts import facts_of
+    from rlsuite.environments.replay_check import trusted_model
     from rlsuite.models import MDP, POMDP
 
     env = make()
-    if not has_table(env):
+    facts = facts_of(env)
+    if not facts.has_table:
         yield Finding(
             "no", "table", "no env.unwrapped.model and no env.unwrapped.P: agents can learn, planners cannot solve it"
         )
-        yield from _dynamics(env)
+        yield from _dynamics(facts)
         return
-    kind = POMDP if isinstance(getattr(env.unwrapped, "model", None), POMDP) else MDP
+    kind = POMDP if isinstance(facts.model, POMDP) else MDP
     try:
         model = kind.from_env(env, gamma=0.9)
     except RlsuiteError as error:
@@ -171,23 +176,22 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
     yield Finding("ok", "table", f"{kind.__name__} with {model.n_states} states and {transitions} transitions")
     env.reset(seed=7)
     try:
-        trusted_model(env, gamma=0.9)
+        trusted_model(facts, gamma=0.9)
     except RlsuiteError as error:
         yield Finding("no", "compiled loop", f"{error}; agents learn stepwise")
     else:
         yield Finding("ok", "compiled loop", "table and step agree in a replay")
 
 
-def _dynamics(env: "gymnasium.Env[Any, Any]") -> Iterator[Finding]:
-    from rlsuite.environments.dynamics_check import dynamics_of, trusted_dynamics
+def _dynamics(facts: "EnvironmentFacts") -> Iterator[Finding]:
+    from rlsuite.environments.replay_check import trusted_dynamics
 
-    dynamics = dynamics_of(env)
-    if dynamics is None:
+    if facts.dynamics is None:
         yield Finding("no", "compiled loop", "no compiled dynamics (env.unwrapped.dynamics): agents learn stepwise")
         return
-    env.reset(seed=7)
+    facts.env.reset(seed=7)
     try:
-        trusted_dynamics(env, dynamics)
+        trusted_dynamics(facts, facts.dynamics)
     except RlsuiteError as error:
         yield Finding("no", "compiled loop", f"{error}; agents learn stepwise")
     else:

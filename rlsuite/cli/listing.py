@@ -2,10 +2,13 @@
 
 import argparse
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.options import add_json_flag, import_packages
 from rlsuite.cli.output import columns, print_json
+
+if TYPE_CHECKING:
+    from rlsuite.environments.facts import EnvironmentFacts
 
 
 def add(commands: Any) -> None:
@@ -36,12 +39,11 @@ def run_envs(chosen: argparse.Namespace) -> int:
     import_packages()
     if chosen.environment:
         return _show_env(chosen.environment, chosen.json)
-    from rlsuite.environments.dynamics_check import dynamics_of
+    from rlsuite.environments.facts import facts_of
     from rlsuite.environments.finding import find_env
-    from rlsuite.environments.replay_check import has_table
 
-    envs = [find_env(env_id) for env_id in listed_ids()]
-    found = [_facts(env) for env in envs if has_table(env) or dynamics_of(env) is not None]
+    envs = [facts_of(find_env(env_id)) for env_id in listed_ids()]
+    found = [_listed(env) for env in envs if env.has_table or env.dynamics is not None]
     if chosen.json:
         print_json(found)
         return 0
@@ -77,7 +79,7 @@ def listed_ids() -> list[str]:
     """Ids of the environments that are listed, in the order of their registration."""
     from gymnasium.envs.registration import registry
 
-    from rlsuite.environments.dynamics_check import announced
+    from rlsuite.environments.facts import announced
     from rlsuite.environments.finding import packages
 
     namespaces = set(packages())
@@ -98,10 +100,11 @@ def listed_ids() -> list[str]:
 
 
 def _show_env(env_id: str, as_json: bool) -> int:
+    from rlsuite.environments.facts import facts_of
     from rlsuite.environments.finding import find_env
 
     env = find_env(env_id)
-    facts = _facts(env)
+    facts = _listed(facts_of(env))
     env_class = type(env.unwrapped)
     keywords = {
         name: parameter.default
@@ -129,21 +132,18 @@ def _with_features(env_id: str) -> str:
     return f"rlsuite train sarsa {env_id} --features tile-coding"
 
 
-def _facts(env: Any) -> dict[str, Any]:
+def _listed(facts: "EnvironmentFacts") -> dict[str, Any]:
     """The facts about an environment that a list shows."""
-    from rlsuite.environments.replay_check import NO_LIMIT, time_limit
+    from rlsuite.environments.facts import NO_LIMIT
     from rlsuite.models import POMDP
 
-    base = env.unwrapped
-    limit = time_limit(env)
-    model = getattr(base, "model", None)
     return {
-        "id": env.spec.id if env.spec is not None else type(base).__name__,
-        "observations": _size(env.observation_space),
-        "actions": _size(env.action_space),
-        "hidden_states": model.n_states if isinstance(model, POMDP) else None,
-        "time_limit": None if limit == NO_LIMIT else limit,
-        "about": _first_line(base.__class__),
+        "id": facts.name,
+        "observations": _size(facts.env.observation_space),
+        "actions": _size(facts.env.action_space),
+        "hidden_states": facts.model.n_states if isinstance(facts.model, POMDP) else None,
+        "time_limit": None if facts.time_limit == NO_LIMIT else facts.time_limit,
+        "about": _first_line(facts.base.__class__),
     }
 
 

@@ -185,12 +185,12 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[s
 
 def _length(chosen: argparse.Namespace, agent: "Agent", env: "gymnasium.Env[Any, Any]") -> dict[str, Any]:
     """How long to learn and how often to evaluate: at the end at least, if the greedy policy can be evaluated."""
-    from rlsuite.environments.replay_check import NO_LIMIT, time_limit
+    from rlsuite.environments.facts import NO_LIMIT, facts_of
 
     steps: int | None = DEFAULT_STEPS if chosen.steps is chosen.episodes is None else chosen.steps
     amount: int = chosen.episodes if steps is None else steps
     every = chosen.evaluate_every
-    if every is None and (agent.gamma < 1.0 or time_limit(env) != NO_LIMIT):
+    if every is None and (agent.gamma < 1.0 or facts_of(env).time_limit != NO_LIMIT):
         every = max(1, amount // 50) if chosen.plot and _figure(chosen) == EVALUATION else max(1, amount)
     return {
         "steps": steps,

@@ -1,32 +1,32 @@
-"""Whether an environment's table agrees with its `step`.
+"""Whether an environment's table, or its compiled dynamics, agree with its `step`.
 
-The compiled loop never calls the environment, so it may be used only where table and `step` agree. Known wrappers
-around a known `step` are checked as well: the table may have been edited, or (Taxi with a fickle passenger) the
-environment may do more than its table. So both are replayed side by side, on copies, before the first step.
+The compiled loop never calls the environment, so it may be used only where they agree. Known wrappers around a known
+`step` are checked as well: the table may have been edited, or (Taxi with a fickle passenger) the environment may do
+more than its table. So a copy of the environment is replayed side by side with its table before the first step: the
+same observations, rewards and ends, the same random numbers. Compiled dynamics are replayed in the same way, with
+states equal up to rounding.
 """
 
 import copy
 import hashlib
 import math
 import pickle
-from collections.abc import Mapping
 from typing import Any, cast
 
 import gymnasium
 import numpy as np
 from gymnasium.envs.toy_text import CliffWalkingEnv, FrozenLakeEnv, TaxiEnv
-from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
-from numpy.typing import NDArray
+from numpy.random import Generator
+from numpy.typing import ArrayLike
 
 from rlsuite import errors
+from rlsuite.core.aliases import Env
+from rlsuite.environments.compiled_env import CompiledDynamics, CompiledEnv, State, check_dynamics
+from rlsuite.environments.facts import TRANSPARENT, EnvironmentFacts, replaced_methods
 from rlsuite.environments.tabular_env import TabularEnv
-from rlsuite.environments.vector_observation import VectorObservation
+from rlsuite.environments.wrappers import VectorObservation
 from rlsuite.models import MDP, POMDP
 
-NO_LIMIT = np.iinfo(np.int64).max
-
-# These change nothing that an agent sees, except that TimeLimit truncates, which the compiled loop does too.
-TRANSPARENT: tuple[type, ...] = (PassiveEnvChecker, OrderEnforcing, TimeLimit)
 # These are known to read the table and to keep no other state; a short replay shows the rest.
 _KINDS: tuple[Any, ...] = (FrozenLakeEnv, CliffWalkingEnv, TaxiEnv, TabularEnv)
 KNOWN = {(kind.step, kind.reset) for kind in _KINDS}
@@ -35,8 +35,12 @@ KNOWN = {(kind.step, kind.reset) for kind in _KINDS}
 # seeds need it only once
 _proven: set[tuple[type, str, bytes]] = set()
 
-SHORT_WALK, LONG_WALK = 100, 5_000
+SHORT_WALK, LONG_WALK, DYNAMICS_WALK = 100, 5_000, 300
 MAX_PAIRS = 10_000
+ROUNDING = 1e-12
+"""Relative difference of two states that another mathematical library may cause."""
+SINGLE = 1e-6
+"""Relative difference of two observations, which many environments round to single precision."""
 _SIMPLE = (bool, int, float, str)
 _PLAIN = {bool, int, float, str, type(None)}
 _ARRAYS: Any = (np.ndarray, np.generic)
@@ -46,119 +50,123 @@ _LEFT_OUT = {"rlsuite", "gymnasium", "numba"}  # packages whose objects `attribu
 EXPECTED_CHANGES = {"s", "lastaction", "lastreward", "_np_random", "_np_random_seed", "taxi_orientation"}
 
 
-def has_table(env: gymnasium.Env[Any, Any]) -> bool:
-    """Whether the environment comes with a model of ours or with Gymnasium's ``P`` that says which actions exist."""
-    return not masks_are_law(env) and comes_with_table(env)
-
-
-def comes_with_table(env: gymnasium.Env[Any, Any]) -> bool:
-    """Whether the environment comes with a model of ours or with Gymnasium's ``P``, whatever its masks say."""
-    base = env.unwrapped
-    return isinstance(getattr(base, "model", None), MDP | POMDP) or getattr(base, "P", None) is not None
-
-
-def masks_are_law(env: gymnasium.Env[Any, Any]) -> bool:
-    """Whether the class declares ``metadata["action_mask"] = "law"``: what the mask forbids cannot be done.
-
-    Without it, a mask beside a full table only leaves out what would do nothing, as Taxi's. Where the legal actions
-    depend on the state alone, an empty list ``P[s][a] = []`` says the same, and is learned at compiled speed.
-    """
-    return env.unwrapped.metadata.get("action_mask") == "law"
-
-
-def actions_are_told(env: gymnasium.Env[Any, Any], info: Mapping[str, Any]) -> bool:
-    """Whether ``info["action_mask"]`` says which actions exist.
-
-    It does not where a table knows all of them in every state, unless the masks are law (`masks_are_law`).
-    """
-    if "action_mask" not in info:
-        return False
-    if masks_are_law(env):
-        return True
-    model = getattr(env.unwrapped, "model", None)
-    if isinstance(model, MDP | POMDP):
-        return not (model.mdp if isinstance(model, POMDP) else model).legal.all()
-    return getattr(env.unwrapped, "P", None) is None
-
-
-def time_limit(env: gymnasium.Env[Any, Any]) -> int:
-    """Steps after which an episode is truncated; NO_LIMIT if it never is."""
-    return min((layer._max_episode_steps for layer in time_limits(env)), default=NO_LIMIT)
-
-
-def time_limits(env: gymnasium.Env[Any, Any]) -> list[Any]:
-    """The TimeLimit wrappers of an environment."""
-    return [layer for layer in wrappers(env) if type(layer) is TimeLimit]
-
-
-def shown_vectors(env: gymnasium.Env[Any, Any]) -> NDArray[np.float64] | None:
-    """The vectors (n_observations, d) that a `VectorObservation` shows; None without one."""
-    layers = [layer for layer in wrappers(env) if type(layer) is VectorObservation]
-    return np.ascontiguousarray(layers[0].vectors, dtype=np.float64) if layers else None
-
-
-def wrappers(env: gymnasium.Env[Any, Any]) -> list[Any]:
-    """All wrappers, outermost first."""
-    found: list[Any] = []
-    layer = cast(Any, env)
-    while layer is not env.unwrapped:
-        found.append(layer)
-        layer = layer.env
-    return found
-
-
-def trusted_model(
-    env: gymnasium.Env[Any, Any], gamma: float, vectors: NDArray[np.float64] | None = None
-) -> MDP | POMDP:
+def trusted_model(facts: EnvironmentFacts, gamma: float, *, vectors: bool = False) -> MDP | POMDP:
     """Read an environment's model, and make sure that `step` follows it.
 
     Parameters
     ----------
-    env : gymnasium.Env
-        An environment that has been reset; it is left untouched.
+    facts : EnvironmentFacts
+        Of an environment that has been reset; it is left untouched.
     gamma : float
         Discount of the model that is returned.
-    vectors : ndarray (n_observations, d), optional
-        What a `VectorObservation` around the environment shows instead of its observations.
+    vectors : bool
+        Whether a `VectorObservation` may show vectors instead of its observations.
 
     Raises
     ------
     UntrustedTable
         If there is no table, a wrapper could change what it says, or a replay differs from it.
     """
-    check_wrappers(env, TRANSPARENT if vectors is None else (*TRANSPARENT, VectorObservation))
-    kind: Any = env.unwrapped.__class__
-    hidden = isinstance(getattr(env.unwrapped, "model", None), POMDP)
-    model = POMDP.from_env(env.unwrapped, gamma=gamma) if hidden else MDP.from_env(env.unwrapped, gamma=gamma)
+    facts.check_wrappers((*TRANSPARENT, VectorObservation) if vectors else TRANSPARENT)
+    base = facts.base
+    kind: Any = base.__class__
+    model = (POMDP if isinstance(facts.model, POMDP) else MDP).from_env(base, gamma=gamma)
     known = (kind.step, kind.reset) in KNOWN
-    specification = (kind, repr(env.spec), b"" if known else _digest(model, attribute_record(env.unwrapped)))
+    specification = (kind, repr(facts.env.spec), b"" if known else _digest(model, attribute_record(base)))
     known = known or specification in _proven
-    replay = _Replay(double_of(env), model, vectors)
+    replay = _Replay(facts, model)
     replay.walk(SHORT_WALK if known else LONG_WALK)
     if not known:
         replay.every_pair()
-        if env.spec is not None:
+        if facts.env.spec is not None:
             _proven.add(specification)
     return model
 
 
-def double_of(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
-    """Copy an environment for a replay.
+def trusted_dynamics(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> None:
+    """Make sure that `step` does what the dynamics say.
+
+    Parameters
+    ----------
+    facts : EnvironmentFacts
+        Of an environment that has been reset; it is left untouched.
+    dynamics : CompiledDynamics
 
     Raises
     ------
     UntrustedTable
-        If it cannot be copied.
+        If a wrapper could change what is seen, or a replay differs.
+    UnsuitableEnvironment
+        If the functions are not compiled, or return something else than they should.
     """
-    for layer in (*wrappers(env), env.unwrapped):
+    facts.check_wrappers()
+    check_dynamics(dynamics, facts.name)
+    kind: Any = facts.base.__class__
+    if kind.step is CompiledEnv.step and kind.reset is CompiledEnv.reset:
+        return
+    double = _double_of(facts)
+    base: Any = double.unwrapped
+    rng = copy.deepcopy(base.np_random)
+    space = cast(gymnasium.spaces.Discrete, double.action_space)
+    actions = np.random.default_rng(0).integers(0, space.n, DYNAMICS_WALK).tolist()
+    elapsed = facts.time_limit
+    state: State | None = None
+    for action in actions:
+        if elapsed >= facts.time_limit or state is None:
+            observation, _ = double.reset()
+            state = dynamics.begin(dynamics.constants, rng)
+            _compare_dynamics(facts.name, base, dynamics, state, observation, rng, "reset")
+            elapsed = 0
+        state = dynamics.read(base)  # from the environment, so that differences of rounding do not add up
+        expected, reward, terminated = dynamics.step(dynamics.constants, state, action, rng)
+        observation, found_reward, found_end, _, _ = double.step(action + int(space.start))
+        where = f"state {state}, action {action}"
+        paid = finite_reward(found_reward, f"{facts.name}, at {where}")
+        if bool(found_end) != bool(terminated) or not _close(paid, reward, ROUNDING):
+            raise errors.UntrustedTable(
+                f"{facts.name}: at {where} its compiled dynamics say reward {reward!r}, terminated {terminated}, but "
+                f"its step {found_reward!r}, {found_end}"
+            )
+        _compare_dynamics(facts.name, base, dynamics, expected, observation, rng, where)
+        elapsed += 1
+        state = None if terminated else expected
+
+
+def _compare_dynamics(
+    name: str, base: Any, dynamics: CompiledDynamics, state: object, observation: object, rng: Generator, where: str
+) -> None:
+    seen = np.zeros(np.shape(cast("ArrayLike", observation)))
+    dynamics.observe(dynamics.constants, state, seen)
+    for what, found, expected, tolerance in (
+        ("state", dynamics.read(base), state, ROUNDING),
+        ("observation", observation, seen, SINGLE),
+    ):
+        if not _close(found, expected, tolerance):
+            raise errors.UntrustedTable(
+                f"{name}: after {where} its compiled dynamics say {what} {expected!r}, but the environment {found!r}"
+            )
+    if rng.bit_generator.state != base.np_random.bit_generator.state:
+        raise errors.UntrustedTable(
+            f"{name}: after {where} the environment has drawn other random numbers than its compiled dynamics"
+        )
+
+
+def _close(found: object, expected: object, tolerance: float) -> bool:
+    one, other = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    return one.shape == other.shape and bool(np.all(np.abs(one - other) <= tolerance * np.maximum(1.0, np.abs(other))))
+
+
+def _double_of(facts: EnvironmentFacts) -> Env:
+    """Copy an environment for a replay, or raise `UntrustedTable` if it cannot be copied."""
+    for layer in (*facts.wrappers, facts.base):
         for method in replaced_methods(layer):  # a copy would still call this environment
             raise errors.UntrustedTable(
-                f"{name_of(env)}: its {method} has been replaced, so that it cannot be copied for a replay"
+                f"{facts.name}: its {method} has been replaced, so that it cannot be copied for a replay"
             )
     try:
-        return copy.deepcopy(env)
+        return copy.deepcopy(facts.env)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise errors.UntrustedTable(f"{name_of(env)} cannot be copied for a replay of its step ({error})") from error
+        raise errors.UntrustedTable(f"{facts.name} cannot be copied for a replay of its step ({error})") from error
 
 
 def finite_reward(paid: Any, name: str, step: int | None = None) -> float:
@@ -196,46 +204,23 @@ def finite_reward(paid: Any, name: str, step: int | None = None) -> float:
     )
 
 
-def name_of(env: gymnasium.Env[Any, Any]) -> str:
-    """Id of an environment, or the name of its class."""
-    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-
-
-def check_wrappers(env: gymnasium.Env[Any, Any], transparent: tuple[type, ...] = TRANSPARENT) -> None:
-    """Raise UntrustedTable if a wrapper may change what an agent observes."""
-    for layer in wrappers(env):
-        if type(layer) not in transparent:
-            raise errors.UntrustedTable(
-                f"{name_of(env)} is wrapped in {type(layer).__name__}, which may change its dynamics or observations"
-            )
-
-
-def only_transparent(env: gymnasium.Env[Any, Any]) -> bool:
-    """Whether only known wrappers, unmodified, are between an agent and the environment's own step."""
-    return all(type(layer) in TRANSPARENT and not replaced_methods(layer) for layer in wrappers(env))
-
-
-def replaced_methods(layer: Any) -> list[str]:
-    """Which of `step` and `reset` an environment or a wrapper has as an attribute, instead of its class's."""
-    return [method for method in ("step", "reset") if method in vars(layer)]
-
-
 class _Replay:
     """An environment and its table, stepped side by side from the same generator state."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], model: MDP | POMDP, vectors: NDArray[np.float64] | None):
-        self.env = env
-        self.vectors = vectors
-        self.base = cast(Any, env.unwrapped)
+    def __init__(self, facts: EnvironmentFacts, model: MDP | POMDP):
+        self.env = _double_of(facts)
+        self.name = facts.name
+        self.vectors = None if facts.vectors is None else np.asarray(facts.vectors, dtype=np.float64)
+        self.base: Any = self.env.unwrapped
         self.table = TabularEnv(model)
         self.table.np_random = copy.deepcopy(self.base.np_random)
         self.legal = (model.mdp if isinstance(model, POMDP) else model).legal
-        self.limit = time_limit(env)
+        self.limit = facts.time_limit
         self.chooser = np.random.default_rng(0)  # which actions are tried; nothing else depends on it
 
     def walk(self, steps: int) -> None:
         """Random legal actions over several episodes; raise UntrustedTable at the first difference."""
-        before = simple_attributes(self.base)
+        before = _simple_attributes(self.base)
         self._reset()
         elapsed = 0
         for u in self.chooser.random(steps).tolist():
@@ -245,10 +230,10 @@ class _Replay:
             if self._step(action, truncated=elapsed >= self.limit):
                 self._reset()
                 elapsed = 0
-        for name, value in simple_attributes(self.base).items():
+        for name, value in _simple_attributes(self.base).items():
             if name not in EXPECTED_CHANGES and before.get(name) != value:
                 raise errors.UntrustedTable(
-                    f"{name_of(self.env)}: its step changes `{name}` (from {before.get(name)!r} to {value!r}), "
+                    f"{self.name}: its step changes `{name}` (from {before.get(name)!r} to {value!r}), "
                     "which its table does not have"
                 )
 
@@ -273,8 +258,7 @@ class _Replay:
             found = self.env.step(action)[:4]
         except Exception as error:  # whatever the environment raises
             raise errors.UntrustedTable(
-                f"{name_of(self.env)}: at {where} its table has outcomes, but its step raised "
-                f"{type(error).__name__}: {error}"
+                f"{self.name}: at {where} its table has outcomes, but its step raised {type(error).__name__}: {error}"
             ) from error
         observation, reward, terminated = self.table.step(action)[:3]
         expected = (self._shown(observation), reward, terminated, truncated)
@@ -297,12 +281,10 @@ class _Replay:
                 same = not np.ndim(value) and value == wanted
             if not same:
                 raise errors.UntrustedTable(
-                    f"{name_of(self.env)}: at {where} its table says {name} {wanted!r}, but its step returns {value!r}"
+                    f"{self.name}: at {where} its table says {name} {wanted!r}, but its step returns {value!r}"
                 )
         if self.table.np_random.bit_generator.state != self.base.np_random.bit_generator.state:
-            raise errors.UntrustedTable(
-                f"{name_of(self.env)}: at {where} it draws other random numbers than its table needs"
-            )
+            raise errors.UntrustedTable(f"{self.name}: at {where} it draws other random numbers than its table needs")
 
 
 def _digest(model: MDP | POMDP, attributes: list[tuple[object, ...]]) -> bytes:
@@ -317,7 +299,7 @@ def _digest(model: MDP | POMDP, attributes: list[tuple[object, ...]]) -> bytes:
     return digest.digest()
 
 
-def simple_attributes(base: Any) -> dict[str, Any]:
+def _simple_attributes(base: Any) -> dict[str, Any]:
     """The attributes in which a step could keep a state of its own, by name."""
     attributes: dict[str, Any] = base.__dict__
     simple: dict[str, Any] = {}

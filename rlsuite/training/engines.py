@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.environments.replay_check import NO_LIMIT, only_transparent, time_limit, time_limits
+from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
 from rlsuite.training import kernels
 from rlsuite.training.environment_functions import Adapter, dynamics_step
 from rlsuite.training.expected_rewards import ExpectedRewards
@@ -51,21 +51,19 @@ class CompiledEngine:
 
     loop: Final = "compiled"
 
-    def __init__(self, env: gymnasium.Env[Any, Any], adapter: Adapter, learner: Learner):
-        self.env = env
+    def __init__(self, facts: EnvironmentFacts, adapter: Adapter, learner: Learner):
+        self.facts = facts
+        self.env = facts.env
         self.learner = learner
         self.adapter = adapter
-        self.time_limit = time_limit(env)
-        self.limits = time_limits(env)
-        base: Any = env.unwrapped
-        self.env_rng = base.np_random
+        self.env_rng = facts.base.np_random
         self.state = adapter.read()
         self.run: Callable[..., tuple[int, Any]] | None = None  # compiled when first needed, under the progress bar
 
     def prepare(self) -> None:
         """Compile the loop, or load it from numba's cache, so that the time of `advance` is that of learning only."""
         if self.run is None:
-            arguments: tuple[Any, ...] = (*self._place(), 0, 0, self.time_limit, np.empty((0, 3)))
+            arguments: tuple[Any, ...] = (*self._place(), 0, 0, self.facts.time_limit, np.empty((0, 3)))
             self.run = kernels.run_compiled.for_types_of(*arguments)
 
     def _place(self) -> tuple[Any, ...]:
@@ -93,7 +91,7 @@ class CompiledEngine:
         finished = np.empty((min(steps, episodes), 3))
         run_state = self.learner.run_state
         first = int(run_state.position[kernels.ALL_EPISODES])
-        code, self.state = self.run(*self._place(), steps, episodes, self.time_limit, finished)
+        code, self.state = self.run(*self._place(), steps, episodes, self.facts.time_limit, finished)
         self._settle()
         if code == kernels.BAD_ACTION:
             raise bad_action(self.env, self.learner)
@@ -107,17 +105,17 @@ class CompiledEngine:
             raise overflow(where(self.env, run_state))
         return finished[: int(run_state.position[kernels.ALL_EPISODES]) - first]
 
-    def resume(self) -> None:
+    def resume(self, facts: EnvironmentFacts) -> None:
         """Continue from the environment's current state, with its current generator."""
-        base: Any = self.env.unwrapped
-        self.env_rng = base.np_random
+        self.facts = facts
+        self.env_rng = facts.base.np_random
         if self.learner.run_state.position[OBSERVATION] != NONE:
             self.state = self.adapter.read()
 
     def _settle(self) -> None:
         """Set the environment to the state that the compiled environment has reached."""
         self.adapter.write(self.state)
-        for layer in self.limits:
+        for layer in self.facts.time_limits:
             layer._elapsed_steps = int(self.learner.run_state.position[ELAPSED])
 
 
@@ -132,14 +130,15 @@ class EnvironmentEngine:
 
     def __init__(
         self,
-        env: gymnasium.Env[Any, Any],
+        facts: EnvironmentFacts,
         learner: Learner,
         mask_info: dict[str, Any] | None,
         encoding: Encoding | None,
         info: dict[str, Any],
         expected: ExpectedRewards | None,
     ):
-        self.env = env
+        self.facts = facts
+        self.env = env = facts.env
         self.expected = expected
         self.learner = learner
         self.first_action = int(action_space_of(env).start)
@@ -181,8 +180,8 @@ class EnvironmentEngine:
         env_step, limit, most = self.env.step, NO_LIMIT, CHECKED_STEPS
         if self.checked:
             most = CHUNK
-            if only_transparent(self.env):  # these wrappers cost a tenth of a step, and only count it
-                env_step, limit = self.env.unwrapped.step, time_limit(self.env)
+            if self.facts.only_transparent():  # these wrappers cost a tenth of a step, and only count it
+                env_step, limit = self.facts.base.step, self.facts.time_limit
         self.checked = True
         remaining = min(steps, most)
         next_action, receive_step = self.session.__next__, self.buffer.receive_step
@@ -223,7 +222,7 @@ class EnvironmentEngine:
             raise
         finally:
             if limit != NO_LIMIT:
-                for layer in time_limits(self.env):
+                for layer in self.facts.time_limits:
                     layer._elapsed_steps = elapsed
         self.action, self.info = action, info
         run_state = self.learner.run_state
@@ -231,8 +230,9 @@ class EnvironmentEngine:
             raise overflow(where(self.env, run_state))
         return np.concatenate(finished) if finished else np.empty((0, 3))
 
-    def resume(self) -> None:
-        """Do nothing: no copy of the environment is kept that could be out of date."""
+    def resume(self, facts: EnvironmentFacts) -> None:
+        """Continue; no copy of the environment is kept that could be out of date."""
+        self.facts = facts
 
     def _refused(self, action: int, info: dict[str, Any], error: Exception) -> None:
         """Raise LearningError if the environment refused an action that its mask forbids, and that its table allows."""

@@ -16,15 +16,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.core.compilation import Compiled, compiled
-from rlsuite.environments.compiled_dynamics import CompiledDynamics
+from rlsuite.environments.compiled_env import CompiledDynamics
+from rlsuite.environments.facts import EnvironmentFacts
 from rlsuite.models import MDP, POMDP
 from rlsuite.training.observation_view import NONE, ObservationView, next_row
-from rlsuite.training.table import Table, tabulate
 
 
 class EnvironmentFunctions(NamedTuple):
@@ -43,6 +42,24 @@ class Adapter(NamedTuple):
     """The state of the environment, in the form that the functions use."""
     write: Callable[[Any], None]
     """Sets the environment to a state."""
+
+
+class Table(NamedTuple):
+    """The dynamics of a model; row ``s * n_actions + a`` holds the outcomes of action ``a`` in state ``s``.
+
+    Empty arrays stand for what the model does not have: random rewards, observations, known optimality gaps.
+    """
+
+    n_actions: int
+    indptr: NDArray[np.int64]  # (S * A + 1,)
+    next_state: NDArray[np.int32]  # (N,)
+    probability: NDArray[np.float64]  # (N,)
+    reward: NDArray[np.float64]  # (N,), means
+    terminated: NDArray[np.bool_]  # (N,)
+    start: NDArray[np.float64]  # (S,), running sums
+    reward_std: NDArray[np.float64]  # (S * A,) or (0,)
+    bernoulli: NDArray[np.bool_]  # (S * A,) or (0,)
+    observation: NDArray[np.float64]  # (A, S, Z), running sums over Z, or (0, 0, 0)
 
 
 @compiled(in_place=True)
@@ -149,17 +166,41 @@ def dynamics_step(
     return successor, reward, terminated, row
 
 
-def table_adapter(env: gymnasium.Env[Any, Any], model: MDP | POMDP) -> Adapter:
+def tabulate(model: MDP | POMDP) -> Table:
+    """Return the table of a model for the compiled loop; the large arrays are shared, not copied."""
+    mdp = model.mdp if isinstance(model, POMDP) else model
+    observation = np.cumsum(model.observation, axis=2) if isinstance(model, POMDP) else np.zeros((0, 0, 0))
+    return Table(
+        n_actions=mdp.n_actions,
+        indptr=mdp.indptr,
+        next_state=mdp.next_state,
+        probability=mdp.probability,
+        reward=mdp.rows.reward,
+        terminated=mdp.terminated,
+        start=np.cumsum(mdp.start),
+        reward_std=_read_only(np.zeros(0) if mdp.reward_std is None else mdp.reward_std),
+        bernoulli=_read_only(np.zeros(0, dtype=np.bool_) if mdp.bernoulli is None else mdp.bernoulli),
+        observation=observation,
+    )
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Make an array read-only, as those of a model are: numba would compile the loop again for writable ones."""
+    array.flags.writeable = False
+    return array
+
+
+def table_adapter(facts: EnvironmentFacts, model: MDP | POMDP) -> Adapter:
     """Adapter in an environment with a table, for an agent that observes ids."""
-    base: Any = env.unwrapped
+    base = facts.base
     return Adapter(
         EnvironmentFunctions(tabulate(model), table_begin, table_step), lambda: int(base.s), _set_state_of(base)
     )
 
 
-def vector_table_adapter(env: gymnasium.Env[Any, Any], model: MDP | POMDP, vectors: NDArray[np.float64]) -> Adapter:
+def vector_table_adapter(facts: EnvironmentFacts, model: MDP | POMDP, vectors: NDArray[np.float64]) -> Adapter:
     """Adapter in an environment with a table, for an agent that observes the vector (d,) of each observation."""
-    base: Any = env.unwrapped
+    base = facts.base
     mdp = model.mdp if isinstance(model, POMDP) else model
     legal = np.zeros((0, 0), dtype=np.bool_) if mdp.legal.all() else np.array(mdp.legal)
     data = VectorTable(tabulate(model), vectors, legal)
@@ -167,9 +208,9 @@ def vector_table_adapter(env: gymnasium.Env[Any, Any], model: MDP | POMDP, vecto
     return Adapter(functions, lambda: int(base.s), _set_state_of(base))
 
 
-def dynamics_adapter(env: gymnasium.Env[Any, Any], dynamics: CompiledDynamics) -> Adapter:
+def dynamics_adapter(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> Adapter:
     """Adapter in an environment whose own step is compiled."""
-    base: Any = env.unwrapped
+    base = facts.base
     data = DynamicsFunctions(dynamics.constants, dynamics.begin, dynamics.step, dynamics.observe)
     return Adapter(
         EnvironmentFunctions(data, dynamics_begin, dynamics_step),

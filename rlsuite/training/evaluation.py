@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.aliases import Env
 from rlsuite.core.checks import legal_actions
-from rlsuite.environments.replay_check import NO_LIMIT, actions_are_told, finite_reward, name_of, time_limit
+from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
+from rlsuite.environments.replay_check import finite_reward
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.training.engines import action_space_of, id_space_of
@@ -55,14 +56,14 @@ MAX_STEPS = 10_000  # per episode of evaluation: a greedy policy may never reach
 
 
 def evaluator(
-    env: gymnasium.Env[Any, Any], model: MDP | POMDP | None, gamma: float, seed: int, encode: Encoding | None
+    facts: EnvironmentFacts, model: MDP | POMDP | None, gamma: float, seed: int, encode: Encoding | None
 ) -> Evaluate:
     """Make a function from a `Policy` to its `Evaluation`.
 
     Parameters
     ----------
-    env : gymnasium.Env
-        The environment; left untouched.
+    facts : EnvironmentFacts
+        Of the environment, which is left untouched.
     model : MDP, POMDP or None
         Its model, if known.
     gamma : float
@@ -80,22 +81,22 @@ def evaluator(
         If episodes are needed and the environment cannot be copied.
     """
     if model is not None and encode is None:
-        limit = time_limit(env)
+        limit = facts.time_limit
         if gamma == 1.0 and limit == NO_LIMIT:
             raise errors.ParameterError(
-                f"evaluate_every with gamma=1 needs an environment with a time limit, and {name_of(env)} has none: a "
+                f"evaluate_every with gamma=1 needs an environment with a time limit, and {facts.name} has none: a "
                 "greedy policy may never reach an end. Pass gymnasium.make(..., max_episode_steps=...), or "
                 "--max-episode-steps on the command line"
             )
         return _OnModel(model, gamma, limit)
     try:
-        own = copy.deepcopy(env)
+        own = copy.deepcopy(facts.env)
     except (TypeError, ValueError, RuntimeError) as error:
         raise errors.UnsuitableEnvironment(
-            f"evaluate_every runs episodes in a copy of the environment, and {name_of(env)} cannot be copied "
+            f"evaluate_every runs episodes in a copy of the environment, and {facts.name} cannot be copied "
             f"({error}); leave evaluate_every out, or define __deepcopy__ in the class of the environment"
         ) from error
-    return _Episodes(own, gamma, seed, encode)
+    return _Episodes(facts, own, gamma, seed, encode)
 
 
 class _OnModel:
@@ -121,9 +122,9 @@ class _OnModel:
 class _Episodes:
     """Evaluation by episodes: the means of `EPISODES` episodes of at most `MAX_STEPS` steps."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], gamma: float, seed: int, encode: Encoding | None):
-        self.env = env
-        self.name = f"{name_of(env)}, an episode of evaluation"
+    def __init__(self, facts: EnvironmentFacts, env: Env, gamma: float, seed: int, encode: Encoding | None):
+        self.env = env  # a copy
+        self.name = f"{facts.name}, an episode of evaluation"
         self.gamma = gamma
         self.encode = encode
         env_seed, choice_seed = np.random.SeedSequence(seed, spawn_key=(1_000,)).spawn(2)
@@ -131,7 +132,7 @@ class _Episodes:
         self.first_observation = int(id_space_of(env).start) if encode is None else 0
         self.first_action = int(action_space_of(env).start)
         _, info = first_answer(env, int(env_seed.generate_state(1)[0]))
-        self.told = actions_are_told(env, info)
+        self.told = facts.tells_actions(info)
 
     def __call__(self, policy: Policy) -> Evaluation:
         found = [self._episode(policy) for _ in range(EPISODES)]

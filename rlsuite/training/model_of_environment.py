@@ -1,22 +1,17 @@
 """Whether agents can learn in an environment without calling it: on its table, or through its compiled dynamics."""
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import gymnasium
 import numpy as np
 
 from rlsuite import errors
-from rlsuite.environments.dynamics_check import dynamics_of, trusted_dynamics
-from rlsuite.environments.replay_check import (
-    check_wrappers,
-    comes_with_table,
-    has_table,
-    name_of,
-    shown_vectors,
-    trusted_model,
-)
+from rlsuite.core.aliases import Env
+from rlsuite.environments.compiled_env import CompiledDynamics
+from rlsuite.environments.facts import EnvironmentFacts, facts_of, replaced_methods
+from rlsuite.environments.replay_check import attribute_record, trusted_dynamics, trusted_model
 from rlsuite.models import MDP, POMDP
+from rlsuite.models.gymnasium_table import CopiedTable, copied_table, same_table
 from rlsuite.training.environment_functions import Adapter, dynamics_adapter, table_adapter, vector_table_adapter
 from rlsuite.training.observation_view import Encoding
 
@@ -34,14 +29,14 @@ UNKNOWN = CompiledForm(None, None)
 
 
 def compiled_form(
-    env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: float, loop: str, told: bool
+    facts: EnvironmentFacts, encode: Encoding | None, gamma: float, loop: str, told: bool
 ) -> CompiledForm:
     """Find the compiled form of an environment for an agent that observes ids or vectors.
 
     Parameters
     ----------
-    env : gymnasium.Env
-        An environment that has been reset; it is left untouched.
+    facts : EnvironmentFacts
+        Of an environment that has been reset; it is left untouched.
     encode : Encoding or None
         How observations become vectors; None for an agent that is shown ids.
     gamma : float
@@ -58,26 +53,25 @@ def compiled_form(
         With ``loop="compiled"``, if there is no compiled form that can be used.
     """
     try:
-        if has_table(env):
-            return _of_table(env, encode, gamma)
-        if comes_with_table(env):
+        if facts.has_table:
+            return _of_table(facts, encode, gamma)
+        if facts.comes_with_table:
             raise errors.UnsuitableEnvironment(
-                f'{name_of(env)} declares metadata["action_mask"] = "law": its masks say which actions exist, and its '
+                f'{facts.name} declares metadata["action_mask"] = "law": its masks say which actions exist, and its '
                 "table does not; where that depends on the state alone, write P[s][a] = [] instead"
             )
-        dynamics = dynamics_of(env) if encode is not None else None
-        if dynamics is not None and encode is not None:
+        if facts.dynamics is not None and encode is not None:
             if told:
                 raise errors.UnsuitableEnvironment(
-                    f"{name_of(env)} has an action_mask in its info, which compiled dynamics do not support"
+                    f"{facts.name} has an action_mask in its info, which compiled dynamics do not support"
                 )
-            trusted_dynamics(env, dynamics)
+            trusted_dynamics(facts, facts.dynamics)
             if encode.transform is not None:
                 raise errors.UnsuitableEnvironment(
-                    f"{name_of(env)} has compiled dynamics, but these features can only be computed in Python; the "
+                    f"{facts.name} has compiled dynamics, but these features can only be computed in Python; the "
                     "feature maps of rlsuite.approximation are compiled"
                 )
-            return CompiledForm(dynamics_adapter(env, dynamics), None)
+            return CompiledForm(dynamics_adapter(facts, facts.dynamics), None)
     except errors.UnsuitableEnvironment as error:
         if loop == "compiled":
             raise
@@ -90,22 +84,109 @@ def compiled_form(
         if encode is not None:
             what += " and no compiled dynamics (env.unwrapped.dynamics)"
         raise errors.UnsuitableEnvironment(
-            f"{name_of(env)} has no {what}, which loop='compiled' needs; use loop='stepwise'"
+            f"{facts.name} has no {what}, which loop='compiled' needs; use loop='stepwise'"
         )
     return UNKNOWN
 
 
-def _of_table(env: gymnasium.Env[Any, Any], encode: Encoding | None, gamma: float) -> CompiledForm:
+def _of_table(facts: EnvironmentFacts, encode: Encoding | None, gamma: float) -> CompiledForm:
+    model = trusted_model(facts, gamma, vectors=encode is not None)
     if encode is None:
-        model = trusted_model(env, gamma)
-        return CompiledForm(table_adapter(env, model), model)
-    vectors = shown_vectors(env)
-    if vectors is None and not isinstance(env.observation_space, gymnasium.spaces.Discrete):
-        check_wrappers(env)
-    model = trusted_model(env, gamma, vectors)
-    if vectors is None:
+        return CompiledForm(table_adapter(facts, model), model)
+    if facts.vectors is not None:
+        vectors = np.ascontiguousarray(facts.vectors, dtype=np.float64)
+    else:
         n_observations = model.n_observations + 1 if isinstance(model, POMDP) else model.n_states
         vectors = np.arange(float(n_observations))[:, None]
     if encode.transform is not None:
         vectors = np.ascontiguousarray(encode.transform(vectors))
-    return CompiledForm(vector_table_adapter(env, model, vectors), model)
+    return CompiledForm(vector_table_adapter(facts, model, vectors), model)
+
+
+class _Noted(NamedTuple):
+    """The parts of an environment that can be compared."""
+
+    facts: EnvironmentFacts
+    attributes: list[tuple[object, ...]]
+    """What its attributes say."""
+    layers: list[object]
+    """The wrappers, the methods that have been replaced in them, and the vectors that one may show."""
+
+
+def _noted(facts: EnvironmentFacts) -> _Noted:
+    layers: list[object] = [facts.vectors]
+    for layer in facts.wrappers:
+        layers += [layer, *(vars(layer)[method] for method in replaced_methods(layer))]
+    return _Noted(facts, attribute_record(facts.base), layers)
+
+
+class Watch:
+    """Whether an environment has changed since its compiled form was made.
+
+    The compiled loop runs on a table that was read, and checked, when the run began. Between two calls of `learn` a
+    user may edit ``env.unwrapped.P``, assign another model, or set an attribute that `step` reads. So everything that
+    could have been changed is recorded at the end of every call and compared at the start of the next: a fraction of a
+    millisecond for a small table.
+
+    Parameters
+    ----------
+    model : MDP, POMDP or None
+        What was read from the environment's table, if it has one.
+    """
+
+    def __init__(self, model: MDP | POMDP | None):
+        self.table = model if isinstance(model, MDP) else None
+        self._noted: _Noted | None = None
+        self._copy: CopiedTable | None = None  # of a table that agreed with the model
+
+    @property
+    def begun(self) -> bool:
+        """Whether there was a call of `learn`."""
+        return self._noted is not None
+
+    def note(self, env: Env) -> None:
+        """Note the environment at the end of a call of `learn`."""
+        self._noted = _noted(facts_of(env))
+
+    def unchanged(self, facts: EnvironmentFacts) -> bool:
+        """Whether nothing has been changed since the last note; True before the first one."""
+        noted = self._noted
+        if noted is None:
+            return True
+        now = _noted(facts)
+        if facts.model is not noted.facts.model or facts.time_limit != noted.facts.time_limit:
+            return False
+        if now.attributes != noted.attributes or list(map(id, now.layers)) != list(map(id, noted.layers)):
+            return False
+        if not _same(facts.dynamics, noted.facts.dynamics):
+            return False
+        return isinstance(facts.model, MDP | POMDP) or self.table is None or self._same_table(facts, self.table)
+
+    def _same_table(self, facts: EnvironmentFacts, table: MDP) -> bool:
+        """Whether the environment's table is the one that was read."""
+        base = facts.base
+        try:
+            if self._copy is not None and _equal(base.P, self._copy):
+                return np.array_equal(base.initial_state_distrib, table.start)
+        except ValueError:  # the user put an array where a number was
+            pass
+        same = same_table(facts.env, table.rows, table.start)
+        self._copy = copied_table(facts.env) if same else None
+        return same
+
+
+def _equal(P: object, copied: CopiedTable) -> bool:
+    """Whether a table equals a copy."""
+    return isinstance(P, dict) and copied == P
+
+
+def _same(one: CompiledDynamics | None, other: CompiledDynamics | None) -> bool:
+    """Whether two descriptions of compiled dynamics have the same functions and equal constants."""
+    if one is other:
+        return True
+    if one is None or other is None:
+        return False
+    if any(getattr(one, part) is not getattr(other, part) for part in ("begin", "step", "observe")):
+        return False
+    old, new = tuple(one.constants), tuple(other.constants)
+    return len(old) == len(new) and all(map(np.array_equal, old, new))

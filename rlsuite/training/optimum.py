@@ -2,14 +2,14 @@
 
 import threading
 import warnings
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.environments.replay_check import comes_with_table, name_of
+from rlsuite.environments.facts import EnvironmentFacts
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import solve
 
@@ -30,13 +30,14 @@ def no_optimum(why: str) -> Optimum:
     return Optimum(np.zeros((0, 0)), None, why)
 
 
-def without_model(env: gymnasium.Env[Any, Any]) -> Optimum:
+def without_model(facts: EnvironmentFacts) -> Optimum:
     """The `Optimum` of an environment without a model that can be solved."""
-    space: Any = env.observation_space
-    real_numbers = isinstance(space, gymnasium.spaces.Box) and np.issubdtype(cast("Any", space).dtype, np.floating)
-    if real_numbers and not comes_with_table(env):
-        return no_optimum(f"the observations of {name_of(env)} are real numbers, not a finite set")
-    return no_optimum(f"{name_of(env)} has no transition table that can be trusted")
+    space = facts.env.observation_space
+    dtype: object = space.dtype
+    real_numbers = isinstance(space, gymnasium.spaces.Box) and isinstance(dtype, np.dtype) and dtype.kind == "f"
+    if real_numbers and not facts.comes_with_table:
+        return no_optimum(f"the observations of {facts.name} are real numbers, not a finite set")
+    return no_optimum(f"{facts.name} has no transition table that can be trusted")
 
 
 NOT_ASKED = no_optimum("no optimum was asked for (regret=False)")

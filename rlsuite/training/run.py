@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from rlsuite import errors
+from rlsuite.core.aliases import Env, Space
 from rlsuite.core.checks import whole_number
-from rlsuite.environments.replay_check import NO_LIMIT, actions_are_told, has_table, name_of, time_limit
+from rlsuite.environments.facts import NO_LIMIT, facts_of
 from rlsuite.models import MDP, POMDP
 from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kernels import ALL_EPISODES, ALL_REGRET, ALL_REWARD, ALL_STEPS, OBSERVATION, Rule, new_run_state
 from rlsuite.training.legality import Legality, every_action, listed_actions
-from rlsuite.training.model_of_environment import compiled_form
+from rlsuite.training.model_of_environment import Watch, compiled_form
 from rlsuite.training.observation_view import Encoding, ObservationView
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
 from rlsuite.training.results import Record, TimeUnit
-from rlsuite.training.staleness import Watch
 from rlsuite.training.step_buffer import first_answer, first_mask_of
 
 LoopChoice = Literal["auto", "compiled", "stepwise"]
@@ -121,7 +121,7 @@ class Run:
 
     def __init__(
         self,
-        env: gymnasium.Env[Any, Any],
+        env: Env,
         rule: Rule,
         remember: Callable[[NDArray[np.bool_], Legality], Any],
         gamma: float,
@@ -147,8 +147,9 @@ class Run:
         observation, info = first_answer(env, int(env_seed.generate_state(1)[0]))
 
         # a table says which actions are legal for each id; otherwise the environment says it at every step
-        told = actions_are_told(env, info) and (encode is not None or not has_table(env))
-        self.form = compiled_form(env, encode, gamma, loop, told)
+        self.facts = facts = facts_of(env)
+        told = facts.tells_actions(info) and (encode is not None or not facts.has_table)
+        self.form = compiled_form(facts, encode, gamma, loop, told)
         model = self.form.model
         self.mask_info = info if told else None
         self.first_info = info
@@ -160,7 +161,7 @@ class Run:
             if isinstance(model, MDP):
                 legal[:] = model.legal
         elif encode is not None:
-            first = _vector(observation, encode, env)
+            first = _vector(observation, encode, env.observation_space, self.name)
             view = ObservationView(np.stack([first, first]), first, legal)
             if told:
                 legal[0] = first_mask_of(info["action_mask"], n_actions, env)
@@ -174,21 +175,21 @@ class Run:
         self.learner = Learner(rule, memory, view, legal, legality, gap, agent_rng, new_run_state())
         self.learner.run_state.position[OBSERVATION] = place
         self.notes = _Notes("steps")
-        self.watch = Watch(env, self.form.model)
+        self.watch = Watch(self.form.model)
         self.use(loop)
 
     def use(self, loop: LoopChoice) -> None:
         """Switch to a loop, at the beginning or in the middle of the run."""
         if loop == "compiled" and self.form.adapter is None:
-            compiled_form(self.env, self.encode, self.gamma, loop, self.mask_info is not None)
+            compiled_form(self.facts, self.encode, self.gamma, loop, self.mask_info is not None)
         self.loop: LoopChoice = loop
         self.engine: Engine
         if self.form.adapter is not None and loop != "stepwise":
-            self.engine = CompiledEngine(self.env, self.form.adapter, self.learner)
+            self.engine = CompiledEngine(self.facts, self.form.adapter, self.learner)
         else:
             info = {} if self.learner.run_state.position[ALL_STEPS] else self.first_info
             expected = self.expected if self.form.model is None else None
-            self.engine = EnvironmentEngine(self.env, self.learner, self.mask_info, self.encode, info, expected)
+            self.engine = EnvironmentEngine(self.facts, self.learner, self.mask_info, self.encode, info, expected)
 
     def learn(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
         """Learn; `record` returns the results, even if an error or Ctrl-C ended it early.
@@ -213,7 +214,7 @@ class Run:
         try:
             self._advance(budget, policy, progress)
         finally:
-            self.watch.note()
+            self.watch.note(self.env)
 
     def _advance(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
         """Learn from mark to mark, and record what is measured at each."""
@@ -224,7 +225,7 @@ class Run:
         evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else set[int]()
         evaluate = None
         if budget.evaluate_every:
-            evaluate = evaluator(self.env, self.form.model, self.gamma, self.seed, self.encode)
+            evaluate = evaluator(self.facts, self.form.model, self.gamma, self.seed, self.encode)
         start = int(place[clock])
         bar: Any = nullcontext()  # tqdm's types are incomplete; and even a disabled bar starts a thread
         if progress:
@@ -280,16 +281,18 @@ class Run:
 
     def _look_again(self) -> None:
         """Check whether the environment has been changed since the last call of `learn`."""
-        if self.watch.begun and self.form.adapter is not None:
-            if not self.watch.unchanged():
-                self._form_again()
-            self.engine.resume()
+        if not self.watch.begun:
+            return
+        self.facts = facts_of(self.env)
+        if self.form.adapter is not None and not self.watch.unchanged(self.facts):
+            self._form_again()
+        self.engine.resume(self.facts)
 
     def _form_again(self) -> None:
         """Read the environment's table again, which has changed, and check it against `step` again."""
         told = self.mask_info is not None
-        self.form = compiled_form(self.env, self.encode, self.gamma, self.loop, told)
-        self.watch = Watch(self.env, self.form.model)
+        self.form = compiled_form(self.facts, self.encode, self.gamma, self.loop, told)
+        self.watch = Watch(self.form.model)
         learner = self.learner
         if self.encode is None:
             learner.legal[:] = self.form.model.legal if isinstance(self.form.model, MDP) else True
@@ -308,7 +311,7 @@ class Run:
         if self.optima is None:
             return NOT_ASKED
         if self.form.model is None:
-            return without_model(self.env)
+            return without_model(self.facts)
         return self.optima.of(self.form.model)
 
     def _check_rewards(self) -> None:
@@ -319,7 +322,7 @@ class Run:
     def _endless(self) -> bool:
         """Whether no episode can ever end in the model."""
         model = self.form.model
-        if model is None or time_limit(self.env) != NO_LIMIT:
+        if model is None or self.facts.time_limit != NO_LIMIT:
             return False
         mdp = model.mdp if isinstance(model, POMDP) else model
         return not mdp.terminated.any()
@@ -327,7 +330,7 @@ class Run:
     @property
     def name(self) -> str:
         """Id of the environment, or the name of its class."""
-        return name_of(self.env)
+        return self.facts.name
 
 
 def _index(observation: object, space: gymnasium.spaces.Discrete, name: str) -> int:
@@ -337,10 +340,8 @@ def _index(observation: object, space: gymnasium.spaces.Discrete, name: str) -> 
     return int(cast(Any, observation)) - int(space.start)
 
 
-def _vector(observation: object, encode: Encoding, env: gymnasium.Env[Any, Any]) -> NDArray[np.float64]:
+def _vector(observation: object, encode: Encoding, space: Space, name: str) -> NDArray[np.float64]:
     """The vector of a first observation."""
-    if not env.observation_space.contains(observation):
-        raise errors.LearningError(
-            f"{name_of(env)}: reset returned observation {observation!r}, which is not in {env.observation_space}"
-        )
+    if not space.contains(observation):
+        raise errors.LearningError(f"{name}: reset returned observation {observation!r}, which is not in {space}")
     return np.array(encode.encode(observation), dtype=np.float64)

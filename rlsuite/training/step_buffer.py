@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.core.checks import legal_actions
-from rlsuite.environments.replay_check import finite_reward, name_of
+from rlsuite.environments.facts import name_of
+from rlsuite.environments.replay_check import finite_reward
 from rlsuite.training.kernels import ALL_STEPS, OBSERVATION, RunState
 from rlsuite.training.observation_view import Encoding, ObservationView, next_row
 

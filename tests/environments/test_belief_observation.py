@@ -8,8 +8,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import TimeLimit
 
-from rlsuite.environments.belief_observation import BeliefObservation
 from rlsuite.environments.tabular_env import TabularEnv
+from rlsuite.environments.wrappers import BeliefObservation
 from rlsuite.errors import UnsuitableEnvironment
 from rlsuite.models import MDP, POMDP
 

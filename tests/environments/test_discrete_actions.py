@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from rlsuite.environments.discrete_actions import DiscreteActions
+from rlsuite.environments.wrappers import DiscreteActions
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 
 

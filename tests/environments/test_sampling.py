@@ -4,7 +4,7 @@ from gymnasium.envs.toy_text.utils import categorical_sample
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlsuite.environments.vector.sampling import SHORT, RowSampler
+from rlsuite.environments.vector_sampling import SHORT, RowSampler
 
 
 class Fixed:

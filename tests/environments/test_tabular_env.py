@@ -9,7 +9,7 @@ from gymnasium.envs.toy_text.utils import categorical_sample
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlsuite.environments import dynamics
+from rlsuite.environments import tabular_env
 from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP
@@ -240,13 +240,13 @@ def test_the_cache_is_bounded_and_changes_nothing(monkeypatch):
         lived = []
         for action in np.random.default_rng(0).integers(0, 4, 500).tolist():
             lived.append(env.step(action)[:3])
-            assert len(env._dynamics._transitions) <= dynamics.CACHED_ROWS
+            assert len(env._dynamics._transitions) <= tabular_env.CACHED_ROWS
             if lived[-1][2]:
                 env.reset()
         return lived
 
     unbounded = episode()
-    monkeypatch.setattr(dynamics, "CACHED_ROWS", 3)
+    monkeypatch.setattr(tabular_env, "CACHED_ROWS", 3)
     assert episode() == unbounded
 
 

@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import TimeLimit, TransformReward
 
 from rlsuite.environments.tabular_env import TabularEnv
-from rlsuite.environments.vector import TabularVectorEnv
+from rlsuite.environments.vector_env import TabularVectorEnv
 from rlsuite.errors import ParameterError, UnsuitableEnvironment, UntrustedTable
 from rlsuite.models import MDP, POMDP
 

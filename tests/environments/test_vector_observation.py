@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.environments.tabular_env import TabularEnv
-from rlsuite.environments.vector_observation import VectorObservation
+from rlsuite.environments.wrappers import VectorObservation
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import MDP
 from rlsuite.rendering import GridLayout

@@ -9,7 +9,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from scipy.integrate import solve_ivp
 
-from rlsuite.environments.dynamics_check import trusted_dynamics
+from rlsuite.environments.facts import facts_of
+from rlsuite.environments.replay_check import trusted_dynamics
 from rlsuite.errors import ParameterError
 from rlsuite_envs.classic_control.car_on_the_hill import CarOnTheHillEnv
 from rlsuite_envs.classic_control.inverted_pendulum import InvertedPendulumEnv
@@ -203,7 +204,7 @@ def test_gymnasium_has_nothing_to_say(moving_id):
 def test_the_compiled_functions_do_what_step_does(moving_id):
     env = gymnasium.make(moving_id)
     env.reset(seed=1)
-    trusted_dynamics(env, env.unwrapped.dynamics)
+    trusted_dynamics(facts_of(env), env.unwrapped.dynamics)
 
 
 def test_two_copies_live_the_same_life_again_after_json(moving_id):

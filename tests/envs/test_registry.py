@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode
 
 import rlsuite_envs
 from rlsuite.environments.tabular_env import TabularEnv
-from rlsuite.environments.vector import TabularVectorEnv
+from rlsuite.environments.vector_env import TabularVectorEnv
 from rlsuite.models import MDP, POMDP
 
 # A value other than the default for keywords of every environment; which environment takes which is found out.

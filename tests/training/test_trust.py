@@ -8,6 +8,7 @@ import pytest
 from gymnasium.envs.toy_text import FrozenLakeEnv
 
 import rlsuite as rl
+from rlsuite.environments.facts import facts_of
 from rlsuite.environments.replay_check import trusted_model
 from rlsuite.errors import StepwiseWarning, UnsuitableEnvironment, UntrustedTable
 
@@ -67,7 +68,7 @@ def test_the_replay_leaves_the_environment_alone():
     env = gymnasium.make("FrozenLake-v1")
     env.reset(seed=3)
     before = env.unwrapped.np_random.bit_generator.state
-    trusted_model(env, 0.9)
+    trusted_model(facts_of(env), 0.9)
     assert env.unwrapped.np_random.bit_generator.state == before
     assert env.unwrapped.s == 0
 
@@ -92,6 +93,6 @@ def test_a_table_of_random_rewards_and_observations_is_replayed():
     )
     env = model.to_env()
     env.reset(seed=0)
-    trusted = trusted_model(env, 0.5)
+    trusted = trusted_model(facts_of(env), 0.5)
     assert trusted.gamma == 0.5
     assert np.array_equal(trusted.reward, model.reward)

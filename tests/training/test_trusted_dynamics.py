@@ -9,7 +9,8 @@ from gymnasium.envs.classic_control import MountainCarEnv
 
 import rlsuite as rl
 from rlsuite.approximation import SemiGradientSarsa, TileCoding
-from rlsuite.environments.dynamics_check import dynamics_of, trusted_dynamics
+from rlsuite.environments.facts import dynamics_of, facts_of
+from rlsuite.environments.replay_check import trusted_dynamics
 from rlsuite.errors import LearningError, StepwiseWarning, UnsuitableEnvironment, UntrustedTable
 
 
@@ -65,7 +66,7 @@ def test_lies_are_found(lie):
     changes, message = LIES[lie]
     env = car(**changes)
     with pytest.raises(UntrustedTable, match=message):
-        trusted_dynamics(env, dynamics_of(env))
+        trusted_dynamics(facts_of(env), dynamics_of(env))
 
 
 def test_auto_warns_and_steps_and_compiled_refuses():
@@ -80,7 +81,7 @@ def test_auto_warns_and_steps_and_compiled_refuses():
 def test_the_environment_is_left_as_it_was():
     env = car()
     state, stream = env.unwrapped.state.copy(), copy.deepcopy(env.unwrapped.np_random.bit_generator.state)
-    trusted_dynamics(env, dynamics_of(env))
+    trusted_dynamics(facts_of(env), dynamics_of(env))
     assert env.unwrapped.state.tolist() == state.tolist()
     assert env.unwrapped.np_random.bit_generator.state == stream
 
@@ -172,7 +173,7 @@ def test_functions_that_the_loop_could_not_run_are_named(changes, message):
     )
     for env in (made, car(**changes)):
         with pytest.raises(UnsuitableEnvironment, match=message):
-            trusted_dynamics(env, dynamics_of(env))
+            trusted_dynamics(facts_of(env), dynamics_of(env))
     with pytest.raises(UnsuitableEnvironment, match=message):
         made.reset(seed=1)
 

@@ -8,8 +8,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rlsuite.core.compilation import compiled
-from rlsuite.environments.compiled_dynamics import CompiledDynamics
-from rlsuite.environments.compiled_env import CompiledEnv
+from rlsuite.environments.compiled_env import CompiledDynamics, CompiledEnv
 from rlsuite_envs.keywords import number, whole
 
 Two = tuple[float, float]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.core.compilation import compiled
-from rlsuite.environments.compiled_dynamics import CompiledDynamics, State
+from rlsuite.environments.compiled_env import CompiledDynamics, State
 
 Four = tuple[float, float, float, float]
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.core.compilation import compiled
-from rlsuite.environments.compiled_dynamics import CompiledDynamics
+from rlsuite.environments.compiled_env import CompiledDynamics
 
 
 class Car(NamedTuple):

@@ -9,7 +9,7 @@ from gymnasium.envs.classic_control import pendulum
 from numpy.typing import NDArray
 
 from rlsuite.core.compilation import compiled
-from rlsuite.environments.compiled_dynamics import CompiledDynamics, State
+from rlsuite.environments.compiled_env import CompiledDynamics, State
 from rlsuite.errors import ParameterError
 from rlsuite_envs.keywords import whole
 

@@ -16,9 +16,9 @@ from rlsuite.approximation.batch.columns import observations
 from rlsuite.approximation.batch.observations import check_discrete_actions
 from rlsuite.approximation.batch.rollout import check_callable, chosen_of
 from rlsuite.core.checks import whole_number
-from rlsuite.environments.dynamics_check import dynamics_of
+from rlsuite.environments.facts import EnvironmentFacts, dynamics_of, facts_of, name_of
 from rlsuite.environments.finding import find_env
-from rlsuite.environments.replay_check import actions_are_told, finite_reward, name_of
+from rlsuite.environments.replay_check import finite_reward
 from rlsuite.errors import LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
 from rlsuite.training.observation_view import encoding
 from rlsuite.training.step_buffer import mask_of
@@ -71,7 +71,8 @@ def collected(
     ended: list[bool] = []
     first: list[bool] = []
     observation, info = made.reset(seed=int(env_seed.generate_state(1)[0]))
-    _every_action_is_legal(made, info, f"{name}, reset:", many)
+    facts = facts_of(made)
+    _every_action_is_legal(facts, info, f"{name}, reset:", many)
     # copies: an environment may write into the same array again
     vector, begins, finished = np.array(as_vector(observation)), True, 0
     while len(taken) != most_steps and finished != most_episodes:
@@ -98,7 +99,7 @@ def collected(
             finished += 1
             observation, info = made.reset()
             vector = np.array(as_vector(observation))
-        _every_action_is_legal(made, info, f"{name}, step {len(taken)}:", many)
+        _every_action_is_legal(facts, info, f"{name}, step {len(taken)}:", many)
     if isinstance(env, str):
         made.close()
     return Transitions(
@@ -115,8 +116,8 @@ def collected(
     )
 
 
-def _every_action_is_legal(env: Env[Any, Any], info: Mapping[str, Any], place: str, many: int) -> None:
-    if actions_are_told(env, info) and not mask_of(info["action_mask"], many, place).all():
+def _every_action_is_legal(facts: EnvironmentFacts, info: Mapping[str, Any], place: str, many: int) -> None:
+    if facts.tells_actions(info) and not mask_of(info["action_mask"], many, place).all():
         raise UnsuitableEnvironment(
             f"{place} some actions are illegal, and a policy of a batch is not told which; make them legal first: "
             "MDP.from_env(env, gamma=...).with_all_legal().to_env()"

@@ -18,7 +18,8 @@ from rlsuite.agents.schedules import EPISODES, STEPS, Rate
 from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.replay import Replay
-from rlsuite.environments.replay_check import finite_reward, name_of
+from rlsuite.environments.facts import name_of
+from rlsuite.environments.replay_check import finite_reward
 from rlsuite.training.evaluation import Evaluation
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run import Budget

@@ -29,8 +29,9 @@ from rlsuite.approximation.policies.cloning import ClassifierPolicy
 from rlsuite.approximation.policies.search import draw_seed
 from rlsuite.core.checks import fraction, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.environments.facts import facts_of, name_of
 from rlsuite.environments.finding import find_env
-from rlsuite.environments.replay_check import finite_reward, name_of, time_limits
+from rlsuite.environments.replay_check import finite_reward
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import Encoding, encoding
 
@@ -261,7 +262,7 @@ def try_actions(
     envs = [_copy_of(each.env) for each in begun]
     for env, env_seed in zip(envs, seeds.tolist(), strict=True):
         env.unwrapped.np_random = np.random.default_rng(env_seed)
-        for layer in time_limits(env):
+        for layer in facts_of(env).time_limits:
             layer._elapsed_steps = 0
     chosen = np.broadcast_to(actions[:, None], shape).flatten()
     seen = np.stack([each.observation for each in begun])

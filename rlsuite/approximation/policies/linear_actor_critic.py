@@ -129,7 +129,7 @@ class LinearActorCritic(CriticAgent):
 
     >>> import gymnasium, numpy as np
     >>> from rlsuite.features.identity import Identity
-    >>> from rlsuite.environments.vector_observation import VectorObservation
+    >>> from rlsuite.environments.wrappers import VectorObservation
     >>> cliff = VectorObservation(gymnasium.make("CliffWalking-v1"), np.eye(48))
     >>> agent = LinearActorCritic(features=Identity(), gamma=1.0, actor_rate=0.05, actor_lambda=0.8, critic_lambda=0.8)
     >>> agent = agent.learn(cliff, episodes=1_000, seed=7)

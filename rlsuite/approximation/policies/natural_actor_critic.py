@@ -131,7 +131,7 @@ class NaturalActorCritic(CriticAgent):
 
     >>> import gymnasium, rlsuite_envs
     >>> from rlsuite.features.identity import Identity
-    >>> from rlsuite.environments.vector_observation import VectorObservation
+    >>> from rlsuite.environments.wrappers import VectorObservation
     >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
     >>> alike = VectorObservation(corridor, corridor.unwrapped.features)
     >>> agent = NaturalActorCritic(features=Identity(), gamma=1.0, actor_rate=2**-11, critic_rate=2**-7, lambda_=1.0)

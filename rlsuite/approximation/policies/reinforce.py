@@ -172,7 +172,7 @@ class Reinforce(SoftmaxPolicyAgent):
 
     >>> import gymnasium, rlsuite_envs
     >>> from rlsuite.features.identity import Identity
-    >>> from rlsuite.environments.vector_observation import VectorObservation
+    >>> from rlsuite.environments.wrappers import VectorObservation
     >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
     >>> alike = VectorObservation(corridor, corridor.unwrapped.features)
     >>> agent = Reinforce(features=Identity(), gamma=1.0, actor_rate=2**-12).learn(alike, episodes=2_000, seed=7)
@@ -234,7 +234,7 @@ class ReinforceWithBaseline(CriticAgent):
 
     >>> import gymnasium, rlsuite_envs
     >>> from rlsuite.features.identity import Identity
-    >>> from rlsuite.environments.vector_observation import VectorObservation
+    >>> from rlsuite.environments.wrappers import VectorObservation
     >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
     >>> alike = VectorObservation(corridor, corridor.unwrapped.features)
     >>> agent = ReinforceWithBaseline(features=Identity(), gamma=1.0, actor_rate=2**-11, critic_rate=2**-9)

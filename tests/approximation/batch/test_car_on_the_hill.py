@@ -8,7 +8,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.approximation.batch import Batch, FittedQ
-from rlsuite.environments.dynamics_check import dynamics_of
+from rlsuite.environments.facts import dynamics_of
 
 ENV, GAMMA = "rlsuite/CarOnTheHill-v0", 0.95
 LOW, HIGH = (-1.0, -3.0), (1.0, 3.0)

@@ -13,7 +13,7 @@ from rlsuite.approximation.policies.linear_actor_critic import LinearActorCritic
 from rlsuite.approximation.policies.natural_actor_critic import NaturalActorCritic
 from rlsuite.approximation.policies.reinforce import Reinforce, ReinforceWithBaseline
 from rlsuite.approximation.policies.softmax_policy import draw_from, softmax, softmax_into
-from rlsuite.environments.vector_observation import VectorObservation
+from rlsuite.environments.wrappers import VectorObservation
 from rlsuite.features.identity import Identity
 from rlsuite.training.legality import listed_actions
 

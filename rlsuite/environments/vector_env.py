@@ -5,7 +5,8 @@ copies is a handful of array look-ups: some hundred times faster for thousands o
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import gymnasium
 import numpy as np
@@ -16,16 +17,20 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.keywords import SaysWhatToWrite
+from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.replay_check import trusted_model
 from rlsuite.environments.tabular_env import TabularEnv
-from rlsuite.environments.vector import checks
-from rlsuite.environments.vector.dynamics import Dynamics
-from rlsuite.environments.vector.infos import Report, publish
+from rlsuite.environments.vector_sampling import Dynamics
+from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, POMDP
 
 if TYPE_CHECKING:
     from rlsuite.rendering import Drawing
+
+
+Report: TypeAlias = dict[str, tuple[NDArray[Any], NDArray[np.bool_]]]
+"""Infos of the copies: per key the values (N, ...) and the copies (N,) that have one."""
 
 
 class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[Any]], SaysWhatToWrite):
@@ -95,10 +100,10 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
     ) -> None:
         # One copy checks the model and the render mode, has the spaces, and draws.
         self._single = TabularEnv(model, drawing=drawing, render_mode=render_mode)
-        self.num_envs = checks.at_least_one("num_envs", num_envs)
+        self.num_envs = _at_least_one("num_envs", num_envs)
         endless = max_episode_steps is None or max_episode_steps == -1
-        self._limit = None if endless else checks.at_least_one("max_episode_steps", max_episode_steps)
-        self.autoreset_mode = checks.autoreset_mode(autoreset_mode)
+        self._limit = None if endless else _at_least_one("max_episode_steps", max_episode_steps)
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {**TabularEnv.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = render_mode
         self._model = model
@@ -160,7 +165,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         if render_mode is not None and isinstance(inner, TabularEnv):
             drawing = inner.drawing or inner.default_drawing()
         return cls(
-            trusted_model(single, gamma=1.0),
+            trusted_model(facts_of(single), gamma=1.0),
             num_envs,
             max_episode_steps=None if single.spec is None else single.spec.max_episode_steps,
             autoreset_mode=autoreset_mode,
@@ -199,14 +204,14 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         ParameterError
             If the number of seeds or the mask is wrong.
         """
-        copies = checks.reset_mask(options, self.num_envs)
+        copies = _reset_mask(options, self.num_envs)
         if isinstance(seed, int | np.integer):
             self._np_random, self._np_random_seed = seeding.np_random(int(seed))
-        elif seed is not None and (numbers := checks.seeds(seed, self.num_envs)):
+        elif seed is not None and (numbers := _seeds(seed, self.num_envs)):
             # The setter of np_random records that this generator has no single seed.
             self.np_random = np.random.default_rng(numbers)
         infos: dict[str, Any] = {}
-        publish(infos, self._restart(copies, self.np_random.random(int(copies.sum()))), copies)
+        _publish(infos, self._restart(copies, self.np_random.random(int(copies.sum()))), copies)
         return self._observations.copy(), infos
 
     def step(
@@ -233,9 +238,9 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         ParameterError
             If `actions` is not one action per copy, or ended copies were not reset in mode ``DISABLED``.
         """
-        chosen = checks.actions(actions, self.num_envs, self._dynamics.mdp.n_actions)
+        chosen = _actions_of(actions, self.num_envs, self._dynamics.mdp.n_actions)
         if self.autoreset_mode is AutoresetMode.DISABLED:
-            checks.check_none_ended(self.waiting)
+            _check_none_ended(self.waiting)
         waiting = self.waiting.copy()
         uniform = self.np_random.random(self.num_envs)
         rewards, terminated, report = self._advance(chosen, uniform)
@@ -253,12 +258,12 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
             infos["final_obs"] = np.full(self.num_envs, None, dtype=object)
             infos["final_obs"][waiting] = self._observations[waiting].tolist()
             final_info: dict[str, Any] = {}
-            publish(final_info, report, waiting)
+            _publish(final_info, report, waiting)
             infos["final_info"] = final_info
             infos["_final_obs"], infos["_final_info"] = waiting.copy(), waiting.copy()
             restarted = self._restart(waiting, self.np_random.random(int(waiting.sum())))
-        publish(infos, report, ~waiting)
-        publish(infos, restarted, waiting)
+        _publish(infos, report, ~waiting)
+        _publish(infos, restarted, waiting)
         return self._observations.copy(), rewards.copy(), terminated, truncated, infos
 
     def render(self) -> tuple[Any, ...] | None:
@@ -347,3 +352,103 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         if self._dynamics.mask is not None:
             report["action_mask"] = (self._dynamics.mask[self.states], copies)
         return report
+
+
+# -------------------------------------------------------------------------------------- infos
+
+
+def _publish(infos: dict[str, Any], report: Report, copies: NDArray[np.bool_]) -> None:
+    """Add the infos of some copies.
+
+    Parameters
+    ----------
+    infos : dict
+        Changed in place: ``infos[key]`` (N, ...) holds the values, zeros where nothing is reported, and
+        ``infos["_" + key]`` (N,) bool says which copies reported one. A key that no copy reports is left out.
+    report : Report
+        The values; the arrays may be kept.
+    copies : ndarray (N,) bool
+        The copies whose infos may be added.
+
+    Examples
+    --------
+    >>> infos = {}
+    >>> _publish(infos, {"prob": (np.array([0.5, 1.0]), np.array([True, True]))}, np.array([False, True]))
+    >>> infos
+    {'prob': array([0., 1.]), '_prob': array([False,  True])}
+    """
+    for key, (values, reported) in report.items():
+        reporting = copies & reported
+        if reporting.all():
+            infos[key] = values
+            infos[f"_{key}"] = reporting
+        elif reporting.any():
+            infos.setdefault(key, np.zeros_like(values))[reporting] = values[reporting]
+            infos.setdefault(f"_{key}", np.zeros_like(reporting))[reporting] = True
+
+
+# ------------------------------------------------------------------------------------- checks
+
+
+def _at_least_one(name: str, value: object) -> int:
+    """Return `value` as an int above 0, or raise `ParameterError`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
+        raise ParameterError(f"{name}={value!r} is not a whole number above 0")
+    return int(value)
+
+
+def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    """Return the autoreset mode, or raise `ParameterError` with the choices."""
+    if isinstance(mode, AutoresetMode):
+        return mode
+    names = {one.value: one for one in AutoresetMode}
+    if mode not in names:
+        raise ParameterError(unknown("autoreset_mode", mode, names))
+    return names[mode]
+
+
+def _seeds(given: Sequence[int | None], num_envs: int) -> list[int]:
+    """Return one seed per copy, none at all if all are None, or raise `ParameterError`."""
+    if len(given) != num_envs:
+        raise ParameterError(f"{len(given)} seeds for num_envs={num_envs} copies; give one int, or one per copy")
+    numbers = [seed for seed in given if seed is not None]
+    if numbers and len(numbers) < num_envs:
+        raise ParameterError("some seeds are None: the copies share one generator, so give all seeds or none")
+    return numbers
+
+
+def _reset_mask(options: dict[str, Any] | None, num_envs: int) -> NDArray[np.bool_]:
+    """Return the copies to reset, all of them by default: (N,) bool, or raise `ParameterError`."""
+    if options is None or "reset_mask" not in options:
+        return np.ones(num_envs, dtype=np.bool_)
+    mask: NDArray[Any] = np.array(options["reset_mask"])
+    if mask.dtype != np.bool_ or mask.shape != (num_envs,) or not mask.any():
+        raise ParameterError(
+            f"options['reset_mask'] has dtype {mask.dtype}, shape {mask.shape} and {np.count_nonzero(mask)} copies "
+            f"to reset; a bool array of shape ({num_envs},) with at least one True is needed"
+        )
+    return mask
+
+
+def _actions_of(given: ArrayLike, num_envs: int, n_actions: int) -> NDArray[np.int64]:
+    """Return a new array with one action per copy: (N,) int64, or raise `ParameterError`."""
+    array: NDArray[Any] = np.asarray(given)
+    if array.shape != (num_envs,) or array.dtype.kind not in "iu":
+        raise ParameterError(
+            f"actions has dtype {array.dtype} and shape {array.shape}; "
+            f"integers of shape ({num_envs},) are needed, one action per copy"
+        )
+    if array.min() < 0 or array.max() >= n_actions:
+        copy = int(np.argmax((array < 0) | (array >= n_actions)))
+        raise ParameterError(f"actions[{copy}]={array[copy]} is not an action; the actions are 0..{n_actions - 1}")
+    return array.astype(np.int64)
+
+
+def _check_none_ended(ended: NDArray[np.bool_]) -> None:
+    """Raise `ParameterError` if some copies have ended and nothing will reset them."""
+    if ended.any():
+        copies = ", ".join(map(str, np.flatnonzero(ended)[:10]))
+        raise ParameterError(
+            f"the episodes of copies {copies} are over: with autoreset_mode=DISABLED reset them first, "
+            "reset(options={'reset_mask': terminations | truncations})"
+        )

@@ -1,0 +1,155 @@
+"""The facts about an environment that decide how agents learn in it: its wrappers, its table, its compiled dynamics.
+
+`facts_of` looks at an environment once; a run passes on what it has found.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple, TypeAlias
+
+import gymnasium
+import numpy as np
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+
+from rlsuite import errors
+from rlsuite.core.aliases import Env
+from rlsuite.environments.compiled_env import CompiledDynamics
+from rlsuite.environments.wrappers import VectorObservation
+from rlsuite.models import MDP, POMDP
+from rlsuite.models.aliases import AnyArray
+
+NO_LIMIT = int(np.iinfo(np.int64).max)
+
+GROUP = "rlsuite.dynamics"
+"""Entry-point group in which a package announces the compiled dynamics of a class from another package:
+``"package.module.Class" = "package:factory"``, with ``factory(unwrapped env) -> CompiledDynamics``."""
+
+# These change nothing that an agent sees, except that TimeLimit truncates, which the compiled loop does too.
+TRANSPARENT: tuple[type, ...] = (PassiveEnvChecker, OrderEnforcing, TimeLimit)
+
+Wrapper: TypeAlias = gymnasium.Wrapper[Any, Any, Any, Any]
+
+
+class EnvironmentFacts(NamedTuple):
+    """An environment and what it says of itself; made by `facts_of`."""
+
+    env: Env
+    base: Any
+    """The environment without its wrappers; it may have any attributes."""
+    name: str
+    """Its id, or the name of its class."""
+    wrappers: tuple[Wrapper, ...]
+    """All wrappers, outermost first."""
+    time_limits: tuple[Any, ...]
+    """Those of type TimeLimit; the counter of steps is a private attribute of theirs."""
+    time_limit: int
+    """Steps after which an episode is truncated; `NO_LIMIT` if it never is."""
+    model: object
+    """Its attribute ``model``: its table, if that is an `MDP` or a `POMDP`."""
+    comes_with_table: bool
+    """Whether it has a model of ours or Gymnasium's ``P``, whatever its masks say."""
+    masks_are_law: bool
+    """Whether its class declares ``metadata["action_mask"] = "law"``: what the mask forbids cannot be done.
+
+    Without it, a mask beside a full table only leaves out what would do nothing, as Taxi's. Where the legal actions
+    depend on the state alone, an empty list ``P[s][a] = []`` says the same, and is learned at compiled speed.
+    """
+    vectors: AnyArray | None
+    """The vectors (n_observations, d) that a `VectorObservation` shows; None without one."""
+    dynamics: CompiledDynamics | None
+    """Its compiled dynamics; None if it has a table."""
+
+    @property
+    def has_table(self) -> bool:
+        """Whether it has a table that says which actions exist."""
+        return self.comes_with_table and not self.masks_are_law
+
+    def tells_actions(self, info: Mapping[str, Any]) -> bool:
+        """Whether ``info["action_mask"]`` says which actions exist.
+
+        It does not where a table knows all of them in every state, unless the masks are law.
+        """
+        if "action_mask" not in info:
+            return False
+        if self.masks_are_law:
+            return True
+        if isinstance(self.model, MDP | POMDP):
+            return not (self.model.mdp if isinstance(self.model, POMDP) else self.model).legal.all()
+        return not self.comes_with_table
+
+    def check_wrappers(self, allowed: tuple[type, ...] = TRANSPARENT) -> None:
+        """Raise UntrustedTable if a wrapper may change what an agent observes."""
+        for layer in self.wrappers:
+            if type(layer) not in allowed:
+                raise errors.UntrustedTable(
+                    f"{self.name} is wrapped in {type(layer).__name__}, which may change its dynamics or observations"
+                )
+
+    def only_transparent(self) -> bool:
+        """Whether only known wrappers, unmodified, are between an agent and the environment's own step."""
+        return all(type(layer) in TRANSPARENT and not replaced_methods(layer) for layer in self.wrappers)
+
+
+def facts_of(env: Env) -> EnvironmentFacts:
+    """Look at an environment.
+
+    >>> import gymnasium
+    >>> facts = facts_of(gymnasium.make("FrozenLake-v1"))
+    >>> facts.name, facts.time_limit, facts.has_table
+    ('FrozenLake-v1', 100, True)
+    """
+    base: Any = env.unwrapped
+    layers: list[Wrapper] = []
+    layer: Any = env
+    while layer is not base:
+        layers.append(layer)
+        layer = layer.env
+    limits: tuple[Any, ...] = tuple(layer for layer in layers if type(layer) is TimeLimit)
+    model: object = getattr(base, "model", None)
+    table = isinstance(model, MDP | POMDP) or getattr(base, "P", None) is not None
+    law = bool(base.metadata.get("action_mask") == "law")
+    return EnvironmentFacts(
+        env=env,
+        base=base,
+        name=name_of(env),
+        wrappers=tuple(layers),
+        time_limits=limits,
+        time_limit=min((limit._max_episode_steps for limit in limits), default=NO_LIMIT),
+        model=model,
+        comes_with_table=table,
+        masks_are_law=law,
+        vectors=next((layer.vectors for layer in layers if type(layer) is VectorObservation), None),
+        dynamics=None if table and not law else dynamics_of(env),
+    )
+
+
+def name_of(env: Env) -> str:
+    """Id of an environment, or the name of its class."""
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+
+
+def replaced_methods(layer: object) -> list[str]:
+    """Which of `step` and `reset` an environment or a wrapper has as an attribute, instead of its class's."""
+    return [method for method in ("step", "reset") if method in vars(layer)]
+
+
+@cache
+def announced() -> dict[str, EntryPoint]:
+    """Classes whose compiled dynamics a package has announced, by their full names."""
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def dynamics_of(env: Env) -> CompiledDynamics | None:
+    """Return the compiled dynamics of an environment: its attribute ``dynamics``, or what a package has announced.
+
+    >>> import gymnasium
+    >>> dynamics_of(gymnasium.make("Taxi-v4")) is None
+    True
+    """
+    base = env.unwrapped
+    own: object = getattr(base, "dynamics", None)
+    if isinstance(own, CompiledDynamics):
+        return own
+    entry = announced().get(f"{type(base).__module__}.{type(base).__qualname__}")
+    return None if entry is None else entry.load()(base)

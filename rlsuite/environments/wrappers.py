@@ -1,0 +1,346 @@
+"""Wrappers: ids shown as vectors of features, a belief in place of observations, a few of many continuous actions."""
+
+from numbers import Integral
+from typing import Any, Self, SupportsFloat, SupportsIndex, cast
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.core.checks import fits_in_memory
+from rlsuite.errors import ParameterError, UnsuitableEnvironment
+from rlsuite.models import MDP, POMDP
+from rlsuite.rendering import GridLayout
+
+
+class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], RecordConstructorArgs):
+    """Replaces each id by a vector, looked up in a table.
+
+    Nothing else changes: an agent with features learns on the model of the environment at compiled speed, as it would
+    without the wrapper.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        An environment whose observations are ids (Discrete).
+    vectors : array_like (n, d) or (n, ...)
+        What is shown for each id, the smallest first. float32 and float64 are kept, other numbers become float64.
+
+    Attributes
+    ----------
+    vectors : ndarray (n, d)
+        What is shown, each flattened to a vector; read-only.
+    observation_space : gymnasium.spaces.Box
+        Of the shape of one entry of the table, from the smallest to the largest number that stands in each place.
+
+    Raises
+    ------
+    UnsuitableEnvironment
+        If the observations are not ids.
+    ParameterError
+        If there are not as many vectors as ids, or a number is not finite.
+
+    Examples
+    --------
+    >>> import gymnasium, rlsuite as rl
+    >>> env = rl.VectorObservation.coordinates(gymnasium.make("CliffWalking-v1"))
+    >>> env.reset(seed=7)[0], env.observation_space.high
+    (array([3., 0.]), array([ 3., 11.]))
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], vectors: ArrayLike) -> None:
+        RecordConstructorArgs.__init__(self, vectors=vectors)
+        super().__init__(env)
+        ids = _ids_of(env)
+        try:
+            table = np.array(vectors)
+            table = table if table.dtype == np.float32 else table.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"vectors must be an array (n, d) of numbers ({error})") from error
+        if table.ndim < 2 or len(table) != ids.n or table.size == 0:
+            raise ParameterError(f"vectors has shape {table.shape}, needed ({ids.n}, d): one vector for each id")
+        if not np.isfinite(table).all():
+            row = int(np.argwhere(~np.isfinite(table))[0][0])
+            raise ParameterError(f"vectors[{row}] holds a number that is not finite")
+        self._first = int(ids.start)
+        self._shape = table.shape[1:]
+        self.vectors = table.reshape(len(table), -1)
+        self.vectors.flags.writeable = False
+        self.observation_space = spaces.Box(table.min(axis=0), table.max(axis=0), self._shape, table.dtype.type)
+
+    def observation(self, observation: Any) -> NDArray[Any]:
+        """Look up the vector of an id."""
+        return self.vectors[int(observation) - self._first].reshape(self._shape).copy()
+
+    @classmethod
+    def one_hot(cls, env: gymnasium.Env[Any, Any]) -> Self:
+        """Replace ids by one-hot vectors: 1 at the id, and 0 everywhere else.
+
+        Raises
+        ------
+        UnsuitableEnvironment
+            If the observations are not ids.
+        ParameterError
+            If the table of n x n numbers does not fit in memory.
+        """
+        n = int(_ids_of(env).n)
+        fits_in_memory(f"a table of {n:,} vectors of {n:,} numbers", 8 * n * n)
+        return cls(env, np.eye(n))
+
+    @classmethod
+    def coordinates(cls, env: gymnasium.Env[Any, Any]) -> Self:
+        """Replace ids by the row and the column of the state, counted from 0 at the top left, float64 (2,).
+
+        A state that lies nowhere on the grid, such as an end, has -1 for both.
+
+        Raises
+        ------
+        UnsuitableEnvironment
+            If the environment is not a grid (see `rlsuite.GridLayout.from_env`), or does not show its state.
+        """
+        return cls(env, _layout_of(env).cells.astype(np.float64))
+
+    @classmethod
+    def image(cls, env: gymnasium.Env[Any, Any], *, flat: bool = False) -> Self:
+        """Replace ids by planes of zeros and ones over the grid, float32 (n_planes, n_rows, n_columns).
+
+        The first plane shows where one is, the second the walls, and one more for each kind of mark, in alphabetical
+        order, where these are. A state that lies nowhere on the grid is nowhere in the first plane.
+
+        Parameters
+        ----------
+        env : gymnasium.Env
+            An environment on a grid.
+        flat : bool
+            Whether the planes are shown as one vector.
+
+        Raises
+        ------
+        UnsuitableEnvironment
+            If the environment is not a grid (see `rlsuite.GridLayout.from_env`), or does not show its state.
+        """
+        layout = _layout_of(env)
+        kinds = sorted(set(layout.marks.values()))
+        planes = np.zeros((layout.n_states, 2 + len(kinds), layout.n_rows, layout.n_columns), dtype=np.float32)
+        on_grid = np.flatnonzero(layout.cells[:, 0] >= 0)
+        planes[on_grid, 0, layout.cells[on_grid, 0], layout.cells[on_grid, 1]] = 1.0
+        planes[:, 1] = layout.walls
+        for (row, column), mark in layout.marks.items():
+            planes[:, 2 + kinds.index(mark), row, column] = 1.0
+        return cls(env, planes.reshape(layout.n_states, -1) if flat else planes)
+
+
+def _ids_of(env: gymnasium.Env[Any, Any]) -> spaces.Discrete:
+    if not isinstance(env.observation_space, spaces.Discrete):
+        raise UnsuitableEnvironment(
+            f"{env} shows {env.observation_space}, and only ids (Discrete) can be looked up in a table of vectors; "
+            "Box observations are vectors already"
+        )
+    return env.observation_space
+
+
+def _layout_of(env: gymnasium.Env[Any, Any]) -> GridLayout:
+    layout = GridLayout.from_env(env)
+    if _ids_of(env).n != layout.n_states:
+        raise UnsuitableEnvironment(
+            f"{env} shows {cast(Any, env.observation_space).n} different observations, and its grid has "
+            f"{layout.n_states} states: its states are hidden, and coordinates would reveal them"
+        )
+    return layout
+
+
+class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], RecordConstructorArgs):
+    """Replaces each observation by the belief: the distribution of the hidden state, given observations and actions.
+
+    The belief is a sufficient statistic of the history (KLC98, section 3.3), so the wrapped environment is Markov: the
+    belief MDP, whose states are the beliefs.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        An environment with a POMDP in ``env.unwrapped.model``, such as `TabularEnv` and all that are made from models.
+
+    Attributes
+    ----------
+    observation_space : gymnasium.spaces.Box
+        (S,) float64, from 0 to 1.
+    belief : ndarray (S,) float64
+        The belief now, read-only.
+
+    Raises
+    ------
+    UnsuitableEnvironment
+        If the environment has no POMDP, or makes an observation that is impossible by its model.
+
+    Notes
+    -----
+    `step` leaves the observation itself in ``info["observation"]``, int. When an episode ends, the belief is about the
+    state in which it ended. An action that turns out to be illegal changes no state, but tells that it was illegal.
+
+    Examples
+    --------
+    >>> from rlsuite.environments.wrappers import BeliefObservation
+    >>> from rlsuite.models import POMDP
+    >>> machine = POMDP.from_arrays([[[0.9, 0.1]], [[0, 1]]], [1, 0], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0)
+    >>> env = BeliefObservation(machine.to_env())
+    >>> env.reset(seed=1)[0].tolist()
+    [1.0, 0.0]
+    >>> belief, reward, terminated, truncated, info = env.step(0)
+    >>> info["observation"], belief.round(3).tolist()
+    (0, [0.953, 0.047])
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        RecordConstructorArgs.__init__(self)
+        super().__init__(env)
+        model: object = getattr(env.unwrapped, "model", None)
+        if isinstance(model, MDP):
+            raise UnsuitableEnvironment(f"{env.unwrapped} is fully observable: use it without BeliefObservation")
+        if not isinstance(model, POMDP):
+            raise UnsuitableEnvironment(
+                f"{env.unwrapped} has no POMDP (env.unwrapped.model); make one with POMDP.from_arrays(...).to_env()"
+            )
+        self.observation_space = spaces.Box(0.0, 1.0, (model.n_states,), np.float64)
+        self._belief = model.start
+
+    @property
+    def belief(self) -> NDArray[np.float64]:
+        """(S,) float64: the current belief, read-only."""
+        return self._belief
+
+    @property
+    def model(self) -> POMDP:
+        """The model of the environment."""
+        return cast("POMDP", cast(Any, self.env.unwrapped).model)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
+        """Begin an episode; the belief is the start distribution of the model."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._belief = self.model.start
+        return self._belief.copy(), {**info, "observation": observation}
+
+    def step(self, action: SupportsIndex) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+        """Take an action, and update the belief by the observation.
+
+        Raises
+        ------
+        UnsuitableEnvironment
+            If the observation is impossible in the model.
+        """
+        seen, reward, terminated, truncated, info = self.env.step(action)
+        model, a, observation = self.model, int(action), cast(Any, seen)
+        if info.get("illegal_action"):
+            joint = np.where(model.mdp.legal[:, a], 0.0, self._belief)
+        else:
+            try:
+                joint = model.joint(self._belief, a, observation, terminated=bool(terminated))
+            except ParameterError as cause:
+                raise UnsuitableEnvironment(f"{self.env} observed {observation!r}: {cause}") from cause
+        total = float(joint.sum())
+        if total <= 0.0:
+            raise UnsuitableEnvironment(
+                f"{self.env} observed {observation} after action {a}, which has probability 0 in its model and the "
+                "belief before: does a wrapper change actions or observations?"
+            )
+        self._belief = joint / total
+        self._belief.setflags(write=False)
+        return self._belief.copy(), float(reward), terminated, truncated, {**info, "observation": observation}
+
+
+class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Offers some of the actions of a continuous action space, counted from 0.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        An environment with a Box action space.
+    actions : int or array_like (n, ...)
+        The actions on offer, each of the shape of the space (or a plain number, if an action is one number); or how
+        many, at least 2: then they are spaced evenly from the lower to the upper bound of a space of one number.
+
+    Attributes
+    ----------
+    actions : ndarray (n, ...), of the dtype of the space, read-only
+        What the environment is given for each action.
+    action_space : gymnasium.spaces.Discrete
+        n actions.
+
+    Raises
+    ------
+    UnsuitableEnvironment
+        If the action space is not a Box, or actions are to be spaced in one that is unbounded or not of one number.
+    ParameterError
+        If there are fewer than 2 actions, or one of them is not in the space.
+
+    Notes
+    -----
+    With an environment in this wrapper, agents learn stepwise.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> env = DiscreteActions(gymnasium.make("MountainCarContinuous-v0"), 3)
+    >>> env.action_space, env.actions.ravel().tolist()
+    (Discrete(3), [-1.0, 0.0, 1.0])
+    >>> gentle = DiscreteActions(gymnasium.make("MountainCarContinuous-v0"), [-0.5, 0.5])
+    >>> observation, info = gentle.reset(seed=7)
+    >>> round(float(gentle.step(1)[1]), 3)  # pushing costs a tenth of its square
+    -0.025
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], actions: int | ArrayLike = 3) -> None:
+        RecordConstructorArgs.__init__(self, actions=actions)
+        super().__init__(env)
+        space: Any = env.action_space
+        if not isinstance(env.action_space, spaces.Box):
+            raise UnsuitableEnvironment(f"the action space is {space}, not a Box: its actions are discrete already")
+        self.actions = _spaced(space, int(actions)) if isinstance(actions, Integral) else _listed(space, actions)
+        self.actions.flags.writeable = False
+        self.action_space = spaces.Discrete(len(self.actions))
+
+    def step(self, action: SupportsIndex) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Pass the action with that index to the environment.
+
+        Raises
+        ------
+        ParameterError
+            If there is none.
+        """
+        if not self.action_space.contains(action):
+            raise ParameterError(f"action {action!r} is not in {self.action_space}")
+        return self.env.step(self.actions[action])
+
+
+def _spaced(space: Any, n: int) -> NDArray[Any]:
+    """Actions from the lower to the upper bound (n, ...)."""
+    if n < 2:
+        raise ParameterError(f"actions={n} is too small; at least 2 actions are needed")
+    if space.low.size != 1 or not space.is_bounded():
+        raise UnsuitableEnvironment(
+            f"actions can be spaced evenly only in a bounded space of one number, not in {space}: list them, "
+            "actions=[...]"
+        )
+    share = np.linspace(0.0, 1.0, n).reshape(-1, *(1,) * len(space.shape))
+    return np.asarray(space.low * (1.0 - share) + space.high * share, dtype=space.dtype)
+
+
+def _listed(space: Any, actions: ArrayLike) -> NDArray[Any]:
+    """The actions of a list (n, ...)."""
+    try:
+        listed = np.array(actions, dtype=space.dtype)
+        if listed.ndim == 1 and space.low.size == 1:
+            listed = listed.reshape(-1, *space.shape)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"actions={actions!r} are not arrays of numbers: {error}") from error
+    if listed.shape[1:] != space.shape or len(listed) < 2:
+        raise ParameterError(
+            f"actions={actions!r} have the shape {listed.shape}; at least two are needed, each of shape {space.shape}"
+        )
+    for number, action in enumerate(listed):
+        if not np.all((action >= space.low) & (action <= space.high)):
+            raise ParameterError(f"actions[{number}]={action.tolist()} is not in {space}")
+    return listed
