@@ -18,8 +18,7 @@ from typing import NamedTuple, cast
 from measuring import Line, Target, in_turn, print_heading, print_line, rate
 
 from rlsuite.models import POMDP
-from rlsuite.planning.pomdp.online.monte_carlo import MonteCarloSearch
-from rlsuite.planning.pomdp.online.pomcp import pomcp
+from rlsuite.planning.pomdp.online.pomcp import MonteCarloSearch, pomcp
 from rlsuite_envs.rock_sample import rock_sample
 from rlsuite_envs.tiger import tiger
 

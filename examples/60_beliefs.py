@@ -13,7 +13,7 @@ import gymnasium
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite import plotting
-from rlsuite.planning.pomdp.belief_graph import belief_mdp
+from rlsuite.planning.pomdp.reachable_beliefs import belief_mdp
 
 tiger = rl.POMDP.from_env("rlsuite/Tiger-v0", gamma=0.95)
 # From the start, few beliefs can be reached: one for each difference between the numbers of both sounds.

@@ -14,7 +14,7 @@ import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite import plotting
 from rlsuite.planning import discretised
-from rlsuite.planning.pomdp.belief_graph import belief_mdp
+from rlsuite.planning.pomdp.reachable_beliefs import belief_mdp
 
 tiger = rl.POMDP.from_env("rlsuite/Tiger-v0", gamma=0.95)
 reachable = belief_mdp(tiger, steps=100, max_beliefs=1_000)

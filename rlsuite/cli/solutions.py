@@ -20,7 +20,7 @@ from rlsuite.planning import (
     Solution,
     UpperBoundSolution,
 )
-from rlsuite.planning.pomdp.vectors import worth
+from rlsuite.planning.pomdp.solution import worth
 from rlsuite.rendering import GridDrawing
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from rlsuite.planning.mdp.topological import topological
 from rlsuite.planning.mdp.value_iteration import value_iteration
 from rlsuite.planning.operators import Lookahead, bellman, greedy, q_from_value
 from rlsuite.planning.policy_value import PolicyEvaluator
-from rlsuite.planning.pomdp.belief_graph import belief_mdp
 from rlsuite.planning.pomdp.bounds.belief_grid import GridSolution, belief_grid
 from rlsuite.planning.pomdp.bounds.blind import blind
 from rlsuite.planning.pomdp.bounds.discretisation import GridMDP, discretised
@@ -35,13 +34,19 @@ from rlsuite.planning.pomdp.online.online import Decision, OnlineEpisode, Online
 from rlsuite.planning.pomdp.online.pomcp import pomcp
 from rlsuite.planning.pomdp.point_based.pbvi import pbvi
 from rlsuite.planning.pomdp.point_based.perseus import perseus
-from rlsuite.planning.pomdp.point_based.point_solution import PointBasedSolution, UpperBoundSolution
 from rlsuite.planning.pomdp.point_based.sarsop import sarsop
 from rlsuite.planning.pomdp.policy_graphs import PolicyGraph, policy_graph
-from rlsuite.planning.pomdp.reachable_beliefs import reachable_beliefs
+from rlsuite.planning.pomdp.reachable_beliefs import belief_mdp, reachable_beliefs
 from rlsuite.planning.pomdp.simulation import BeliefEpisodes, simulate_beliefs
-from rlsuite.planning.pomdp.solution import BeliefPlan, BeliefSolution
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet
+from rlsuite.planning.pomdp.solution import (
+    AlphaVectorSolution,
+    BeliefPlan,
+    BeliefSolution,
+    BoundsTrace,
+    PointBasedSolution,
+    UpperBoundSolution,
+    VectorSet,
+)
 from rlsuite.planning.reachability import reachable_states
 from rlsuite.planning.solution import FiniteHorizonSolution, Solution
 from rlsuite.planning.solve import methods, solve

@@ -1,7 +1,5 @@
 """The state of a compiled loop as a record with named fields."""
 
-import numpy as np
-
 from rlsuite.core.compilation import compiled
 from rlsuite.core.records import Record, record
 
@@ -27,7 +25,6 @@ def test_compiled_code_and_python_change_the_same_fields() -> None:
     place[0].discount = 1.0
     go_down(place, 3)
     assert (place[0].depth, place[0].discount) == (3, 0.125)
-    assert isinstance(place[0].depth, np.int64)
 
 
 def test_each_record_has_memory_of_its_own() -> None:

@@ -7,7 +7,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.planning.pomdp.exact.incremental_pruning import incremental_pruning
 from rlsuite.planning.pomdp.point_based.sarsop import sarsop
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 
 
 def auto(

@@ -14,8 +14,7 @@ from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.planning.pomdp.point_based.point_solution import UpperBoundSolution
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, VectorSet
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, UpperBoundSolution, VectorSet
 
 MOST_LINES = 10_000
 """Lines of a tree that are written."""

@@ -17,7 +17,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, best_at, worth
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, best_at, worth
 
 
 class Acting(Protocol):

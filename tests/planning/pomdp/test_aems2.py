@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import reachable_beliefs, solve
-from rlsuite.planning.pomdp.online import bound_tree, bound_tree_memory
+from rlsuite.planning.pomdp.online import bound_tree
 from rlsuite.planning.pomdp.online.aems2 import BoundPlanner, aems2
 from rlsuite.planning.watch import Watch
 
@@ -39,13 +39,13 @@ def planner_of(model, **options):
 def grown_tree(model, expansions):
     """A tree after so many expansions from the start."""
     planner = planner_of(model)
-    tree = bound_tree_memory.new_tree(model.n_actions, model.n_states)
+    tree = bound_tree.new_tree(model.n_actions, model.n_states)
     support = np.flatnonzero(model.start)
     tree.size[0], tree.slot[0] = support.size, bound_tree.LEAF
     tree.state[: support.size], tree.weight[: support.size] = support, model.start[support]
     tree.used[0].n_nodes, tree.used[0].n_entries = 1, support.size
     tree.lower[0], tree.upper[0] = planner.bounds.at(model.start)
-    scratch = bound_tree_memory.new_scratch(model, planner.model.lower.shape[1])
+    scratch = bound_tree.new_scratch(model, planner.model.lower.shape[1])
     bound_tree.search(tree, planner.model, scratch, expansions, 1e-12, False)
     return tree, scratch
 
@@ -158,7 +158,7 @@ def test_what_ends_is_known_exactly_and_proven_at_once(cups):
 
 def test_a_tree_that_grows_is_the_same_tree(tiger, monkeypatch):
     whole = aems2(tiger(0.75), max_iterations=500)
-    monkeypatch.setattr(bound_tree_memory, "SLOTS_AT_FIRST", 1)
+    monkeypatch.setattr(bound_tree, "SLOTS_AT_FIRST", 1)
     grown = aems2(tiger(0.75), max_iterations=500)
     assert grown.iterations == whole.iterations == 500
     assert grown.decision.q.tolist() == whole.decision.q.tolist()
@@ -166,11 +166,11 @@ def test_a_tree_that_grows_is_the_same_tree(tiger, monkeypatch):
 
 
 def test_memory_has_a_limit(tiger, monkeypatch):
-    monkeypatch.setattr(bound_tree_memory, "SLOTS_AT_FIRST", 16)
+    monkeypatch.setattr(bound_tree, "SLOTS_AT_FIRST", 16)
     plan = aems2(tiger(0.95), deadline=20, max_gb=1e-4)
     assert plan.seconds < 15
     assert 10 < plan.iterations < 5_000
-    monkeypatch.setattr(bound_tree_memory, "SLOTS_AT_FIRST", 1)
+    monkeypatch.setattr(bound_tree, "SLOTS_AT_FIRST", 1)
     many_sounds = POMDP(tiger(0.95).mdp, np.full((3, 2, 100), 0.01))
     with pytest.raises(ParameterError, match="too little for a single expansion"):
         aems2(many_sounds, max_gb=1e-9)

@@ -11,7 +11,7 @@ from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import belief_grid, discretised, incremental_pruning, reachable_beliefs, solve
-from rlsuite.planning.pomdp.bounds.simplex_grid import SimplexGrid
+from rlsuite.planning.pomdp.bounds.discretisation import SimplexGrid
 
 FOR_EVER = 4063900 / 209789
 

@@ -21,13 +21,13 @@ from rlsuite.planning import (
     simulate_beliefs,
     witness,
 )
-from rlsuite.planning.pomdp import vectors
+from rlsuite.planning.pomdp import solution
 from rlsuite.planning.pomdp.exact import infinite_horizon
 from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.pruning import sums_that_matter, that_matter
-from rlsuite.planning.pomdp.point_based import point_solution
-from rlsuite.planning.pomdp.point_based.belief_sets import largest_worth
-from rlsuite.planning.pomdp.vectors import worth
+from rlsuite.planning.pomdp.point_based import search
+from rlsuite.planning.pomdp.point_based.search import largest_worth
+from rlsuite.planning.pomdp.solution import worth
 from rlsuite.planning.watch import Watch
 
 METHODS = [incremental_pruning, witness, enumeration]
@@ -170,10 +170,10 @@ def test_values_of_many_beliefs_are_those_of_each():
 
 @pytest.mark.parametrize("planner", [perseus, pbvi, sarsop])
 def test_point_based_plans_of_the_tiger(tiger, monkeypatch, planner):
-    own = vectors.worth
+    own = solution.worth
     rng = np.random.default_rng(4)
     plans = [planner(tiger(0.9), tol=1e-3)]
-    for module in (vectors, point_solution):
+    for module in (solution, search):
         monkeypatch.setattr(
             module, "worth", lambda *args: (found := own(*args)) * (1.0 + EPS * rng.integers(-2, 3, size=found.shape))
         )

@@ -12,17 +12,16 @@ from hypothesis import strategies as st
 
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
-from rlsuite.planning.pomdp.bounds import belief_supports
+from rlsuite.planning.pomdp.bounds import point_tables
 from rlsuite.planning.pomdp.bounds.blind import blind
 from rlsuite.planning.pomdp.bounds.fast_informed_bound import fast_informed_bound
 from rlsuite.planning.pomdp.bounds.qmdp import qmdp
-from rlsuite.planning.pomdp.point_based import point_search
 from rlsuite.planning.pomdp.point_based.pbvi import pbvi
 from rlsuite.planning.pomdp.point_based.perseus import perseus
 from rlsuite.planning.pomdp.point_based.sarsop import sarsop
 from rlsuite.planning.pomdp.reachable_beliefs import reachable_beliefs
 from rlsuite.planning.pomdp.simulation import simulate_beliefs
-from rlsuite.planning.pomdp.vectors import worth
+from rlsuite.planning.pomdp.solution import worth
 
 EXACT = {0.75: 1220 / 631, 0.9: 425950 / 50069, 0.95: 4063900 / 209789}
 """The tiger at the uniform belief."""
@@ -199,11 +198,12 @@ def test_bounds_are_ordered(seed, ending, masked, gamma):
 
 def test_a_known_place_makes_small_regions_and_the_same_value(monkeypatch):
     model = corridor(70)
-    found, tables = [], point_search.tables
-    monkeypatch.setattr(point_search, "tables", lambda *given: found.append(tables(*given)) or found[-1])
+    found, tables = [], point_tables.tables
+    target = "rlsuite.planning.pomdp.point_based.sarsop.tables"
+    monkeypatch.setattr(target, lambda *given: found.append(tables(*given)) or found[-1])
     split = sarsop(model, tol=1e-3)
     assert np.diff(found[-1].first).max() == 2
-    monkeypatch.setattr(belief_supports, "SMALL", 1000)
+    monkeypatch.setattr(point_tables, "SMALL", 1000)
     whole = sarsop(model, tol=1e-3)
     assert found[-1].first.size == 2
     assert split.converged

@@ -5,7 +5,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.planning import incremental_pruning, policy_graph, solve
 from rlsuite.planning.pomdp.exact.backprojection import Projection
-from rlsuite.planning.pomdp.exact.controllers import controller_value
+from rlsuite.planning.pomdp.exact.infinite_horizon import controller_value
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import reachable_beliefs, solve
-from rlsuite.planning.pomdp.online import monte_carlo
 from rlsuite.planning.pomdp.online.history_tree import FREE, child_of
 from rlsuite.planning.pomdp.online.pomcp import pomcp
 
@@ -87,7 +86,7 @@ def test_the_same_seed_gives_the_same_numbers(cups):
 
 def test_a_tree_that_grows_is_the_same_tree(tiger, monkeypatch):
     whole = pomcp(tiger(0.95), simulations=5_000, seed=7).decision
-    monkeypatch.setattr(monte_carlo, "ROOM_AT_FIRST", 2)
+    monkeypatch.setattr("rlsuite.planning.pomdp.online.pomcp.ROOM_AT_FIRST", 2)
     grown = pomcp(tiger(0.95), simulations=5_000, seed=7).decision
     assert grown.q.tolist() == whole.q.tolist()
 

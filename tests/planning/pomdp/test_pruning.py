@@ -3,8 +3,7 @@ import pytest
 from scipy.optimize import linprog
 
 from rlsuite.core.clock import OutOfTime
-from rlsuite.planning.pomdp.exact.pruning import sums_that_matter, that_matter
-from rlsuite.planning.pomdp.exact.vector_dominance import UpperSurface, max_regret
+from rlsuite.planning.pomdp.exact.pruning import UpperSurface, max_regret, sums_that_matter, that_matter
 from rlsuite.planning.watch import Watch
 
 WATCH = Watch("test", tol=1e-6)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rlsuite.models import POMDP
-from rlsuite.planning.pomdp.online.sampling import pick, random_action, random_state, simulator, uniform
+from rlsuite.planning.pomdp.online.history_tree import pick, random_action, random_state, simulator, uniform
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from rlsuite.models import POMDP
 from rlsuite.planning import solve
 from rlsuite.planning.pomdp.exact.backprojection import Projection
-from rlsuite.planning.pomdp.vectors import worth, worth_at
+from rlsuite.planning.pomdp.solution import worth, worth_at
 
 
 @pytest.mark.parametrize("illegal", [0.0, 0.3, 1.0])
@@ -23,7 +23,7 @@ def test_zero_times_minus_infinity_is_zero(illegal, possible):
 
 
 def test_many_vectors_are_looked_at_in_blocks(monkeypatch):
-    monkeypatch.setattr("rlsuite.planning.pomdp.vectors.BLOCK", 16)
+    monkeypatch.setattr("rlsuite.planning.pomdp.solution.BLOCK", 16)
     vectors = np.full((100, 8), -np.inf)
     vectors[:, :7] = np.arange(100.0)[:, np.newaxis]
     belief = np.append(np.full(7, 1 / 7), 0.0)

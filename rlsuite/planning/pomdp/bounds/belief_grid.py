@@ -1,6 +1,6 @@
 """Value iteration on the discretised belief MDP, with the bound that interpolation gives. Lovejoy 1991.
 
-The optimal value is convex in the belief (`rlsuite.planning.pomdp.vectors`), so its interpolation between grid points
+The optimal value is convex in the belief (`rlsuite.planning.pomdp.solution`), so its interpolation between grid points
 lies above it; a backup of something above it does too, and so the fixed point of the discretised problem is an upper
 bound, everywhere. Replacing a belief by the nearest grid point gives no one-sided bound, but a two-sided one: values
 change by at most K = (largest - smallest return) / 2 per unit of the sum of absolute differences, so one at most delta
@@ -23,15 +23,92 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
-from rlsuite.planning.pomdp.bounds import grid_bounds
-from rlsuite.planning.pomdp.bounds.discretisation import GridMDP, discretised
-from rlsuite.planning.pomdp.bounds.linear_bounds import endless_bounds
+from rlsuite.planning.operators import EPS
+from rlsuite.planning.pomdp.bounds.discretisation import GridMDP, Interpolation, discretised
+from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds, endless_bounds
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
-from rlsuite.planning.pomdp.bounds.simplex_grid import Interpolation
 from rlsuite.planning.pomdp.exact.backprojection import Projection
-from rlsuite.planning.pomdp.solution import BeliefPlan
-from rlsuite.planning.pomdp.vectors import SAME, first_of_best
+from rlsuite.planning.pomdp.solution import SAME, BeliefPlan, first_of_best, worth
 from rlsuite.planning.watch import Watch, shares_the_deadline_of
+
+MOST_POINTS = 256
+"""Grid beliefs for which the lower bound makes plans."""
+MOST_SWEEPS = 200
+"""Number of times that it improves them."""
+SMALL_CHANGE = 1e-4
+"""Relative change, times 1 - beta, at which they are good enough."""
+
+
+def lower_bound(
+    projection: Projection, cells: GridMDP, bounds: Bounds | None, horizon: int | None, watch: Watch
+) -> float:
+    """Return the value at the start of the best plans for some of the grid points."""
+    start = projection.pomdp.start[np.newaxis]
+    legal = projection.pomdp.mdp.legal
+    stuck = np.asarray(((cells.beliefs > 0.0) @ ~legal).all(axis=1))
+    points = cells.beliefs[~stuck]
+    points = np.concatenate([start, points[:: 1 + len(points) // MOST_POINTS]])
+    if bounds is None:
+        vectors = np.zeros((1, projection.pomdp.n_states))
+        rounding = 0.0
+        for _ in range(horizon or 0):
+            rounding = projection.pomdp.gamma * rounding + projection.rounding(vectors)
+            vectors, _ = projection.at_points(vectors, points)
+        return float(worth(vectors, start).max()) - rounding
+    if not (legal.all(axis=1) | ~legal.any(axis=1)).all():
+        return bounds.at(start[0])[0]
+    vectors = bounds.lower
+    vectors[:, ~legal.any(axis=1)] = 0.0
+    values = worth(vectors, points).max(axis=1)
+    modulus = projection.lookahead.modulus
+    for _ in range(MOST_SWEEPS):
+        vectors = np.concatenate([vectors, projection.at_points(vectors, points)[0]])
+        promised = worth(vectors, points)
+        vectors = vectors[np.unique(first_of_best(promised, projection.rounding(vectors)))]
+        before, values = values, promised.max(axis=1)
+        enough = min(1e-3 * watch.tol, SMALL_CHANGE * float(np.abs(values).max())) * (1.0 - modulus)
+        if np.max(values - before) <= enough or watch.hurries:
+            break
+    return float(values[0]) - projection.rounding(vectors) / (1.0 - modulus)
+
+
+def upper_bound(projection: Projection, bounds: Bounds | None, horizon: int | None) -> float:
+    """Return the fast informed bound at the start."""
+    if bounds is not None:
+        return bounds.at(projection.pomdp.start)[1]
+    above = np.zeros((1, projection.pomdp.n_states))
+    for _ in range(horizon or 0):
+        above = projection.informed(above) + projection.rounding(above)
+    return float(worth(above, projection.pomdp.start[np.newaxis]).max())
+
+
+def _steps(projection: Projection, horizon: int | None) -> float:
+    """Return the discounted number of steps."""
+    if horizon is None:
+        return 1.0 / (1.0 - projection.lookahead.modulus)
+    return float((projection.pomdp.gamma ** np.arange(horizon)).sum())
+
+
+def allowance(projection: Projection, horizon: int | None) -> float:
+    """Return a bound on the effect of rounding in the probabilities and rewards of the grid."""
+    roundings = 4 * projection.pomdp.n_states + 2 * projection.pomdp.n_observations + 8
+    return roundings * EPS * projection.lookahead.reward_size * _steps(projection, horizon) ** 2
+
+
+def misplaced(projection: Projection, cells: GridMDP, at_start: float, horizon: int | None) -> float:
+    """Return a bound on the error of replacing beliefs by the nearest grid point."""
+    legal = projection.pomdp.mdp.legal
+    if not (legal.all(axis=1) | ~legal.any(axis=1)).all():
+        return math.inf  # values jump where an action becomes illegal
+    rewards = projection.reward[:, legal.any(axis=1)]
+    steps = _steps(projection, horizon)
+    # an episode that has ended earns 0 in each step
+    spread = max(float(rewards.max()), 0.0) - min(float(rewards.min()), 0.0)
+    if not projection.pomdp.mdp.terminated.any():
+        spread = float(rewards.max() - rewards.min())
+    per_distance = spread * steps / 2.0
+    return per_distance * (at_start + projection.pomdp.gamma * cells.distance * steps)
+
 
 SHORTEST = 1e-3
 """Seconds that are left for a part of the work when the deadline has passed."""
@@ -236,14 +313,12 @@ def belief_grid(
         start = pomdp.start[np.newaxis]
         numbers, weights = cells.grid.made_of(start, interpolation)
         value = float((weights * values[0][numbers]).sum())
-        error = found.error_bound + grid_bounds.allowance(projection, horizon)
-        upper, lower = value + error, grid_bounds.lower_bound(projection, cells, bounds, horizon, watch)
+        error = found.error_bound + allowance(projection, horizon)
+        upper, lower = value + error, lower_bound(projection, cells, bounds, horizon, watch)
         if interpolation == "nearest":
-            error += grid_bounds.misplaced(
-                projection, cells, float(np.abs(cells.beliefs[numbers[0, 0]] - start).sum()), horizon
-            )
+            error += misplaced(projection, cells, float(np.abs(cells.beliefs[numbers[0, 0]] - start).sum()), horizon)
             upper, lower = value + error, max(lower, value - error)
-        upper = min(upper, grid_bounds.upper_bound(projection, bounds, horizon))
+        upper = min(upper, upper_bound(projection, bounds, horizon))
     watch.between(lower, upper)
     solution = GridSolution(
         lower_bound=lower,

@@ -2,10 +2,9 @@
 
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
-from rlsuite.planning.pomdp.bounds.bound_solutions import both_bounds, reported
-from rlsuite.planning.pomdp.bounds.initial_bounds import blind_plans, seen_values
+from rlsuite.planning.pomdp.bounds.initial_bounds import blind_plans, both_bounds, reported, seen_values
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
 

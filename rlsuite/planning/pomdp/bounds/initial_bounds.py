@@ -13,17 +13,74 @@ from then on.
 """
 
 import math
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.core.compilation import compiled
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import Lookahead, best
-from rlsuite.planning.pomdp.bounds.informed_kernels import informed_sweep
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
+from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, worth
 from rlsuite.planning.watch import Watch
+
+
+@compiled(in_place=True)
+def informed_sweep(
+    n_states: int,
+    n_actions: int,
+    n_symbols: int,
+    gamma: float,
+    row: IndexArray,
+    successor: StateArray,
+    weight: FloatArray,
+    seen: IndexArray,
+    symbol: StateArray,
+    chance: FloatArray,
+    reward: FloatArray,
+    q: FloatArray,
+    sums: FloatArray,
+    out: FloatArray,
+) -> float:
+    """Fill HQ into `out`, both (S * A,), and return the largest fall Q - HQ."""
+    fall = 0.0
+    for z in range(n_symbols * n_actions):
+        sums[z] = 0.0
+    for s in range(n_states):
+        for a in range(n_actions):
+            if reward[s * n_actions + a] == -np.inf:
+                out[s * n_actions + a] = -np.inf
+                continue
+            total = 0.0
+            for r in range(row[s * n_actions + a], row[s * n_actions + a + 1]):
+                s2 = np.int64(successor[r])
+                ahead = q[s2 * n_actions : (s2 + 1) * n_actions]
+                for o in range(seen[a * n_states + s2], seen[a * n_states + s2 + 1]):
+                    w = weight[r] * chance[o]
+                    if w == 0.0:  # by underflow; times minus infinity, of an illegal action, it would be NaN
+                        continue
+                    into = sums[symbol[o] * n_actions : (symbol[o] + 1) * n_actions]
+                    for b in range(n_actions):
+                        into[b] += w * ahead[b]
+            for r in range(row[s * n_actions + a], row[s * n_actions + a + 1]):
+                s2 = np.int64(successor[r])
+                for o in range(seen[a * n_states + s2], seen[a * n_states + s2 + 1]):
+                    into = sums[symbol[o] * n_actions : (symbol[o] + 1) * n_actions]
+                    best = into[0]
+                    into[0] = 0.0
+                    for b in range(1, n_actions):
+                        best = max(best, into[b])
+                        into[b] = 0.0
+                    total += best
+            value = reward[s * n_actions + a] + (gamma * total if gamma > 0.0 else 0.0)  # total may be -inf
+            fall = max(fall, q[s * n_actions + a] - value)
+            out[s * n_actions + a] = value
+    return fall
+
 
 DIRECT = 1_000
 """Up to this many states a blind policy is evaluated by elimination, beyond by sweeps."""
@@ -207,3 +264,64 @@ def _leading_to(leaves: list[BoolArray], good: BoolArray) -> BoolArray:
 def _left(watch: Watch, share: float) -> float:
     """Return a share of the seconds until the deadline, at least a little; infinity if there is none."""
     return math.inf if watch.deadline is None else max(share * (watch.deadline - watch.seconds), 1e-3)
+
+
+Kind = TypeVar("Kind", bound=AlphaVectorSolution)
+
+
+def at_start(model: PreparedModel, vectors: FloatArray) -> float:
+    """Return max_i alpha_i . b at the start belief, of vectors (n, S)."""
+    return float(worth(vectors, model.pomdp.start[np.newaxis]).max())
+
+
+def both_bounds(model: PreparedModel, blind: Blind, q: FloatArray) -> tuple[float, float]:
+    """Return the bounds at the start belief by blind plans and by upper bounds (S, A) on the actions.
+
+    Raises
+    ------
+    ModelError
+        If not even the upper bound is finite.
+    """
+    lower, upper = at_start(model, blind.vectors), at_start(model, q.T)
+    if upper == -np.inf:
+        raise no_plan(model.pomdp.start)
+    rounding = model.rounding(max(abs(upper), abs(lower) if lower > -np.inf else 0.0))
+    return lower - rounding, max(upper, lower) + rounding
+
+
+def reported(
+    kind: type[Kind],
+    model: PreparedModel,
+    watch: Watch,
+    bounds: tuple[float, float],
+    vectors: FloatArray,
+    actions: IndexArray,
+    distance: float,
+    iterations: int,
+) -> Kind:
+    """Return a solution; `distance` is how far its vectors can be from what the method is defined to compute.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If that is more than the tolerance.
+    """
+    watch.measure(vectors[np.isfinite(vectors)])
+    converged = distance <= watch.tol
+    if not converged:
+        warn_not_converged(
+            f"{watch.method} stopped when its vectors were accurate to {distance:.3g}, not {watch.asked}"
+        )
+    return kind(
+        lower_bound=bounds[0],
+        upper_bound=bounds[1],
+        converged=converged,
+        horizon=None,
+        iterations=iterations,
+        seconds=watch.seconds,
+        method=watch.method,
+        alpha_vectors=vectors,
+        actions=actions,
+        pomdp=model.pomdp,
+        trace=BoundsTrace.of([(iterations, watch.seconds, *bounds)]),
+    )

@@ -16,7 +16,7 @@ from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.pomdp.bounds.initial_bounds import blind_plans, informed_values, seen_values
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
-from rlsuite.planning.pomdp.vectors import worth
+from rlsuite.planning.pomdp.solution import worth
 from rlsuite.planning.watch import Watch
 
 SWEEPS = 100

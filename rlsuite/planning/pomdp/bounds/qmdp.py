@@ -4,10 +4,9 @@ import numpy as np
 
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
-from rlsuite.planning.pomdp.bounds.bound_solutions import both_bounds, reported
-from rlsuite.planning.pomdp.bounds.initial_bounds import blind_plans, seen_values
+from rlsuite.planning.pomdp.bounds.initial_bounds import blind_plans, both_bounds, reported, seen_values
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
-from rlsuite.planning.pomdp.point_based.point_solution import UpperBoundSolution
+from rlsuite.planning.pomdp.solution import UpperBoundSolution
 from rlsuite.planning.watch import Watch
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import EPS, Lookahead
-from rlsuite.planning.pomdp.vectors import first_of_best, worth
+from rlsuite.planning.pomdp.solution import first_of_best, worth
 
 
 class Projection:

@@ -12,7 +12,7 @@ from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.pruning import distinct, rounding_of, that_matter
 from rlsuite.planning.pomdp.exact.value_iteration_stages import Sums
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
 MOST_NUMBERS = 1 << 28

@@ -13,7 +13,7 @@ from rlsuite.planning.certificate import representable, warn_not_converged
 from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.infinite_horizon import solve_endless
 from rlsuite.planning.pomdp.exact.value_iteration_stages import CrossSum, Stage, next_stage, no_plan
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution, BoundsTrace, VectorSet, worth
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, VectorSet, worth
 from rlsuite.planning.watch import Watch
 
 FINEST = 1e-9

@@ -11,7 +11,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.pruning import different, sums_that_matter, that_matter
 from rlsuite.planning.pomdp.exact.value_iteration_stages import Sums
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
 

@@ -16,7 +16,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.value_iteration_stages import Sums
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 from rlsuite.reference import hidden_arrays, prune
 

@@ -14,7 +14,7 @@ from rlsuite.errors import ModelError
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.pruning import that_matter
-from rlsuite.planning.pomdp.vectors import VectorSet
+from rlsuite.planning.pomdp.solution import VectorSet
 from rlsuite.planning.watch import Watch
 
 

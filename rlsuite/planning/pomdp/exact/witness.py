@@ -13,10 +13,9 @@ from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.incremental_pruning import in_turns
-from rlsuite.planning.pomdp.exact.pruning import best_vectors, different, that_matter
+from rlsuite.planning.pomdp.exact.pruning import UpperSurface, best_vectors, different, that_matter
 from rlsuite.planning.pomdp.exact.value_iteration_stages import Sums
-from rlsuite.planning.pomdp.exact.vector_dominance import UpperSurface
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
 

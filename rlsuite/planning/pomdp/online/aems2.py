@@ -17,12 +17,18 @@ from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.online import bound_tree
-from rlsuite.planning.pomdp.online.bound_tree import FULL, GOES_ON, STUCK, BoundTree
-from rlsuite.planning.pomdp.online.bound_tree_memory import grown, new_scratch, new_tree, used_bytes
-from rlsuite.planning.pomdp.online.online import Decision, OnlinePlan, legal_actions, time_to_move
-from rlsuite.planning.pomdp.online.preparation import Preparation
-from rlsuite.planning.pomdp.point_based.point_solution import UpperBoundSolution
-from rlsuite.planning.pomdp.vectors import AlphaVectorSolution
+from rlsuite.planning.pomdp.online.bound_tree import (
+    FULL,
+    GOES_ON,
+    STUCK,
+    BoundTree,
+    grown,
+    new_scratch,
+    new_tree,
+    used_bytes,
+)
+from rlsuite.planning.pomdp.online.online import Decision, OnlinePlan, Preparation, legal_actions, time_to_move
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, UpperBoundSolution
 from rlsuite.planning.watch import Watch
 
 EXPANSIONS_BY_DEFAULT = 1_000

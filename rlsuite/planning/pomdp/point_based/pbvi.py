@@ -10,10 +10,9 @@ from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.planning.pomdp.point_based.belief_sets import dense, followers
-from rlsuite.planning.pomdp.point_based.point_search import PointSearch, warn_if_open
-from rlsuite.planning.pomdp.point_based.point_solution import PointBasedSolution
-from rlsuite.planning.pomdp.point_based.search import Search
+from rlsuite.planning.pomdp.point_based.sarsop import PointSearch, warn_if_open
+from rlsuite.planning.pomdp.point_based.search import Search, dense, followers
+from rlsuite.planning.pomdp.solution import PointBasedSolution
 from rlsuite.planning.watch import Watch
 
 MIN_GAIN = 0.01

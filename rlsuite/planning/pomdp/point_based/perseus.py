@@ -9,9 +9,9 @@ from rlsuite.core.checks import generator, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
-from rlsuite.planning.pomdp.point_based.belief_sets import BeliefSet, random_walk
-from rlsuite.planning.pomdp.point_based.point_search import PointSearch, warn_if_open
-from rlsuite.planning.pomdp.point_based.point_solution import PointBasedSolution
+from rlsuite.planning.pomdp.point_based.sarsop import PointSearch, warn_if_open
+from rlsuite.planning.pomdp.point_based.search import BeliefSet, random_walk
+from rlsuite.planning.pomdp.solution import PointBasedSolution
 from rlsuite.planning.watch import Watch
 
 MAX_IDLE = 30

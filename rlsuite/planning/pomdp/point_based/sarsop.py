@@ -4,12 +4,45 @@ SARSOP (Kurniawati, Hsu and Lee 2008) and HSVI2 (Smith and Simmons 2005) as one 
 `rlsuite.planning.pomdp.point_based.search_kernel`.
 """
 
+import numpy as np
+
 from rlsuite.core.checks import positive_number, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
-from rlsuite.planning.pomdp.point_based.point_search import PointSearch, warn_if_open
-from rlsuite.planning.pomdp.point_based.point_solution import PointBasedSolution
+from rlsuite.models.aliases import IndexArray
+from rlsuite.planning.certificate import warn_not_converged
+from rlsuite.planning.pomdp.bounds.initial_bounds import at_start, blind_plans, informed_values, seen_values
+from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel, tables
+from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
+from rlsuite.planning.pomdp.point_based.search import Search, kept_vectors
+from rlsuite.planning.pomdp.solution import BoundsTrace, PointBasedSolution
 from rlsuite.planning.watch import Watch
+
+PIECE = 0.02
+"""Seconds that a piece of work is meant to take."""
+
+FIRST_WORK = 20_000
+"""Operations of the first piece."""
+
+MAX_IDLE = 200
+"""Pieces of work after which a search that finds nothing new is at its end."""
+
+LARGEST_ANSWER = 1 << 30
+"""Bytes of the largest set of vectors that is returned."""
+
+ANSWER_SHARE = 0.02
+"""Part of the time that making the solution may take."""
+
+BYTES_PER_SECOND = 1e9
+"""Bytes of a solution that are made per second, about."""
+
+SHARE = 0.15
+"""Part of the time left that each of the first bounds may take; that of the hidden MDP twice as much."""
+
+INFORMED_SWEEPS = 2_000
+INFORMED_TOL = 1e-6
+BLIND_TOL = 1e-5
+"""The first bounds are computed to this fraction of the largest value."""
 
 
 @says_what_to_write
@@ -96,3 +129,164 @@ def sarsop(
                 break
             planner.trials(last)
     return warn_if_open(planner.solution(), watch, f"{planner.search.trials} trials")
+
+
+class PointSearch:
+    """A search, its clock, and its bounds at the start belief.
+
+    Parameters
+    ----------
+    pomdp : POMDP
+        The model; gamma < 1.
+    watch : Watch
+        The clock of the method.
+    max_gb : float
+        Largest memory in GB.
+
+    Attributes
+    ----------
+    search : Search
+        The search.
+    lower_bound, upper_bound : float
+        Bounds on the value at the start belief, rounding included.
+    """
+
+    def __init__(self, pomdp: POMDP, watch: Watch, *, max_gb: float = 4.0) -> None:
+        self.pomdp, self.watch = pomdp, watch
+        self.model = PreparedModel(pomdp, watch.method)
+        seen = seen_values(self.model, watch, share=2.0 * SHARE).q
+        self.size = float(np.abs(seen[seen > -np.inf]).max())
+        informed = informed_values(
+            self.model,
+            seen,
+            watch,
+            tol=INFORMED_TOL * self.size,
+            share=SHARE,
+            max_sweeps=INFORMED_SWEEPS,
+        )
+        if at_start(self.model, informed.q.T) == -np.inf:
+            raise no_plan(pomdp.start)
+        self.blind = blind_plans(self.model, watch, tol=BLIND_TOL * self.size, share=SHARE)
+        finite = self.blind.vectors[self.blind.vectors > -np.inf]
+        self.size = max(self.size, float(np.abs(finite).max(initial=0.0)))
+        self.rounding = self.model.rounding(self.size)
+        self.search = Search(
+            tables(self.model, informed.q),
+            self.blind.vectors,
+            self.blind.actions,
+            pomdp.start,
+            wanted_gap=max(watch.tol - 4.0 * self.rounding, 4.0 * self.rounding),
+            max_bytes=int(max_gb * 1e9),
+        )
+        self.search.trial(0, -1)  # loads the compiled search, so that the time for this does not count for its speed
+        self._rate = FIRST_WORK / PIECE
+        self._records: list[tuple[int, float, float, float]] = []
+        self._before = (0.0, 0.0, 0, 0)
+        self._still = 0
+        self._finished = False
+
+    @property
+    def lower_bound(self) -> float:
+        """The lower bound."""
+        return self.search.lower - self.rounding
+
+    @property
+    def upper_bound(self) -> float:
+        """The upper bound; beliefs treated as equal may differ in their values, in every step."""
+        merged = float(self.search.pools.control[0].merged)
+        apart = merged * self.size / (1.0 - self.model.modulus)
+        return max(self.search.upper + self.rounding + apart, self.lower_bound)
+
+    def goes_on(self) -> bool:
+        """Record the bounds, and return whether to do one more piece of work."""
+        watch = self.watch
+        lower, upper = self.lower_bound, self.upper_bound
+        if not self._records or self._records[-1][2:] != (lower, upper):
+            self._records.append((self.search.trials, watch.seconds, lower, upper))
+        now = (lower, upper, self.search.n_beliefs, self.search.n_vectors)
+        self._still = self._still + 1 if now == self._before else 0
+        self._before = now
+        watch.between(lower, upper)
+        if not watch.goes_on(upper - lower):
+            return False
+        spent = watch.seconds + self._answer_seconds()
+        if watch.deadline is not None and (spent >= watch.deadline or self.search.late):
+            watch.give_up(f"deadline={watch.deadline:g} seconds passed")
+        if self.search.full:
+            watch.give_up("the memory that the search may take (max_gb=) is used up")
+        elif self._still > MAX_IDLE or (self._finished and not self._want_less()):
+            watch.give_up("the bounds no longer change")
+        return not watch.stopped
+
+    def _want_less(self) -> bool:
+        """Ask the search for a smaller gap, if beliefs that were treated as equal account for the present one."""
+        now = self.search.pools.control[0]
+        now.wanted_gap /= 2.0
+        self._finished = False
+        return now.wanted_gap > 2.0 * self.rounding
+
+    def trials(self, last_trial: int = -1) -> None:
+        """Do trials for a while, up to the given number of them in all."""
+        before = self.watch.seconds
+        self._finished = self.search.trial(self._work(), last_trial) and self.search.trials != last_trial
+        self._pace(before)
+
+    def update(self, nodes: IndexArray) -> bool:
+        """Update beliefs for a while; return whether the last of them is done."""
+        before = self.watch.seconds
+        done = self.search.update(nodes, self._work())
+        self._pace(before)
+        return done
+
+    def _work(self) -> int:
+        if self.watch.deadline is not None:
+            self.search.seconds_left = max(0.0, self.watch.deadline - self.watch.seconds - self._answer_seconds())
+        return 1 + int(self._rate * min(PIECE, self.search.seconds_left))
+
+    def _pace(self, before: float) -> None:
+        """Estimate the time of an operation from the last piece of work."""
+        seconds = self.watch.seconds - before
+        work = self.search.work
+        if work > FIRST_WORK // 10:
+            self._rate = min(work / max(seconds, 1e-5), 4.0 * self._rate)
+
+    def _answer_bytes(self) -> int:
+        """Return the size of the largest set of vectors that there is time and memory to return."""
+        if self.watch.deadline is None:
+            return LARGEST_ANSWER
+        return min(LARGEST_ANSWER, int((0.05 + ANSWER_SHARE * self.watch.deadline) * BYTES_PER_SECOND))
+
+    def _answer_seconds(self) -> float:
+        """Return about how long it takes to return the answer."""
+        size = 8 * self.pomdp.n_states * min(self.search.n_vectors, self.search.n_beliefs)
+        return min(size, self._answer_bytes()) / BYTES_PER_SECOND
+
+    def solution(self, iterations: int | None = None) -> PointBasedSolution:
+        """Return what was found, and the number of iterations, by default that of the trials."""
+        lower, upper = self.lower_bound, self.upper_bound
+        self._records.append((self.search.trials, self.watch.seconds, lower, upper))
+        self.watch.between(lower, upper)
+        vectors, actions = kept_vectors(self.search, self.blind, self._answer_bytes())
+        return PointBasedSolution(
+            lower_bound=lower,
+            upper_bound=upper,
+            converged=upper - lower <= self.watch.tol,
+            horizon=None,
+            iterations=self.search.trials if iterations is None else iterations,
+            seconds=self.watch.seconds,
+            method=self.watch.method,
+            alpha_vectors=vectors,
+            actions=actions,
+            pomdp=self.pomdp,
+            trace=BoundsTrace.of(self._records),
+        )
+
+
+def warn_if_open(solution: PointBasedSolution, watch: Watch, effort: str) -> PointBasedSolution:
+    """Return a solution, and issue a `ConvergenceWarning` if its bounds are too far apart."""
+    if not solution.converged:
+        warn_not_converged(
+            f"{watch.method} stopped after {effort} with bounds that are {solution.gap:.3g} apart, more than "
+            f"{watch.asked}{watch.stopped and f': {watch.stopped}'}"
+        )
+    return solution
