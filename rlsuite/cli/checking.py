@@ -5,14 +5,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rlsuite.cli.options import add_env_flags, add_json_flag, command, import_packages, keywords
+from rlsuite.cli.options import Commands, add_env_flags, add_json_flag, command, import_packages, keywords
 from rlsuite.cli.output import columns, one_line, print_json
 from rlsuite.errors import LearningError, RlsuiteError
 
 if TYPE_CHECKING:
-    import gymnasium
-
     from rlsuite.environments.facts import EnvironmentFacts
+    from rlsuite.environments.finding import AnyEnv
 
 WALK = 200
 """Steps of the two runs that are compared."""
@@ -27,7 +26,7 @@ class Finding(NamedTuple):
     sentence: str
 
 
-def add(commands: Any) -> None:
+def add(commands: Commands) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "check",
@@ -46,7 +45,7 @@ def run(chosen: argparse.Namespace) -> int:
     import_packages()
     from rlsuite.environments.finding import find_env
 
-    def make(**more: Any) -> "gymnasium.Env[Any, Any]":
+    def make(**more: Any) -> "AnyEnv":
         return find_env(chosen.environment, **keywords("--env", chosen.env), **more)
 
     make().close()  # an environment that cannot be made is an error, not a finding
@@ -126,7 +125,7 @@ def _answers(make: Callable[..., Any]) -> Iterator[Finding]:
         yield Finding("ok", "seeds", f"two copies with the same seed agree for {WALK} steps")
 
 
-def _walk(env: "gymnasium.Env[Any, Any]") -> list[str]:
+def _walk(env: "AnyEnv") -> list[str]:
     """What an environment returns, as text, which can always be compared."""
     import numpy as np
 

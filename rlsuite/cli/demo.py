@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.experiments import check_figures, draw
-from rlsuite.cli.options import add_json_flag, import_packages, whole_number
+from rlsuite.cli.options import Commands, add_json_flag, import_packages, whole_number
 from rlsuite.cli.output import note, print_json
 from rlsuite.errors import FileError
 
@@ -19,7 +19,7 @@ DEMO_GROUP = "rlsuite.demos"
 """Entry-point group in which a package registers its experiments: ``name = "package"``."""
 
 
-def add(commands: Any) -> None:
+def add(commands: Commands) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "demo",

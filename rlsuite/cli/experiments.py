@@ -4,9 +4,9 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rlsuite.cli.options import add_json_flag, command, import_packages, whole_number
+from rlsuite.cli.options import Commands, add_json_flag, command, import_packages, whole_number
 from rlsuite.cli.output import note, print_json
 from rlsuite.errors import FileError, ParameterError, unknown
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rlsuite.training.results import Results
 
 
-def add(commands: Any) -> None:
+def add(commands: Commands) -> None:
     """Describe the commands."""
     run = commands.add_parser(
         "run",

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlsuite.cli.options import parameters, spelling_of
+from rlsuite.cli.options import Keywords, parameters, spelling_of
 from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable
 from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 
 if TYPE_CHECKING:
-    import gymnasium
     from matplotlib.axes import Axes
 
+    from rlsuite.environments.finding import AnyEnv
     from rlsuite.models import MDP, POMDP
     from rlsuite.rendering import GridLayout
 
@@ -28,7 +28,7 @@ ANY_PLAN = "gap"
 
 def drawer(
     chosen: argparse.Namespace,
-    env: "gymnasium.Env[Any, Any] | None",
+    env: "AnyEnv | None",
     layout: "GridLayout | None",
     model: "MDP | POMDP",
     method: str,
@@ -57,9 +57,7 @@ def drawer(
     return _of_values(chosen, env, layout)
 
 
-def _of_values(
-    chosen: argparse.Namespace, env: "gymnasium.Env[Any, Any] | None", layout: "GridLayout | None"
-) -> "Draw":
+def _of_values(chosen: argparse.Namespace, env: "AnyEnv | None", layout: "GridLayout | None") -> "Draw":
     from rlsuite.plotting import solution_figures
 
     typed: str = chosen.figure or (ELSEWHERE if layout is None else ON_GRID)
@@ -111,7 +109,7 @@ def _finds_vectors(method: Callable[..., Any]) -> bool:
     return not other or issubclass(returned, AlphaVectorSolution)
 
 
-def _given(chosen: argparse.Namespace, name: str, draw: Callable[..., Any]) -> dict[str, Any]:
+def _given(chosen: argparse.Namespace, name: str, draw: Callable[..., Any]) -> Keywords:
     """Keywords of a figure."""
     given = {"against": chosen.against} if chosen.against else {}
     for flag in given.keys() - parameters(draw):

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rlsuite.cli.beliefs import cells, heads, names
-from rlsuite.cli.output import number
+from rlsuite.cli.options import Keywords
+from rlsuite.cli.output import Facts, number
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.inference import HMM, decode_episode, path_log_probability, smooth_episode
 from rlsuite.models import POMDP
@@ -207,7 +208,7 @@ class Trail:
     state_labels: Sequence[str] | None
     seen: dict[str, list[str]]
     """The actions and observations, one text for each time; by "action" and "observation"."""
-    given: dict[str, Any]
+    given: Keywords
     """The same as numbers, for JSON."""
     beliefs: FloatArray
     """(n, K) float64: given the observations until then"""
@@ -236,9 +237,9 @@ class Trail:
         path = [] if self.path is None else [self.states[int(self.path[t])]]
         return [*(texts[t] for texts in self.seen.values()), *cells(known[t], self.states), *path]
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         """All of it, for JSON."""
-        facts = {
+        facts: Facts = {
             "state_labels": self.state_labels,
             **self.given,
             "beliefs": self.beliefs,

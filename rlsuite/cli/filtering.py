@@ -5,9 +5,9 @@ import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
-from rlsuite.cli.options import add_json_flag, keywords
+from rlsuite.cli.options import Commands, add_json_flag, keywords
 from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, columns, note, number, print_json, table
 from rlsuite.errors import ParameterError
 
@@ -38,7 +38,7 @@ def compiling_message() -> Generator[None]:
         yield
 
 
-def add(commands: Any) -> None:
+def add(commands: Commands) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "filter",
@@ -105,7 +105,16 @@ def run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _best_action(pomdp: "POMDP", found: "Trail") -> dict[str, Any]:
+class BestAction(TypedDict):
+    """The action of a plan in the last belief, for JSON."""
+
+    best_action: int
+    best_action_label: str
+    gap_at_start: float
+    """of the bounds on the value at the start"""
+
+
+def _best_action(pomdp: "POMDP", found: "Trail") -> BestAction:
     """Return the action of a plan in the last belief, and the bounds on its value at the start, for JSON."""
     from rlsuite.cli.beliefs import names
     from rlsuite.planning import solve
@@ -168,7 +177,7 @@ def _either(words: list[str], listed: list[str]) -> list[str]:
     return words or listed
 
 
-def _report(chosen: argparse.Namespace, found: "Trail", best: dict[str, Any] | None) -> None:
+def _report(chosen: argparse.Namespace, found: "Trail", best: BestAction | None) -> None:
     if chosen.json:
         written = {"plot": chosen.plot} if chosen.plot else {}
         print_json({"model": chosen.model, **found.facts(), **(best or {}), **written})

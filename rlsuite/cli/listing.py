@@ -4,14 +4,14 @@ import argparse
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from rlsuite.cli.options import add_json_flag, import_packages
-from rlsuite.cli.output import columns, print_json
+from rlsuite.cli.options import Commands, Keywords, add_json_flag, import_packages
+from rlsuite.cli.output import Facts, columns, print_json
 
 if TYPE_CHECKING:
     from rlsuite.environments.facts import EnvironmentFacts
 
 
-def add(commands: Any) -> None:
+def add(commands: Commands) -> None:
     """Describe the commands."""
     envs = commands.add_parser(
         "envs",
@@ -48,7 +48,10 @@ def run_envs(chosen: argparse.Namespace) -> int:
         print_json(found)
         return 0
     header = ("id", "states", "actions", "steps", "")
-    rows = [(one["id"], _sizes(one), str(one["actions"]), str(one["time_limit"] or "-"), one["about"]) for one in found]
+    rows = [
+        (str(one["id"]), _sizes(one), str(one["actions"]), str(one["time_limit"] or "-"), str(one["about"]))
+        for one in found
+    ]
     print(columns([header, *rows]))
     print("next: rlsuite envs ENV")
     return 0
@@ -132,7 +135,7 @@ def _with_features(env_id: str) -> str:
     return f"rlsuite train sarsa {env_id} --features tile-coding"
 
 
-def _listed(facts: "EnvironmentFacts") -> dict[str, Any]:
+def _listed(facts: "EnvironmentFacts") -> Facts:
     """The facts about an environment that a list shows."""
     from rlsuite.environments.facts import NO_LIMIT
     from rlsuite.models import POMDP
@@ -147,7 +150,7 @@ def _listed(facts: "EnvironmentFacts") -> dict[str, Any]:
     }
 
 
-def _sizes(facts: dict[str, Any]) -> str:
+def _sizes(facts: Facts) -> str:
     hidden = facts["hidden_states"]
     return str(facts["observations"]) if hidden is None else f"{hidden} hidden"
 
@@ -159,7 +162,7 @@ def _size(space: Any) -> int | str:
     return f"{int(space.low.size)} numbers" if hasattr(space, "low") else str(space)
 
 
-def _defaults(kind: type) -> dict[str, Any]:
+def _defaults(kind: type) -> Keywords:
     from rlsuite.core.described import parameters
 
     return parameters(kind())

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from rlsuite.cli.options import DEFAULT_GAMMA, import_packages, parameters
+from rlsuite.cli.options import DEFAULT_GAMMA, Keywords, import_packages, parameters
 from rlsuite.core.npz import reading_npz
 from rlsuite.errors import FileError, ParameterError, unknown, unknown_suffix
 from rlsuite.inference import HMM
@@ -13,7 +13,7 @@ from rlsuite.models.mdp import SUFFIXES as MDP_SUFFIXES
 from rlsuite.models.pomdp import SUFFIXES as POMDP_SUFFIXES
 
 if TYPE_CHECKING:
-    import gymnasium
+    from rlsuite.environments.finding import AnyEnv
 
 Model: TypeAlias = MDP | POMDP | HMM
 
@@ -25,11 +25,11 @@ class Opened(NamedTuple):
     """A model, and its source."""
 
     model: Model
-    env: "gymnasium.Env[Any, Any] | None" = None
+    env: "AnyEnv | None" = None
     """None if it comes from a file."""
 
 
-def open_model(name: str, given: dict[str, Any], gamma: float | None = None) -> Opened:
+def open_model(name: str, given: Keywords, gamma: float | None = None) -> Opened:
     """Return the model of a file or an environment.
 
     Parameters
@@ -59,7 +59,7 @@ def open_model(name: str, given: dict[str, Any], gamma: float | None = None) -> 
     return Opened(kind.from_env(env, gamma=own_gamma if gamma is None else gamma), env)
 
 
-def _read(path: Path, given: dict[str, Any], gamma: float | None) -> Model:
+def _read(path: Path, given: Keywords, gamma: float | None) -> Model:
     if path.suffix.lower() not in SUFFIXES:
         raise FileError(f"{path}: {unknown_suffix(path.suffix, SUFFIXES)}")
     kind = _kind_of(path)

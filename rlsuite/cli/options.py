@@ -7,13 +7,35 @@ import inspect
 import shlex
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rlsuite.errors import ParameterError, RlsuiteWarning, unknown
 from rlsuite.synonyms import in_dashes
 
 if TYPE_CHECKING:
     from rlsuite.agents import Agent
+
+Keywords: TypeAlias = dict[str, Any]
+"""Keywords of a function or a class, whose parameters have types of their own."""
+
+
+class Commands(Protocol):
+    """What ``argparse`` returns for the commands of a program."""
+
+    def add_parser(
+        self, name: str, *, help: str, description: str | None = None, epilog: str | None = None, allow_abbrev: bool
+    ) -> argparse.ArgumentParser:
+        """Return the parser of a new command."""
+        ...
+
+
+class TakesFlags(Protocol):
+    """A parser of ``argparse``, or a group of its arguments."""
+
+    def add_argument(self, *flags: str, action: str, help: str) -> object:
+        """Add a flag."""
+        ...
+
 
 SCHEDULE_HELP = "a number, or a schedule such as linear:1.0:0.1:5000, exponential:1.0:0.999, inverse:1.0:visits"
 EXPLORATION_FLAGS = ("epsilon", "temperature", "base", "c", "beta")
@@ -57,7 +79,7 @@ def add_time_limit_flag(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def env_keywords_of(chosen: argparse.Namespace) -> dict[str, Any]:
+def env_keywords_of(chosen: argparse.Namespace) -> Keywords:
     """Keywords of the environment, its time limit among them."""
     limit: int | None = chosen.max_episode_steps
     return keywords("--env", chosen.env) | ({} if limit is None else {"max_episode_steps": limit})
@@ -72,7 +94,7 @@ def command(*words: str, env: Sequence[str] = (), flags: Sequence[str] = ()) -> 
     return shlex.join(["rlsuite", *words, *(word for pair in env for word in ("--env", pair)), *flags])
 
 
-def add_json_flag(parser: argparse.ArgumentParser) -> None:
+def add_json_flag(parser: TakesFlags) -> None:
     """The flag for output as JSON."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -109,13 +131,13 @@ def literal(text: str) -> Any:
         return text
 
 
-def keywords(flag: str, pairs: Sequence[str]) -> dict[str, Any]:
+def keywords(flag: str, pairs: Sequence[str]) -> Keywords:
     """Keywords of a constructor from ``KEY=VALUE`` texts.
 
     >>> keywords("--env", ["slip=0.2", "walls=stay"])
     {'slip': 0.2, 'walls': 'stay'}
     """
-    found: dict[str, Any] = {}
+    found: Keywords = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key.isidentifier():
@@ -161,7 +183,7 @@ def schedule(flag: str, text: str) -> Any:
     return {"name": kind, **dict(zip(fields, map(literal, values), strict=False)), **given}
 
 
-def features(text: str) -> dict[str, Any]:
+def features(text: str) -> Keywords:
     """A feature map in plain form.
 
     >>> features("tile-coding:n_tilings=4:bins=[8,4]")
@@ -199,7 +221,7 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
         raise ParameterError(
             f"the agent comes first: rlsuite {chosen.command} {chosen.environment} {chosen.agent_name}"
         ) from error
-    plain: dict[str, Any] = {"name": kind.__name__}
+    plain: Keywords = {"name": kind.__name__}
     if chosen.gamma is not None:
         plain["gamma"] = literal(chosen.gamma)
     if chosen.learning_rate is not None:
@@ -228,13 +250,13 @@ def import_packages() -> None:
             warnings.warn(f"the environments of {package} are missing: {error}", RlsuiteWarning, stacklevel=2)
 
 
-def _exploration(given: dict[str, str]) -> dict[str, Any]:
+def _exploration(given: dict[str, str]) -> Keywords:
     """The exploration that has these parameters, and the fewest others, in plain form."""
     from rlsuite.agents.exploration import Exploration
     from rlsuite.core.described import kinds
 
     # a user's own exploration may have no parameters that could be given here
-    known: dict[str, Any] = {name: kind for name, kind in kinds(Exploration).items() if dataclasses.is_dataclass(kind)}
+    known: Keywords = {name: kind for name, kind in kinds(Exploration).items() if dataclasses.is_dataclass(kind)}
     parameters = {name: [field.name for field in dataclasses.fields(kind)] for name, kind in known.items()}
     able = [name for name, names in parameters.items() if given.keys() <= set(names)]
     if not able:

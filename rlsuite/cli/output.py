@@ -7,9 +7,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, TextIO, TypeAlias
 
+from rlsuite.core.narrowing import is_list, is_mapping
 from rlsuite.errors import FileError, ParameterError, unknown_suffix
+
+Facts: TypeAlias = dict[str, object]
+"""What a command found, by name, for ``--json``."""
 
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -106,15 +110,14 @@ def number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _json(content: Any, indent: str) -> str:
+def _json(content: object, indent: str) -> str:
     """JSON with a line for each entry of a dictionary, and for each dictionary of a list."""
     deeper = indent + "  "
-    if isinstance(content, dict):
-        entries = cast("dict[Any, Any]", content).items()
-        lines = [f"{deeper}{json.dumps(str(key))}: {_json(value, deeper)}" for key, value in entries]
+    if is_mapping(content):
+        lines = [f"{deeper}{json.dumps(str(key))}: {_json(value, deeper)}" for key, value in content.items()]
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}" if lines else "{}"
-    if isinstance(content, list | tuple) and any(isinstance(one, dict) for one in cast("Sequence[Any]", content)):
-        lines = [deeper + _json(one, deeper) for one in cast("Sequence[Any]", content)]
+    if is_list(content) and any(is_mapping(one) for one in content):
+        lines = [deeper + _json(one, deeper) for one in content]
         return "[\n" + ",\n".join(lines) + f"\n{indent}]"
     try:
         return json.dumps(content, allow_nan=False, default=_listed)
@@ -122,19 +125,19 @@ def _json(content: Any, indent: str) -> str:
         return json.dumps(_plain(content))
 
 
-def _listed(content: Any) -> Any:
+def _listed(content: Any) -> object:
     if hasattr(content, "tolist"):
         return content.tolist()
     raise TypeError(f"{content!r} has no form in JSON")
 
 
-def _plain(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {str(key): _plain(value) for key, value in cast("dict[Any, Any]", content).items()}
-    if isinstance(content, list | tuple):
-        return [_plain(value) for value in cast("Sequence[Any]", content)]
+def _plain(content: object) -> object:
+    if is_mapping(content):
+        return {str(key): _plain(value) for key, value in content.items()}
+    if is_list(content):
+        return [_plain(value) for value in content]
     if hasattr(content, "tolist"):
-        return _plain(content.tolist())
+        return _plain(_listed(content))
     if isinstance(content, float) and content - content != 0.0:
         return None
     return content

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from rlsuite.cli.beliefs import MOST_COLUMNS, cells, heads, names
-from rlsuite.cli.output import MOST_ROWS, columns, number, table
+from rlsuite.cli.output import MOST_ROWS, Facts, columns, number, table
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning import (
@@ -34,7 +34,7 @@ class View(Protocol):
         """Return lines of the summary: what, and how much."""
         ...
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         """Return everything, for JSON."""
         ...
 
@@ -71,7 +71,7 @@ class _Any:
     def said(self) -> list[tuple[str, str]]:
         return [("first action", _actions(self.pomdp)[self.first])]
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         return {"first_action": self.first}
 
     def shown(self) -> str:
@@ -93,7 +93,7 @@ class _Vectors:
             ("alpha vectors", f"{self.plan.n_vectors:,}{kind}"),
         ]
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         plan = self.plan
         return {
             "first_action": int(plan.actions[self.first]),
@@ -154,7 +154,7 @@ class _Points:
     def said(self) -> list[tuple[str, str]]:
         return [("first action", _actions(self.pomdp)[self.first]), ("beliefs", f"{len(self.beliefs):,}")]
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         reached = {} if self.depth is None else {"depth": self.depth}
         found = {"value": self.value, "policy": self.policy}
         return {"first_action": self.first, "beliefs": self.beliefs, **reached, **found}
@@ -184,7 +184,7 @@ class _Search:
             ("value by search", number(decision.value)),
         ]
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         decision = self.decision
         return {"first_action": decision.action, "value": decision.value, "q": decision.q}
 
@@ -247,7 +247,7 @@ class FoundForMDP:
         rows = [(key.replace("_", " "), number(value)) for key, value in self._at_start().items()]
         return columns([*rows, ("converged", _effort(self.solution))])
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         """All of it, for JSON."""
         solution, gain = self.solution, _gain(self.solution)
         return {
@@ -307,7 +307,7 @@ class FoundForPOMDP:
         rows = [(name, number(value)) for name, value in bounds]
         return columns([*rows, *self._view.said(), ("converged", _effort(plan))])
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         """All of it, for JSON."""
         plan = self.solution
         return {

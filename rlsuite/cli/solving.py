@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rlsuite.cli.figures import ELSEWHERE, ON_GRID, drawer
 from rlsuite.cli.options import (
     DEFAULT_GAMMA,
+    Commands,
     add_env_flags,
     add_json_flag,
     keywords,
@@ -19,9 +20,8 @@ from rlsuite.cli.output import note, print_json
 from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 
 if TYPE_CHECKING:
-    import gymnasium
-
     from rlsuite.cli.solutions import FoundForMDP, FoundForPOMDP
+    from rlsuite.environments.finding import AnyEnv
     from rlsuite.models import MDP, POMDP
     from rlsuite.rendering import GridLayout
 
@@ -32,7 +32,7 @@ FLAGS = ("rtol", "horizon", "gap", "max_iterations", "deadline")
 """Keywords of some methods that are flags of their own."""
 
 
-def add(commands: Any) -> None:
+def add(commands: Commands) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "solve",
@@ -130,7 +130,7 @@ def _method(model: "MDP | POMDP", typed: str) -> str:
     return name
 
 
-def _opened(chosen: argparse.Namespace) -> "tuple[gymnasium.Env[Any, Any] | None, MDP | POMDP]":
+def _opened(chosen: argparse.Namespace) -> "tuple[AnyEnv | None, MDP | POMDP]":
     """The environment, if it is one, and the model."""
     from rlsuite.cli.load import open_model
     from rlsuite.models import MDP, POMDP
@@ -143,7 +143,7 @@ def _opened(chosen: argparse.Namespace) -> "tuple[gymnasium.Env[Any, Any] | None
     return env, model
 
 
-def _layout(env: "gymnasium.Env[Any, Any] | None", model: "MDP | POMDP") -> "GridLayout | None":
+def _layout(env: "AnyEnv | None", model: "MDP | POMDP") -> "GridLayout | None":
     """The layout of the states, one on each square; None if there is none."""
     from rlsuite.models import MDP
     from rlsuite.rendering import GridLayout

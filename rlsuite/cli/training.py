@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.experiments import check_figures
 from rlsuite.cli.options import (
+    Commands,
+    Keywords,
     add_agent_flags,
     add_env_flags,
     add_json_flag,
@@ -25,9 +27,8 @@ from rlsuite.errors import LearningError, ParameterError, RlsuiteError, Unsuitab
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    import gymnasium
-
     from rlsuite.agents import Agent
+    from rlsuite.environments.finding import AnyEnv
     from rlsuite.training.results import Results
 
 DEFAULT_STEPS = 10_000
@@ -36,7 +37,7 @@ LONGEST_GIF = 200
 """Steps after which an episode that is drawn is truncated: a greedy policy may never reach an end."""
 
 
-def add(commands: Any) -> None:
+def add(commands: Commands) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "train",
@@ -118,7 +119,7 @@ def _figure(chosen: argparse.Namespace) -> str:
     return typed.replace("-", "_")
 
 
-def _drawn_env(chosen: argparse.Namespace, env_keywords: dict[str, Any]) -> "gymnasium.Env[Any, Any]":
+def _drawn_env(chosen: argparse.Namespace, env_keywords: Keywords) -> "AnyEnv":
     """The environment again, made with a render mode."""
     from rlsuite.environments.finding import find_env
 
@@ -150,7 +151,7 @@ def _drawing(name: str) -> "Generator[None]":
         raise UnsuitableEnvironment(f"{name} cannot be drawn: {in_words(error)}") from error
 
 
-def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[str, Any]) -> "Results":
+def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords) -> "Results":
     import secrets
 
     from rlsuite.environments.finding import find_env
@@ -164,7 +165,7 @@ def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[str
     return Results(type(agent).__name__, chosen.environment, [agent.record_])
 
 
-def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[str, Any]) -> "Results":
+def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords) -> "Results":
     from rlsuite.environments.finding import find_env
     from rlsuite.training.results import Results
     from rlsuite.training.train import train
@@ -183,7 +184,7 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: dict[s
     return Results(results.agent, chosen.environment, results.records)
 
 
-def _length(chosen: argparse.Namespace, agent: "Agent", env: "gymnasium.Env[Any, Any]") -> dict[str, Any]:
+def _length(chosen: argparse.Namespace, agent: "Agent", env: "AnyEnv") -> Keywords:
     """How long to learn and how often to evaluate: at the end at least, if the greedy policy can be evaluated."""
     from rlsuite.environments.facts import NO_LIMIT, facts_of
 
@@ -204,9 +205,7 @@ def _watched() -> bool:
     return sys.stderr.isatty()
 
 
-def _write(
-    chosen: argparse.Namespace, agent: "Agent", results: "Results", shown: "gymnasium.Env[Any, Any] | None"
-) -> dict[str, str]:
+def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown: "AnyEnv | None") -> dict[str, str]:
     """Write the files that were asked for; what was written, by flag."""
     written: dict[str, str] = {}
     if chosen.save:
@@ -227,7 +226,7 @@ def _write(
     return written
 
 
-def _frames(agent: "Agent", env: "gymnasium.Env[Any, Any]", seed: int) -> Any:
+def _frames(agent: "Agent", env: "AnyEnv", seed: int) -> Any:
     """Pictures of one episode of the greedy policy."""
     observation, _ = env.reset(seed=seed % 2**31)
     yield env.render()

@@ -1,6 +1,6 @@
 """What defines an experiment, as data: environments x agents x seeds, and how long they learn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -10,8 +10,10 @@ from rlsuite.agents import Agent
 from rlsuite.core.checks import seed_list, whole_number
 from rlsuite.core.described import describe
 from rlsuite.core.keywords import SaysWhatToWrite
+from rlsuite.core.narrowing import is_list, is_mapping
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.folder import as_folder
+from rlsuite.experiments.store import Table
 from rlsuite.training.run import LOOPS, Budget, LoopChoice
 
 
@@ -33,7 +35,7 @@ class EnvironmentEntry(SaysWhatToWrite):
 
     id: str
     label: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=lambda: {})
+    parameters: Table = field(default_factory=lambda: {})
     max_episode_steps: int | None = None
 
     def __post_init__(self) -> None:
@@ -65,7 +67,7 @@ class AgentEntry(SaysWhatToWrite):
 
     agent: Agent
     label: str = ""
-    environment: Mapping[str, Any] = field(default_factory=lambda: {})
+    environment: Table = field(default_factory=lambda: {})
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -98,8 +100,8 @@ class Settings(SaysWhatToWrite):
             raise ParameterError(errors.unknown("loop", self.loop, LOOPS))
         if not isinstance(cast("object", self.regret), bool):
             raise ParameterError(f"regret={self.regret!r} must be true or false")
-        figures = cast("Any", self.figures)
-        if not isinstance(figures, list | tuple) or not all(isinstance(name, str) for name in cast("Any", figures)):
+        figures = cast("object", self.figures)
+        if not is_list(figures) or not all(isinstance(name, str) for name in figures):
             raise ParameterError(f"figures={self.figures!r} must be a list of names")
         for what, entries in (("environments", self.environments), ("agents", self.agents)):
             if not entries:
@@ -154,11 +156,11 @@ def _check_labels(what: str, labels: list[str]) -> None:
 
 
 def _check_plain(value: object, where: str) -> None:
-    if isinstance(value, Mapping):
-        for key, inner in cast("Mapping[str, object]", value).items():
+    if is_mapping(value):
+        for key, inner in value.items():
             _check_plain(inner, f"{where}.{key}")
-    elif isinstance(value, list | tuple):
-        for index, inner in enumerate(cast("Sequence[object]", value)):
+    elif is_list(value):
+        for index, inner in enumerate(value):
             _check_plain(inner, f"{where}[{index}]")
     elif not isinstance(value, bool | int | float | str):
         raise ParameterError(f"{where}={value!r} must be a number, a string, a boolean, or a list or table of them")

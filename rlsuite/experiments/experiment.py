@@ -21,20 +21,22 @@
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from rlsuite import errors
 from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.narrowing import is_list
 from rlsuite.errors import FileError, ParameterError, RlsuiteError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
 from rlsuite.experiments.lookup import agent_from_table
 from rlsuite.experiments.run import run
 from rlsuite.experiments.runs import Cell, cells_of
+from rlsuite.experiments.store import Table, is_table
 from rlsuite.training.results import Results
 
 
@@ -116,7 +118,7 @@ class Experiment(Settings):
             raise type(error)(f"{file}: {error}") from error
 
     @classmethod
-    def from_plain(cls, table: Mapping[str, Any], file: Path | None = None) -> Self:
+    def from_plain(cls, table: Table, file: Path | None = None) -> Self:
         """Make an experiment from the tables of a TOML file; `plain` turns it back into them.
 
         Raises
@@ -170,13 +172,13 @@ class Experiment(Settings):
         return run(self, Path(folder), workers=workers, progress=progress)
 
 
-def _check_keys(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:
+def _check_keys(table: Table, allowed: Sequence[str], where: str) -> None:
     for key in table:
         if key not in allowed:
             raise ParameterError(f"{where}{key}: {errors.unknown('key', key, allowed)}")
 
 
-def _text(table: Mapping[str, Any], key: str, where: str, default: str | None = None) -> str:
+def _text(table: Table, key: str, where: str, default: str | None = None) -> str:
     value = table.get(key, default)
     if not isinstance(value, str) or not (value or default == ""):
         raise ParameterError(
@@ -185,22 +187,22 @@ def _text(table: Mapping[str, Any], key: str, where: str, default: str | None = 
     return value
 
 
-def _inner_table(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
-    value = table.get(key, {})
-    if not isinstance(value, Mapping):
+def _inner_table(table: Table, key: str, where: str) -> Table:
+    value: object = table.get(key, {})
+    if not is_table(value):
         raise ParameterError(f"{where}{key}={value!r} must be a table, such as {{ keyword = value }}")
-    return cast("Mapping[str, Any]", value)
+    return value
 
 
-def _tables(table: Mapping[str, Any], key: str) -> list[tuple[Mapping[str, Any], str]]:
-    value = table.get(key, [])
-    entries = cast("list[Any]", value) if isinstance(value, list) else [value]
-    if not all(isinstance(entry, Mapping) for entry in entries) or isinstance(value, Mapping):
+def _tables(table: Table, key: str) -> list[tuple[Table, str]]:
+    value: object = table.get(key, [])
+    entries = [entry for entry in value if is_table(entry)] if is_list(value) else []
+    if not is_list(value) or len(entries) < len(value):
         raise ParameterError(f"{key}={value!r} must be an array of tables: write [[{key}]] above each table")
     return [(entry, f"{key}[{index}]") for index, entry in enumerate(entries)]
 
 
-def _environment(table: Mapping[str, Any], where: str) -> EnvironmentEntry:
+def _environment(table: Table, where: str) -> EnvironmentEntry:
     _check_keys(table, [one.name for one in fields(EnvironmentEntry)], f"{where}.")
     limit = table.get("max_episode_steps")
     return EnvironmentEntry(
@@ -211,7 +213,7 @@ def _environment(table: Mapping[str, Any], where: str) -> EnvironmentEntry:
     )
 
 
-def _agent(table: Mapping[str, Any], where: str, folder: Path) -> AgentEntry:
+def _agent(table: Table, where: str, folder: Path) -> AgentEntry:
     label = _text(table, "label", f"{where}.", "")
     environment = _inner_table(table, "environment", f"{where}.")
     parameters = {key: value for key, value in table.items() if key not in ("label", "environment")}

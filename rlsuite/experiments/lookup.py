@@ -2,13 +2,13 @@
 
 import dataclasses
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, cast
 
 from rlsuite.agents import Agent
 from rlsuite.environments.finding import module_of, parts_of
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
+from rlsuite.experiments.store import Table, is_table
 from rlsuite.registry import agent_classes, build_agent, choices, defined_agents
 from rlsuite.synonyms import ELSEWHERE, in_dashes, nearest, plain
 
@@ -74,7 +74,7 @@ def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
     return kind
 
 
-def agent_from_table(table: Mapping[str, Any], where: str, folder: Path = Path()) -> Agent:
+def agent_from_table(table: Table, where: str, folder: Path = Path()) -> Agent:
     """Make an agent from its table in a file; errors say where in the file the fault is.
 
     Parameters
@@ -105,20 +105,19 @@ def agent_from_table(table: Mapping[str, Any], where: str, folder: Path = Path()
         raise ParameterError(f"{where}: {error}") from error
 
 
-def _check_keys(kind: type, table: Mapping[str, Any], where: str) -> None:
+def _check_keys(kind: type, table: Table, where: str) -> None:
     allowed = [field.name for field in dataclasses.fields(kind) if field.init]
     for key, value in table.items():
         if key == "name":
             continue
         if key not in allowed:
             raise ParameterError(f"{where}.{key}: {unknown(f'key of {kind.__name__}', key, allowed)}")
-        if isinstance(value, Mapping):
-            inner = cast("Mapping[str, Any]", value)
+        if is_table(value):
             what, classes = choices(key)
-            if "name" in inner and inner["name"] not in classes:
-                raise ParameterError(f"{where}.{key}.name: {unknown(what, inner['name'], classes)}")
-            if "name" in inner:
-                _check_keys(classes[inner["name"]], inner, f"{where}.{key}")
+            if "name" in value and value["name"] not in classes:
+                raise ParameterError(f"{where}.{key}.name: {unknown(what, value['name'], classes)}")
+            if "name" in value:
+                _check_keys(classes[value["name"]], value, f"{where}.{key}")
 
 
 def _known_class(word: str) -> type[Agent]:

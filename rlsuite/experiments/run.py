@@ -1,5 +1,7 @@
 """Running an experiment: finished cells are kept, and the others are distributed over threads."""
 
+from __future__ import annotations
+
 import copy
 import dataclasses
 import json
@@ -11,7 +13,7 @@ import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import gymnasium
 from tqdm import tqdm
@@ -31,6 +33,9 @@ from rlsuite.training.observation_view import encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, Results
 from rlsuite.training.run import Budget
+
+if TYPE_CHECKING:
+    from rlsuite.environments.finding import AnyEnv
 
 
 class Progress:
@@ -112,9 +117,6 @@ def _clock(agent: Agent) -> Any:
         return None
 
 
-Env = gymnasium.Env[Any, Any]
-
-
 class Originals:
     """One environment for each id and keywords among some cells.
 
@@ -130,7 +132,7 @@ class Originals:
     """
 
     def __init__(self, cells: Sequence[Cell]) -> None:
-        self._made: dict[str, Env] = {}
+        self._made: dict[str, AnyEnv] = {}
         for cell in cells:
             if _key(cell) not in self._made:
                 self._made[_key(cell)] = find_env(cell.env_id, **cell.keywords)
@@ -148,7 +150,7 @@ class Originals:
             observations = f"observations of {encoding(space).low.size} numbers"
         return f"{observations}, {action_space_of(env).n} actions"
 
-    def copy(self, cell: Cell) -> Env:
+    def copy(self, cell: Cell) -> AnyEnv:
         """An environment for a run of this cell; copying is cheaper than building a model again."""
         try:
             return copy.deepcopy(self._made[_key(cell)])

@@ -2,16 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from rlsuite.core.checks import seed_list
 from rlsuite.core.described import describe
 from rlsuite.errors import FileError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
 from rlsuite.experiments.folder import seed_folder, slug
+from rlsuite.experiments.store import Table, is_table
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Cell:
     agent: AgentEntry
     seed: int
     place: Path
-    spec: Mapping[str, Any]
-    keywords: Mapping[str, Any]
+    spec: Table
+    keywords: Table
     env_id: str
 
     @property
@@ -73,7 +73,7 @@ def cells_of(experiment: Settings) -> list[Cell]:
     ]
 
 
-def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+def differences(stored: Table, wanted: Table) -> list[str]:
     """Sentences about the differences of two tables.
 
     >>> differences({"agent": {"gamma": 0.9}, "steps": 5}, {"agent": {"gamma": 0.8}})
@@ -91,15 +91,11 @@ def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[st
     return found
 
 
-def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+def _flat(table: Table, path: str = "") -> dict[str, Any]:
     """Nested tables as one table, with keys joined by dots."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
-        flat |= (
-            _flat(cast("Mapping[str, Any]", value), f"{path}{key}.")
-            if isinstance(value, Mapping)
-            else {path + key: value}
-        )
+        flat |= _flat(value, f"{path}{key}.") if is_table(value) else {path + key: value}
     return flat
 
 

@@ -17,13 +17,15 @@ A cell is a folder of
 Floats are written so that reading them gives the same bits.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,14 +35,25 @@ from rlsuite.core.files import sync
 from rlsuite.errors import FileError
 from rlsuite.training.results import Record
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
 FORMAT = "rlsuite cell 1"
 CELL, MONITOR, CURVE, EVALUATION = "cell.json", "monitor.csv", "curve.csv", "evaluation.csv"
 UNDISCOUNTED = "return"  # a column of evaluation.csv
 LARGEST_COUNT = 2**53
 """Up to this number, floats represent all whole numbers exactly."""
 
+Table: TypeAlias = Mapping[str, Any]
+"""A table of a TOML or JSON file; what its values are is checked where they are read."""
 
-def write_cell(folder: Path, spec: Mapping[str, Any], versions: Mapping[str, str], record: Record, aside: Path) -> None:
+
+def is_table(value: object) -> TypeIs[Table]:
+    """Whether `value` is a table; the keys of those of TOML and JSON are text."""
+    return isinstance(value, Mapping)
+
+
+def write_cell(folder: Path, spec: Table, versions: Mapping[str, str], record: Record, aside: Path) -> None:
     """Write a cell; its folder appears only when it is complete.
 
     Parameters
@@ -135,7 +148,7 @@ def read_cell(folder: Path) -> Record:
 Columns: TypeAlias = dict[str, NDArray[np.float64]]
 
 
-def _record(cell: Mapping[str, Any], monitor: Columns, curve: Columns, evaluation: Columns) -> Record:
+def _record(cell: Table, monitor: Columns, curve: Columns, evaluation: Columns) -> Record:
     """The record that was written as a cell.
 
     Raises
@@ -170,7 +183,7 @@ def _record(cell: Mapping[str, Any], monitor: Columns, curve: Columns, evaluatio
     )
 
 
-def _contents(spec: Mapping[str, Any], record: Record) -> dict[str, str]:
+def _contents(spec: Table, record: Record) -> dict[str, str]:
     """The tables of a record as text, by file name."""
     header = {"t_start": 0.0, "env_id": spec["environment"]["id"], "t_unit": "environment steps"}
     ends = np.cumsum(record.episode_length)
@@ -241,5 +254,5 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _own_checksum(cell: Mapping[str, Any]) -> str:
+def _own_checksum(cell: Table) -> str:
     return _sha256(_json(cell).encode())

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.core.checks import whole_number
+from rlsuite.core.narrowing import is_sequence
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, Rows, SparseLike
@@ -92,7 +93,7 @@ def is_sparse(tables: object) -> TypeGuard[Sequence[SparseLike]]:
         raise ModelError(
             f"a single sparse matrix of shape {tables.shape} was given; pass a list with one matrix per action"
         )
-    if not validation.is_sequence(tables):
+    if not is_sequence(tables):
         return False
     sparse = [hasattr(one, "tocsr") for one in tables]
     if any(sparse) and not all(sparse):

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.core.checks import whole_number
+from rlsuite.core.narrowing import is_mapping, is_sequence, is_set
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, Rows
@@ -165,7 +166,7 @@ def _actions(actions: int | Sequence[Hashable]) -> list[Hashable]:
 
 
 def _start(start: object) -> dict[Hashable, float]:
-    if validation.is_mapping(start):
+    if is_mapping(start):
         return {state: _number(p, f"start gives {p!r} as the probability of {state!r}") for state, p in start.items()}
     if _is_plain_set(start):
         listed = sorted(start, key=repr)
@@ -191,7 +192,7 @@ def _outcomes(
         return []
     if isinstance(returned, Iterator):
         raise ModelError(f"{where} returned an iterator; return a list, a set, a dict or a state")
-    if validation.is_sequence(returned) and isinstance(returned, list):
+    if is_sequence(returned) and isinstance(returned, list):
         outcomes = [_listed(one, where, terminal) for one in returned]
     else:
         if reward is None:
@@ -209,7 +210,7 @@ def _outcomes(
 
 
 def _successors(returned: object, where: str) -> Iterable[tuple[object, float]]:
-    if validation.is_mapping(returned):
+    if is_mapping(returned):
         return [(ahead, _number(p, f"{where} gives {ahead!r} the probability {p!r}")) for ahead, p in returned.items()]
     if _is_plain_set(returned):
         listed = sorted(returned, key=repr)
@@ -218,7 +219,7 @@ def _successors(returned: object, where: str) -> Iterable[tuple[object, float]]:
 
 
 def _listed(entry: object, where: str, terminal: Terminal | None) -> _Outcome:
-    if not validation.is_sequence(entry) or not isinstance(entry, tuple) or len(entry) != 4:
+    if not is_sequence(entry) or not isinstance(entry, tuple) or len(entry) != 4:
         raise ModelError(f"{where} lists {entry!r}; (probability, state, reward, terminated) is needed")
     p, ahead, r, ended = entry
     state = _hashable(ahead, where)
@@ -354,7 +355,7 @@ def distribution(observe: ObserveFunction, action: Hashable, state: Hashable) ->
         error.add_note(f"raised by {where}")
         raise
     found: dict[Hashable, object]
-    if validation.is_mapping(returned):
+    if is_mapping(returned):
         found = dict(returned)
     elif _is_plain_set(returned):
         found = {one: 1.0 / len(returned) for one in sorted(returned, key=repr)}
@@ -445,13 +446,13 @@ def rows_from_successors(
 def _distribution(where: object, s: int, a: int, states: int) -> tuple[list[int], list[float]]:
     if where is None:
         return [], []
-    if validation.is_mapping(where):
+    if is_mapping(where):
         weights = [_probability(p, s, a) for p in where.values()]
         targets = _states(where, s, a, states)
-    elif validation.is_set(where):
+    elif is_set(where):
         targets = sorted(_states(where, s, a, states))
         weights = [1.0 / len(targets)] * len(targets)
-    elif validation.is_sequence(where) and not isinstance(where, (str, bytes)):
+    elif is_sequence(where) and not isinstance(where, (str, bytes)):
         targets = _states(where, s, a, states)
         weights = [1.0 / len(targets)] * len(targets)
     else:

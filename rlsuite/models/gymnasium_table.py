@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
+from rlsuite.core.narrowing import is_mapping, is_sequence
 from rlsuite.errors import ModelError, UnsuitableEnvironment
 from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, Rows
@@ -154,7 +155,7 @@ def rows_from_table(P: object, states: range, actions: range) -> Rows:
 
     An empty list stands for an illegal action.
     """
-    if not validation.is_mapping(P) and not validation.is_sequence(P):
+    if not is_mapping(P) and not is_sequence(P):
         raise ModelError(
             f"P is of type {type(P).__name__}; a mapping from state to action to list of transitions is needed"
         )
@@ -170,7 +171,7 @@ def rows_from_table(P: object, states: range, actions: range) -> Rows:
                 "(write an empty list for an action that is illegal)"
             )
             listed = _entry(of_state, a, no_action)
-            if not validation.is_sequence(listed) or isinstance(listed, str):
+            if not is_sequence(listed) or isinstance(listed, str):
                 raise ModelError(f"P[{s}][{a}] is {listed!r}; a list of transitions is needed")
             entries.extend(_transition(one, f"P[{s}][{a}][{k}]", states) for k, one in enumerate(listed))
             lengths.append(len(listed))
@@ -194,7 +195,7 @@ def rows_from_bare_table(P: object) -> tuple[Rows, int]:
 
 
 def _number_of_keys(table: object, name: str, form: str) -> int:
-    keys = len(table) if validation.is_mapping(table) or validation.is_sequence(table) else 0
+    keys = len(table) if is_mapping(table) or is_sequence(table) else 0
     if not keys or isinstance(table, str):
         raise ModelError(f"{name} is {table!r}; a mapping from {form} is needed")
     return keys
@@ -208,7 +209,7 @@ def _entry(table: object, key: int, missing: str) -> object:
 
 
 def _transition(entry: object, where: str, states: range) -> tuple[float, int, float, bool]:
-    listed = tuple(entry) if validation.is_sequence(entry) else ()
+    listed = tuple(entry) if is_sequence(entry) else ()
     if len(listed) != 4:
         raise ModelError(f"{where} is {entry!r}: (probability, next_state, reward, terminated) is needed")
     probability, next_state, reward, terminated = listed

@@ -5,13 +5,14 @@ All of them work on whole arrays; the offender is searched for only after a chec
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.checks import whole_number
+from rlsuite.core.narrowing import is_sequence
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
 
@@ -21,21 +22,6 @@ if TYPE_CHECKING:
 ROW_SUM_TOLERANCE = 1e-8
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
-
-
-def is_sequence(value: object) -> TypeIs[Sequence[object]]:
-    """Whether `value` is a sequence; its elements may be anything."""
-    return isinstance(value, Sequence)
-
-
-def is_mapping(value: object) -> TypeIs[Mapping[Hashable, object]]:
-    """Whether `value` is a mapping; its values may be anything."""
-    return isinstance(value, Mapping)
-
-
-def is_set(value: object) -> TypeIs[Set[Hashable]]:
-    """Whether `value` is a set; its elements may be anything that is hashable."""
-    return isinstance(value, Set)
 
 
 def is_matrix(value: object) -> TypeIs[SparseLike]:

@@ -31,11 +31,12 @@ from rlsuite.plotting.style import Palette
 from rlsuite.rendering import colours
 
 if TYPE_CHECKING:
-    import gymnasium
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
-    Where = gymnasium.Env[Any, Any] | str | tuple[ArrayLike, ArrayLike]
+    from rlsuite.environments.finding import AnyEnv
+
+    Where = AnyEnv | str | tuple[ArrayLike, ArrayLike]
 
 
 PLANE_SIZE: Final = (4.6, 3.7)

@@ -3,9 +3,12 @@
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-Drawer = TypeVar("Drawer", bound=Callable[..., Any])
+Draw: TypeAlias = Callable[..., Any]
+"""A function that draws a figure, and returns its Axes."""
+
+Drawer = TypeVar("Drawer", bound=Draw)
 
 _RESULTS = "__figure_of_results__"
 _SOLUTION = "__figure_of_solution__"
@@ -15,7 +18,7 @@ _PLAN = "__figure_of_plan__"
 class SolutionFigure(NamedTuple):
     """A function that draws a planner's solution."""
 
-    draw: Callable[..., Any]
+    draw: Draw
     on_grid: bool
     """Whether it draws a map: ``draw(where, solution)``; otherwise ``draw(solution)``."""
 
@@ -23,7 +26,7 @@ class SolutionFigure(NamedTuple):
 class PlanFigure(NamedTuple):
     """A function that draws a plan for hidden states."""
 
-    draw: Callable[..., Any]
+    draw: Draw
     n_states: int | None
     """The number of states that the model must have; None for any."""
 
@@ -66,7 +69,7 @@ def figure_of_plan(*, n_states: int | None = None) -> Callable[[Drawer], Drawer]
     return mark
 
 
-def figures() -> dict[str, Callable[..., Any]]:
+def figures() -> dict[str, Draw]:
     """Functions of this package that draw learning results, by name.
 
     Returns
@@ -116,7 +119,7 @@ def plan_figures() -> dict[str, PlanFigure]:
     return dict(sorted((name, figure) for name, figure in marked if isinstance(figure, PlanFigure)))
 
 
-def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+def _functions() -> Iterator[tuple[str, Draw]]:
     package = importlib.import_module("rlsuite.plotting")
     for module in pkgutil.iter_modules(package.__path__, prefix="rlsuite.plotting."):
         for name, value in vars(importlib.import_module(module.name)).items():

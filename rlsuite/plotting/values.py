@@ -21,9 +21,9 @@ from rlsuite.rendering.overlay import Overlay, greedy_weights
 from rlsuite.rendering.painting import square_colours
 
 if TYPE_CHECKING:
-    import gymnasium
     from matplotlib.axes import Axes
 
+    from rlsuite.environments.finding import AnyEnv
     from rlsuite.planning import Solution
 
 
@@ -38,7 +38,7 @@ HATCH: Final = (176, 179, 184)
 
 def emptied(
     overlay: Overlay,
-    env: "gymnasium.Env[Any, Any] | None",
+    env: "AnyEnv | None",
     *,
     acting: NDArray[np.bool_] | None = None,
     q: ArrayLike | None = None,
@@ -96,7 +96,7 @@ def draw_hatch(axes: "Axes", overlay: Overlay) -> None:
     )
 
 
-def _model(env: "gymnasium.Env[Any, Any]") -> MDP | None:
+def _model(env: "AnyEnv") -> MDP | None:
     try:
         return MDP.from_env(env, gamma=0.5)
     except RlsuiteError:  # it has no table, or none that can be trusted
@@ -131,7 +131,7 @@ LINES_FROM: Final = 0.06
 @figure_of_solution(on_grid=True)
 @says_what_to_write
 def value_map(
-    where: "GridLayout | gymnasium.Env[Any, Any] | str",
+    where: "GridLayout | AnyEnv | str",
     value: "ArrayLike | Solution | None" = None,
     policy: ArrayLike | None = None,
     *,
@@ -275,7 +275,8 @@ def _draw_bar(axes: "Axes", overlay: Overlay, width: float) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
 
-    value = cast("NDArray[np.float64]", overlay.value)
+    value = overlay.value
+    assert value is not None
     known = value[np.isfinite(value)]
     if not known.size or known.min() == known.max():
         return
@@ -301,7 +302,8 @@ def _draw_lines(axes: "Axes", layout: GridLayout) -> None:
 def _draw_arrows(axes: "Axes", overlay: Overlay, lift: float) -> None:
     layout = overlay.layout
     lengths = overlay.arrow_lengths * (layout.cells[:, :1] >= 0)
-    arrows = cast("NDArray[np.int64]", layout.arrows)
+    arrows = layout.arrows
+    assert arrows is not None
     states, actions = np.nonzero(lengths)
     moves = np.array([unit(arrow) for arrow in arrows], dtype=np.float64)[actions]
     still = ~moves.any(axis=1)

@@ -1,0 +1,29 @@
+"""Questions about the class of an object whose answers type checkers understand: of its elements nothing is known."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+
+def is_sequence(value: object) -> TypeIs[Sequence[object]]:
+    """Whether `value` is a sequence; its elements may be anything."""
+    return isinstance(value, Sequence)
+
+
+def is_mapping(value: object) -> TypeIs[Mapping[Hashable, object]]:
+    """Whether `value` is a mapping; its values may be anything."""
+    return isinstance(value, Mapping)
+
+
+def is_set(value: object) -> TypeIs[Set[Hashable]]:
+    """Whether `value` is a set; its elements may be anything that is hashable."""
+    return isinstance(value, Set)
+
+
+def is_list(value: object) -> TypeIs[list[object] | tuple[object, ...]]:
+    """Whether `value` is a list or a tuple; its elements may be anything."""
+    return isinstance(value, list | tuple)
