@@ -12,64 +12,12 @@ array([ 81.,  90., 100.,  90., 100.,   0.])
 Names are loaded on first use: importing rlsuite is fast.
 """
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
-from typing import Any as _Any
 
+from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
 from rlsuite.synonyms import ELSEWHERE as _ELSEWHERE
-from rlsuite.synonyms import attribute_error as _attribute_error
 
 __version__ = "0.2.0"
-
-_HOME = {
-    "rlsuite.agents": (
-        "ActionValueAgent ActionValues ActorCritic ActorCriticLambda Agent BatchMonteCarlo BatchTD DelayedQLearning "
-        "DeterministicQLearning DifferentialSarsa DiscountedUCB DoubleExpectedSarsa DoubleQLearning DynaQ DynaQPlus "
-        "EXP3 EveryVisitMonteCarlo ExpectedSarsa ExploreThenCommit FirstVisitMonteCarlo GradientBandit KLUCB "
-        "KLUCBNormal LinUCB LinearThompson MOSS MonteCarloControl MonteCarloExploringStarts NStepExpectedSarsa "
-        "NStepQSigma NStepSarsa NStepTD NStepTreeBackup NaiveQLambda OffPolicyMonteCarlo OfflineLambdaReturn "
-        "PengQLambda PosteriorSampling Predictor PrioritizedSweeping QLearning RLearning RMax SampleAverage Sarsa "
-        "SarsaLambda SlidingWindowUCB SpeedyQLearning StateValueAgent StateValues SuccessiveElimination TD TDLambda "
-        "TabularAgent ThompsonBernoulli ThompsonNormal ThompsonNormalGamma TrueOnlineSarsaLambda TrueOnlineTDLambda "
-        "UCB1 UCBV UCRL2 WatkinsQLambda count count_state follow step_size value_step_size"
-    ),
-    "rlsuite.core.compilation": "compiled",
-    "rlsuite.core.declared": "Array",
-    "rlsuite.environments.compiled_env": "CompiledDynamics CompiledEnv",
-    "rlsuite.environments.tabular_env": "TabularEnv",
-    "rlsuite.agents.exploration": (
-        "CountBonus EpsilonGreedy Exploration MaxBoltzmann RandomActions Softmax UpperConfidence argmax chances choose "
-        "greedy max_value uniform"
-    ),
-    "rlsuite.environments.finding": "find_env",
-    "rlsuite.inference": "HMM ParticleFilter learn_pomdp",
-    "rlsuite.models": "MDP POMDP MarkovChain",
-    "rlsuite.planning": "Solution evaluate_policy solve",
-    "rlsuite.registry": "load",
-    "rlsuite.rendering": "GridLayout",
-    "rlsuite.agents.schedules": "Exponential Inverse Linear Polynomial Schedule",
-    "rlsuite.training.kernels": "Transition",
-    "rlsuite.training.results": "Record Results",
-    "rlsuite.training.train": "train",
-    "rlsuite.environments.vector_env": "TabularVectorEnv",
-    "rlsuite.environments.wrappers": "BeliefObservation DiscreteActions VectorObservation",
-}
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
-_SUBPACKAGES = (
-    "approximation",
-    "errors",
-    "experiments",
-    "inference",
-    "models",
-    "planning",
-    "plotting",
-    "reference",
-    "rendering",
-    "testing",
-    "training",
-)
-
-__all__ = [*sorted(_MODULE_OF), *_SUBPACKAGES]  # pyright: ignore[reportUnsupportedDunderAll] - computed from the table
 
 if TYPE_CHECKING:
     from rlsuite import approximation as approximation
@@ -195,15 +143,4 @@ if TYPE_CHECKING:
     from rlsuite.training.results import Results as Results
     from rlsuite.training.train import train as train
 else:
-
-    def __getattr__(name: str) -> _Any:
-        if name in _SUBPACKAGES:
-            return _import_module(f"rlsuite.{name}")
-        if name not in _MODULE_OF:
-            raise _attribute_error(f"module {__name__!r}", name, __all__, _ELSEWHERE)
-        value = getattr(_import_module(_MODULE_OF[name]), name)
-        globals()[name] = value
-        return value
-
-    def __dir__() -> list[str]:
-        return sorted({*(name for name in globals() if name.startswith("__")), *__all__})
+    __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__, _ELSEWHERE)

@@ -3,38 +3,18 @@
 Names are loaded on first use: reading results does not need the compiler.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rlsuite.synonyms import attribute_error
-
-_MODULE_OF = {
-    "AgentEntry": "config",
-    "EnvironmentEntry": "config",
-    "Experiment": "experiment",
-    "Row": "comparison",
-    "Stopped": "run",
-    "compare": "comparison",
-    "load_results": "folder",
-    "table": "comparison",
-}
-
-__all__ = ["AgentEntry", "EnvironmentEntry", "Experiment", "Row", "Stopped", "compare", "load_results", "table"]
+from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
 
 if TYPE_CHECKING:
-    from rlsuite.experiments.comparison import Row, compare, table
-    from rlsuite.experiments.config import AgentEntry, EnvironmentEntry
-    from rlsuite.experiments.experiment import Experiment
-    from rlsuite.experiments.folder import load_results
-    from rlsuite.experiments.run import Stopped
+    from rlsuite.experiments.comparison import Row as Row
+    from rlsuite.experiments.comparison import compare as compare
+    from rlsuite.experiments.comparison import table as table
+    from rlsuite.experiments.config import AgentEntry as AgentEntry
+    from rlsuite.experiments.config import EnvironmentEntry as EnvironmentEntry
+    from rlsuite.experiments.experiment import Experiment as Experiment
+    from rlsuite.experiments.folder import load_results as load_results
+    from rlsuite.experiments.run import Stopped as Stopped
 else:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULE_OF:
-            raise attribute_error(f"module {__name__!r}", name, __all__)
-        value = getattr(import_module(f"rlsuite.experiments.{_MODULE_OF[name]}"), name)
-        globals()[name] = value
-        return value
-
-    def __dir__() -> list[str]:
-        return sorted({*(name for name in globals() if name.startswith("__")), *__all__})
+    __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)
