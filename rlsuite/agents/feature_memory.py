@@ -8,13 +8,13 @@ Two observations matter at any time: the one an action was taken in, and the one
 memory, in turn, and `now` says which row is the former. Row 0 is that of the first observation of an episode.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.exploration import ExplorationRule
-from rlsuite.agents.memory import Answers
+from rlsuite.agents.exploration import ExplorationRule, MaskedMemory
+from rlsuite.agents.memory import Answers, Observation
 from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
 from rlsuite.agents.predictor import STATE, StateAnswers
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate, rate_now
@@ -33,15 +33,49 @@ class ActiveFeatures(NamedTuple):
     now: NDArray[np.int64]  # (1,), row of the present observation
 
 
+class FeatureMemory(MaskedMemory, Protocol):
+    """What the memories with features have in common: `LinearMemory`, `LinearValues`."""
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """One column for each action, or one for the values of states."""
+        ...
+
+    @property
+    def features(self) -> Any:
+        """The compiled form of a feature map."""
+        ...
+
+    @property
+    def active(self) -> ActiveFeatures:
+        """The features of the present and of the next observation."""
+        ...
+
+    @property
+    def clock(self) -> NDArray[np.int64]:
+        """Steps and episodes learned from, shape (2,)."""
+        ...
+
+    @property
+    def learning_rate(self) -> Rate:
+        """The step size, or its schedule."""
+        ...
+
+    @property
+    def scratch(self) -> Any:
+        """NamedTuple of what the rule keeps during an episode."""
+        ...
+
+
 @compiled(in_place=True)
-def compute_features(memory: Any, observation: NDArray[np.float64], row: int) -> None:
+def compute_features(memory: FeatureMemory, observation: NDArray[np.float64], row: int) -> None:
     """Compute the features of an observation into a row."""
     active, rule = memory.active, memory.features
     active.n_active[row] = rule.active(rule.data, observation, active.indices[row], active.values[row])
 
 
 @compiled(in_place=True)
-def value_of(memory: Any, row: int, action: int) -> float:
+def value_of(memory: FeatureMemory, row: int, action: int) -> float:
     """Q(s, a) of the observation in a row, by the present weights."""
     active = memory.active
     value = 0.0
@@ -51,7 +85,7 @@ def value_of(memory: Any, row: int, action: int) -> float:
 
 
 @compiled(in_place=True)
-def evaluate(memory: Any, row: int) -> None:
+def evaluate(memory: "LinearMemory", row: int) -> None:
     """Fill in ``q[row]``: Q(s, a) of all actions for the observation in a row, by the present weights."""
     active = memory.active
     for action in range(memory.weights.shape[1]):
@@ -63,7 +97,7 @@ def evaluate(memory: Any, row: int) -> None:
 
 
 @compiled(in_place=True)
-def improve(memory: Any, row: int, action: int, amount: float) -> None:
+def improve(memory: FeatureMemory, row: int, action: int, amount: float) -> None:
     """Add ``amount * x(s)`` to the weights of an action: the gradient of Q(s, a) is x(s)."""
     active = memory.active
     for k in range(active.n_active[row]):
@@ -71,13 +105,13 @@ def improve(memory: Any, row: int, action: int, amount: float) -> None:
 
 
 @compiled(in_place=True)
-def linear_step_size(memory: Any) -> float:
+def linear_step_size(memory: FeatureMemory) -> float:
     """The learning rate now."""
     return rate_now(memory.learning_rate, memory.clock, 0)
 
 
 @compiled(in_place=True)
-def count_and_advance(memory: Any, over: bool) -> None:
+def count_and_advance(memory: FeatureMemory, over: bool) -> None:
     """Count this step, and this episode if it is over; the next observation becomes the present one.
 
     Every rule calls it once a step, at its end.
@@ -92,7 +126,7 @@ def count_and_advance(memory: Any, over: bool) -> None:
 
 
 @compiled(in_place=True)
-def _first_row(memory: Any, observation: NDArray[np.float64]) -> int:
+def _first_row(memory: "LinearMemory", observation: NDArray[np.float64]) -> int:
     memory.active.now[0] = 0
     compute_features(memory, observation, 0)
     evaluate(memory, 0)
@@ -100,12 +134,12 @@ def _first_row(memory: Any, observation: NDArray[np.float64]) -> int:
 
 
 @compiled(in_place=True)
-def _present_row(memory: Any, observation: Any) -> int:
+def _present_row(memory: FeatureMemory, observation: Observation) -> int:
     return memory.active.now[0]
 
 
 @compiled(in_place=True)
-def _next_row(memory: Any, next_observation: NDArray[np.float64]) -> int:
+def _next_row(memory: "LinearMemory", next_observation: NDArray[np.float64]) -> int:
     row = 1 - memory.active.now[0]
     compute_features(memory, next_observation, row)
     evaluate(memory, row)
@@ -113,7 +147,7 @@ def _next_row(memory: Any, next_observation: NDArray[np.float64]) -> int:
 
 
 @compiled(in_place=True)
-def visit_features(memory: Any, row: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+def visit_features(memory: FeatureMemory, row: int, action: int, kind: TraceUpdate, step_size: float) -> None:
     """Visit an observation: the traces of its active features become those after a visit of this kind."""
     active, traces, n_actions = memory.active, memory.scratch.traces, memory.weights.shape[1]
     overlap = 0.0  # e . x, used by dutch traces only; the compiler removes it for the others
@@ -127,17 +161,17 @@ def visit_features(memory: Any, row: int, action: int, kind: TraceUpdate, step_s
 
 
 @compiled(in_place=True)
-def _update_eligible_weights(memory: Any, traces: Traces, amount: float, decay: float) -> None:
+def _update_eligible_weights(memory: FeatureMemory, traces: Traces, amount: float, decay: float) -> None:
     update_eligible(traces, memory.weights.reshape(memory.weights.size), amount, decay)
 
 
 @compiled(in_place=True)
-def _evaluate_one(memory: Any, row: int, action: int) -> None:
+def _evaluate_one(memory: "LinearMemory", row: int, action: int) -> None:
     memory.q[row, action] = value_of(memory, row, action)
 
 
 @compiled(in_place=True)
-def _store_features(memory: Any, row: int, entry: int) -> None:
+def _store_features(memory: FeatureMemory, row: int, entry: int) -> None:
     active, buffer = memory.active, memory.scratch.buffer
     for k in range(active.n_active[row]):
         buffer.indices[entry, k] = active.indices[row, k]
@@ -146,7 +180,7 @@ def _store_features(memory: Any, row: int, entry: int) -> None:
 
 
 @compiled(in_place=True)
-def _value_of_stored(memory: Any, entry: int, action: int) -> float:
+def _value_of_stored(memory: FeatureMemory, entry: int, action: int) -> float:
     buffer = memory.scratch.buffer
     value = 0.0
     for k in range(buffer.n_active[entry]):
@@ -155,14 +189,14 @@ def _value_of_stored(memory: Any, entry: int, action: int) -> float:
 
 
 @compiled(in_place=True)
-def _improve_stored(memory: Any, entry: int, action: int, amount: float) -> None:
+def _improve_stored(memory: FeatureMemory, entry: int, action: int, amount: float) -> None:
     buffer = memory.scratch.buffer
     for k in range(buffer.n_active[entry]):
         memory.weights[buffer.indices[entry, k], action] += amount * buffer.values[entry, k]
 
 
 @compiled(in_place=True)
-def record_vector(memory: Any, observation: NDArray[np.float64], time: int) -> None:
+def record_vector(memory: FeatureMemory, observation: NDArray[np.float64], time: int) -> None:
     """Keep an observation as time t of the episode."""
     recorded = memory.scratch.buffer.observation
     for i in range(recorded.shape[1]):
@@ -170,7 +204,7 @@ def record_vector(memory: Any, observation: NDArray[np.float64], time: int) -> N
 
 
 @compiled(in_place=True)
-def learn_vector(memory: Any, time: int, action: int, target: float) -> None:
+def learn_vector(memory: FeatureMemory, time: int, action: int, target: float) -> None:
     """Let w <- w + alpha [G_t - w . x_t] x_t, with the weights of an action.
 
     The features are listed in the present row, which is not needed any more when an episode is over.
@@ -181,7 +215,7 @@ def learn_vector(memory: Any, time: int, action: int, target: float) -> None:
 
 
 @compiled(in_place=True)
-def _end_step(memory: Any, row: int, action: int, over: bool) -> None:
+def _end_step(memory: FeatureMemory, row: int, action: int, over: bool) -> None:
     count_and_advance(memory, over)
 
 
@@ -250,32 +284,32 @@ def evaluate_rows(
 
 
 @compiled(in_place=True)
-def _first_state(memory: Any, observation: NDArray[np.float64]) -> int:
+def _first_state(memory: FeatureMemory, observation: NDArray[np.float64]) -> int:
     memory.active.now[0] = 0
     compute_features(memory, observation, 0)
     return 0
 
 
 @compiled(in_place=True)
-def _next_state(memory: Any, next_observation: NDArray[np.float64]) -> int:
+def _next_state(memory: FeatureMemory, next_observation: NDArray[np.float64]) -> int:
     row = 1 - memory.active.now[0]
     compute_features(memory, next_observation, row)
     return row
 
 
 @compiled(in_place=True)
-def _step_size(memory: Any, row: int) -> float:
+def _step_size(memory: FeatureMemory, row: int) -> float:
     return linear_step_size(memory)
 
 
 @compiled(in_place=True)
-def _learn_stored_features(memory: Any, entry: int, target: float) -> None:
+def _learn_stored_features(memory: FeatureMemory, entry: int, target: float) -> None:
     error = target - _value_of_stored(memory, entry, STATE)
     _improve_stored(memory, entry, STATE, linear_step_size(memory) * error)
 
 
 @compiled(in_place=True)
-def _learn_recorded_vector(memory: Any, time: int, target: float) -> None:
+def _learn_recorded_vector(memory: FeatureMemory, time: int, target: float) -> None:
     learn_vector(memory, time, STATE, target)
 
 

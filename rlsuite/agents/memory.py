@@ -20,17 +20,20 @@ actions in the place that `locate_next` has returned. Of features these are valu
 an update `renew` computes them anew.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.exploration import ExplorationRule, choose
+from rlsuite.agents.exploration import ChoiceMemory, ExplorationRule, choose
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, update_eligible, visit_entry
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import Count
 from rlsuite.training.legality import Legality
+
+Observation: TypeAlias = int | NDArray[np.float64]
+"""What a rule is given: an id, or a vector."""
 
 NOWHERE = -1
 """The place of what comes after the end of an episode."""
@@ -54,80 +57,132 @@ class Answers(NamedTuple):
     end_step: Compiled[..., None]
 
 
+class AskedMemory(Protocol):
+    """A memory that answers a rule, of action values or of state values."""
+
+    @property
+    def answers(self) -> Any:
+        """How the memory answers: as a table, or by features."""
+        ...
+
+
+class CountingMemory(Protocol):
+    """A memory that counts visits, steps and episodes."""
+
+    @property
+    def visits(self) -> NDArray[np.int64]:
+        """How often each pair was taken, shape (n_places, n_actions)."""
+        ...
+
+    @property
+    def clock(self) -> NDArray[np.int64]:
+        """Steps and episodes learned from, shape (2,)."""
+        ...
+
+
+class Memory(ChoiceMemory, Protocol):
+    """What a rule finds in its memory, be it of a table (`ActionValues`) or of features (`LinearMemory`)."""
+
+    @property
+    def gamma(self) -> float:
+        """Discount per step."""
+        ...
+
+    @property
+    def learning_rate(self) -> Rate:
+        """The step size, or its schedule."""
+        ...
+
+    @property
+    def learned(self) -> Any:
+        """NamedTuple of what else the rule learns, saved with the agent."""
+        ...
+
+    @property
+    def scratch(self) -> Any:
+        """NamedTuple of what the rule keeps during an episode."""
+        ...
+
+    @property
+    def answers(self) -> Answers:
+        """How the memory answers: as a table, or by features."""
+        ...
+
+
 @compiled(in_place=True)
-def locate_first(memory: Any, state: Any) -> int:
+def locate_first(memory: AskedMemory, state: Observation) -> int:
     """The place of the first observation of an episode, with the values of its actions in ``memory.q[place]``."""
     return memory.answers.locate_first(memory, state)
 
 
 @compiled(in_place=True)
-def locate(memory: Any, state: Any) -> int:
+def locate(memory: AskedMemory, state: Observation) -> int:
     """The place of the present observation: where its action was taken."""
     return memory.answers.locate(memory, state)
 
 
 @compiled(in_place=True)
-def locate_next(memory: Any, next_state: Any) -> int:
+def locate_next(memory: AskedMemory, next_state: Observation) -> int:
     """The place of the observation that the action led to, with the values of its actions in ``memory.q[place]``."""
     return memory.answers.locate_next(memory, next_state)
 
 
 @compiled(in_place=True)
-def value(memory: Any, place: int, action: int) -> float:
+def value(memory: AskedMemory, place: int, action: int) -> float:
     """Q(s, a) by what is known now."""
     return memory.answers.value(memory, place, action)
 
 
 @compiled(in_place=True)
-def update(memory: Any, place: int, action: int, amount: float) -> None:
+def update(memory: AskedMemory, place: int, action: int, amount: float) -> None:
     """Let Q(s, a) <- Q(s, a) + amount; of features w <- w + amount x(s), the gradient of Q(s, a)."""
     memory.answers.update(memory, place, action, amount)
 
 
 @compiled(in_place=True)
-def visit(memory: Any, place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+def visit(memory: AskedMemory, place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
     """Let the traces of (s, a) become those after a visit of this kind: e + alpha x, say."""
     memory.answers.visit(memory, place, action, kind, step_size)
 
 
 @compiled(in_place=True)
-def update_and_decay(memory: Any, traces: Traces, amount: float, decay: float) -> None:
+def update_and_decay(memory: AskedMemory, traces: Traces, amount: float, decay: float) -> None:
     """Let Q <- Q + amount e for all that is eligible, then e <- decay e."""
     memory.answers.update_and_decay(memory, traces, amount, decay)
 
 
 @compiled(in_place=True)
-def renew(memory: Any, place: int, action: int) -> None:
+def renew(memory: Memory, place: int, action: int) -> None:
     """Compute ``memory.q[place, action]`` anew after an update of this action."""
     memory.answers.renew(memory, place, action)
 
 
 @compiled(in_place=True)
-def renew_all(memory: Any, place: int) -> None:
+def renew_all(memory: Memory, place: int) -> None:
     """Compute ``memory.q[place]`` anew after an update of several actions."""
     memory.answers.renew_all(memory, place)
 
 
 @compiled(in_place=True)
-def store(memory: Any, place: int, entry: int) -> None:
+def store(memory: Memory, place: int, entry: int) -> None:
     """Keep the place as an entry of ``memory.scratch.buffer``, for a rule that learns from it some steps later."""
     memory.answers.store(memory, place, entry)
 
 
 @compiled(in_place=True)
-def stored_value(memory: Any, entry: int, action: int) -> float:
+def stored_value(memory: Memory, entry: int, action: int) -> float:
     """Q(s, a) of an entry of the buffer, by what is known now."""
     return memory.answers.stored_value(memory, entry, action)
 
 
 @compiled(in_place=True)
-def update_stored(memory: Any, entry: int, action: int, amount: float) -> None:
+def update_stored(memory: Memory, entry: int, action: int, amount: float) -> None:
     """Let Q(s, a) <- Q(s, a) + amount for an entry of the buffer."""
     memory.answers.update_stored(memory, entry, action, amount)
 
 
 @compiled(in_place=True)
-def end_step(memory: Any, place: int, action: int, over: bool) -> None:
+def end_step(memory: AskedMemory, place: int, action: int, over: bool) -> None:
     """Count this step, and this episode if it is over; every rule calls it once a step.
 
     A place that was located stays valid until the next step; a rule may choose its next action before or after.
@@ -136,7 +191,7 @@ def end_step(memory: Any, place: int, action: int, over: bool) -> None:
 
 
 @compiled(in_place=True)
-def begin(memory: Any, state: Any, rng: np.random.Generator) -> int:
+def begin(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
     """Choose the first action of an episode by the exploration."""
     return choose(memory, locate_first(memory, state), rng)
 
@@ -145,57 +200,57 @@ def begin(memory: Any, state: Any, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _id(memory: Any, state: int) -> int:
+def _id(memory: "ActionValues", state: int) -> int:
     return state
 
 
 @compiled(in_place=True)
-def _entry(memory: Any, place: int, action: int) -> float:
+def _entry(memory: "ActionValues", place: int, action: int) -> float:
     return memory.q[place, action]
 
 
 @compiled(in_place=True)
-def _add_to_entry(memory: Any, place: int, action: int, amount: float) -> None:
+def _add_to_entry(memory: "ActionValues", place: int, action: int, amount: float) -> None:
     memory.q[place, action] += amount
 
 
 @compiled(in_place=True)
-def _visit_entry(memory: Any, place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+def _visit_entry(memory: "ActionValues", place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
     visit_entry(memory.scratch.traces, place * memory.q.shape[1] + action, kind, step_size)
 
 
 @compiled(in_place=True)
-def _add_to_eligible_entries(memory: Any, traces: Traces, amount: float, decay: float) -> None:
+def _add_to_eligible_entries(memory: "ActionValues", traces: Traces, amount: float, decay: float) -> None:
     update_eligible(traces, memory.q.reshape(memory.q.size), amount, decay)
 
 
 @compiled(in_place=True)
-def _is_new(memory: Any, place: int, action: int) -> None:
+def _is_new(memory: "ActionValues", place: int, action: int) -> None:
     """An entry of a table is always what was learned last."""
 
 
 @compiled(in_place=True)
-def _are_new(memory: Any, place: int) -> None:
+def _are_new(memory: "ActionValues", place: int) -> None:
     """So are all of them."""
 
 
 @compiled(in_place=True)
-def _store_id(memory: Any, place: int, entry: int) -> None:
+def _store_id(memory: "ActionValues", place: int, entry: int) -> None:
     memory.scratch.buffer.state[entry] = place
 
 
 @compiled(in_place=True)
-def _stored_entry(memory: Any, entry: int, action: int) -> float:
+def _stored_entry(memory: "ActionValues", entry: int, action: int) -> float:
     return memory.q[memory.scratch.buffer.state[entry], action]
 
 
 @compiled(in_place=True)
-def _add_to_stored_entry(memory: Any, entry: int, action: int, amount: float) -> None:
+def _add_to_stored_entry(memory: "ActionValues", entry: int, action: int, amount: float) -> None:
     memory.q[memory.scratch.buffer.state[entry], action] += amount
 
 
 @compiled(in_place=True)
-def count(memory: Any, state: int, action: int, over: bool) -> None:
+def count(memory: CountingMemory, state: int, action: int, over: bool) -> None:
     """Count this step, and this episode if it is over; every rule for tables calls it once a step."""
     memory.visits[state, action] += 1
     memory.clock[STEPS] += 1
@@ -238,6 +293,6 @@ class ActionValues(NamedTuple):
 
 
 @compiled(in_place=True)
-def step_size(memory: Any, place: int, action: int) -> float:
+def step_size(memory: Memory, place: int, action: int) -> float:
     """The learning rate now; a schedule per visits counts those of this pair, before the present one."""
     return rate_now(memory.learning_rate, memory.clock, memory.visits[place, action])

@@ -7,14 +7,14 @@ are those of one action, 0.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.agents.agent import Agent
-from rlsuite.agents.exploration import is_legal
-from rlsuite.agents.memory import locate_first, update, value, visit
+from rlsuite.agents.exploration import MaskedMemory, is_legal
+from rlsuite.agents.memory import Observation, locate_first, update, value, visit
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate, Schedule, as_schedule, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, update_eligible, visit_entry
 from rlsuite.core.checks import finite_number
@@ -48,62 +48,91 @@ class StateAnswers(NamedTuple):
     end_step: Compiled[..., None]
 
 
+class StateMemory(MaskedMemory, Protocol):
+    """What a rule of prediction finds in its memory: of a table (`StateValues`) or of features (`LinearValues`)."""
+
+    @property
+    def clock(self) -> NDArray[np.int64]:
+        """Steps and episodes learned from, shape (2,)."""
+        ...
+
+    @property
+    def gamma(self) -> float:
+        """Discount per step."""
+        ...
+
+    @property
+    def learned(self) -> Any:
+        """NamedTuple of what else the rule learns, saved with the agent."""
+        ...
+
+    @property
+    def scratch(self) -> Any:
+        """NamedTuple of what the rule keeps during an episode."""
+        ...
+
+    @property
+    def answers(self) -> StateAnswers:
+        """How the memory answers: as a table, or by features."""
+        ...
+
+
 @compiled(in_place=True)
-def state_value(memory: Any, place: int) -> float:
+def state_value(memory: StateMemory, place: int) -> float:
     """V(s) by what is known now."""
     return value(memory, place, STATE)
 
 
 @compiled(in_place=True)
-def update_state(memory: Any, place: int, amount: float) -> None:
+def update_state(memory: StateMemory, place: int, amount: float) -> None:
     """Let V(s) <- V(s) + amount; of features w <- w + amount x(s)."""
     update(memory, place, STATE, amount)
 
 
 @compiled(in_place=True)
-def visit_state(memory: Any, place: int, kind: TraceUpdate, step_size: float) -> None:
+def visit_state(memory: StateMemory, place: int, kind: TraceUpdate, step_size: float) -> None:
     """Let the traces of s become those after a visit of this kind."""
     visit(memory, place, STATE, kind, step_size)
 
 
 @compiled(in_place=True)
-def state_step_size(memory: Any, place: int) -> float:
+def state_step_size(memory: StateMemory, place: int) -> float:
     """The learning rate now; a schedule per visits counts those of this state, before the present one."""
     return memory.answers.step_size(memory, place)
 
 
 @compiled(in_place=True)
-def store_state(memory: Any, place: int, entry: int) -> None:
+def store_state(memory: StateMemory, place: int, entry: int) -> None:
     """Keep the place as an entry of ``memory.scratch.buffer``, for a rule that learns from it some steps later."""
     memory.answers.store(memory, place, entry)
 
 
 @compiled(in_place=True)
-def learn_stored(memory: Any, entry: int, target: float) -> None:
+def learn_stored(memory: StateMemory, entry: int, target: float) -> None:
     """Let V(s) <- V(s) + alpha [G - V(s)] for an entry of the buffer; alpha counts the returns of this state so far."""
     memory.answers.learn_stored(memory, entry, target)
 
 
 @compiled(in_place=True)
-def record_state(memory: Any, state: Any, time: int) -> None:
+def record_state(memory: StateMemory, state: Observation, time: int) -> None:
     """Keep what was observed as time t of ``memory.scratch.buffer``, for a rule that learns from whole episodes."""
     memory.answers.record(memory, state, time)
 
 
 @compiled(in_place=True)
-def learn_recorded(memory: Any, time: int, target: float) -> None:
+def learn_recorded(memory: StateMemory, time: int, target: float) -> None:
     """Let V(s_t) <- V(s_t) + alpha [G - V(s_t)], as `learn_stored`."""
     memory.answers.learn_recorded(memory, time, target)
 
 
 @compiled(in_place=True)
-def next_action(memory: Any, state: Any, place: int, rng: np.random.Generator) -> int:
+def next_action(memory: StateMemory, state: Observation, place: int, rng: np.random.Generator) -> int:
     """Draw an action of the policy that is followed."""
     return memory.answers.follow(memory, state, place, rng)
 
 
 @compiled(in_place=True)
-def ratio(memory: Any, state: Any, place: int, action: int) -> float:
+def ratio(memory: StateMemory, state: Observation, place: int, action: int) -> float:
     """Return rho = pi(a | s) / b(a | s): how much likelier the policy to evaluate takes the action that was taken.
 
     It is 1 where the policy that is followed is the one that is evaluated, as for all tables (S&B2 eq. 11.1).
@@ -112,7 +141,7 @@ def ratio(memory: Any, state: Any, place: int, action: int) -> float:
 
 
 @compiled(in_place=True)
-def begin_predicting(memory: Any, state: Any, rng: np.random.Generator) -> int:
+def begin_predicting(memory: StateMemory, state: Observation, rng: np.random.Generator) -> int:
     """Draw the first action of an episode."""
     return next_action(memory, state, locate_first(memory, state), rng)
 
@@ -121,32 +150,32 @@ def begin_predicting(memory: Any, state: Any, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _id(memory: Any, state: int) -> int:
+def _id(memory: "StateValues", state: int) -> int:
     return state
 
 
 @compiled(in_place=True)
-def _entry(memory: Any, place: int, action: int) -> float:
+def _entry(memory: "StateValues", place: int, action: int) -> float:
     return memory.value[place]
 
 
 @compiled(in_place=True)
-def _add_to_entry(memory: Any, place: int, action: int, amount: float) -> None:
+def _add_to_entry(memory: "StateValues", place: int, action: int, amount: float) -> None:
     memory.value[place] += amount
 
 
 @compiled(in_place=True)
-def _visit_entry(memory: Any, place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+def _visit_entry(memory: "StateValues", place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
     visit_entry(memory.scratch.traces, place, kind, step_size)
 
 
 @compiled(in_place=True)
-def _add_to_eligible_entries(memory: Any, traces: Traces, amount: float, decay: float) -> None:
+def _add_to_eligible_entries(memory: "StateValues", traces: Traces, amount: float, decay: float) -> None:
     update_eligible(traces, memory.value, amount, decay)
 
 
 @compiled(in_place=True)
-def learn_return(memory: Any, state: int, target: float) -> None:
+def learn_return(memory: "StateValues", state: int, target: float) -> None:
     """V(s) <- V(s) + alpha [G - V(s)]; a schedule per visits counts the returns of this state so far."""
     returns = memory.learned.returns
     memory.value[state] += rate_now(memory.learning_rate, memory.clock, returns[state]) * (target - memory.value[state])
@@ -154,22 +183,22 @@ def learn_return(memory: Any, state: int, target: float) -> None:
 
 
 @compiled(in_place=True)
-def _store_id(memory: Any, place: int, entry: int) -> None:
+def _store_id(memory: "StateValues", place: int, entry: int) -> None:
     memory.scratch.buffer.state[entry] = place
 
 
 @compiled(in_place=True)
-def _learn_stored_id(memory: Any, entry: int, target: float) -> None:
+def _learn_stored_id(memory: "StateValues", entry: int, target: float) -> None:
     learn_return(memory, memory.scratch.buffer.state[entry], target)
 
 
 @compiled(in_place=True)
-def _one(memory: Any, state: int, place: int, action: int) -> float:
+def _one(memory: "StateValues", state: int, place: int, action: int) -> float:
     return 1.0
 
 
 @compiled(in_place=True)
-def _follow_mask(memory: Any, state: int, forbidden: int, rng: np.random.Generator) -> int:
+def _follow_mask(memory: "StateValues", state: int, forbidden: int, rng: np.random.Generator) -> int:
     """Draw an action of the policy that is legal now; if the policy takes none of these, the forbidden one."""
     total = before = 0.0
     for action in range(memory.behaviour.shape[1]):
@@ -191,7 +220,7 @@ def _follow_mask(memory: Any, state: int, forbidden: int, rng: np.random.Generat
 
 
 @compiled(in_place=True)
-def follow(memory: Any, state: int, rng: np.random.Generator) -> int:
+def follow(memory: "StateValues", state: int, rng: np.random.Generator) -> int:
     """Draw an action of the policy; where a mask forbids it, draw again among those that the mask allows."""
     last = memory.behaviour.shape[1] - 1
     u = rng.random() * memory.behaviour[state, last]
@@ -204,13 +233,13 @@ def follow(memory: Any, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def value_step_size(memory: Any, state: int) -> float:
+def value_step_size(memory: "StateValues", state: int) -> float:
     """The learning rate now; a schedule per visits counts those of this state, before the present one."""
     return rate_now(memory.learning_rate, memory.clock, memory.visits[state])
 
 
 @compiled(in_place=True)
-def count_state(memory: Any, state: int, over: bool) -> None:
+def count_state(memory: "StateValues", state: int, over: bool) -> None:
     """Count this step, and this episode if it is over; every rule calls it once a step."""
     memory.visits[state] += 1
     memory.clock[STEPS] += 1
@@ -219,12 +248,12 @@ def count_state(memory: Any, state: int, over: bool) -> None:
 
 
 @compiled(in_place=True)
-def _follow(memory: Any, state: int, place: int, rng: np.random.Generator) -> int:
+def _follow(memory: "StateValues", state: int, place: int, rng: np.random.Generator) -> int:
     return follow(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _count(memory: Any, place: int, action: int, over: bool) -> None:
+def _count(memory: "StateValues", place: int, action: int, over: bool) -> None:
     count_state(memory, place, over)
 
 
@@ -303,11 +332,11 @@ class Predictor(Agent):
         if self.policy_to_follow is not None:
             check_policy_form("policy_to_follow", self.policy_to_follow)
 
-    def tables(self, n_states: int, /) -> Any:
+    def tables(self, n_states: int, /) -> object:
         """Make the memory's ``learned``: a NamedTuple of what a rule learns beside `value`; nothing here."""
         return ()
 
-    def scratch(self, n_states: int, /) -> Any:
+    def scratch(self, n_states: int, /) -> object:
         """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
         return ()
 

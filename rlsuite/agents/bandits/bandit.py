@@ -1,13 +1,12 @@
 """The base of the bandits: statistics for each state by itself, and a rule that chooses arms by them."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import EpsilonGreedy, Exploration, ExplorationRule, chances, is_legal
-from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.memory import ActionValues, Memory
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import finite_number
@@ -45,7 +44,7 @@ def positive(name: str, value: object) -> float:
 
 
 @compiled(in_place=True)
-def pulls(memory: Any, state: int) -> int:
+def pulls(memory: Memory, state: int) -> int:
     """t: how often the arms of a state were pulled."""
     total = 0
     for arm in range(memory.visits.shape[1]):
@@ -54,7 +53,7 @@ def pulls(memory: Any, state: int) -> int:
 
 
 @compiled(in_place=True)
-def n_arms(memory: Any, state: int) -> int:
+def n_arms(memory: Memory, state: int) -> int:
     """K: how many arms a state has."""
     total = 0
     for arm in range(memory.legal.shape[1]):
@@ -63,7 +62,7 @@ def n_arms(memory: Any, state: int) -> int:
 
 
 @compiled(in_place=True)
-def no_closed_form(memory: Any, state: int, first: float, second: float, out: NDArray[np.float64]) -> None:
+def no_closed_form(memory: Memory, state: int, first: float, second: float, out: NDArray[np.float64]) -> None:
     """The probabilities of a choice that is drawn, not computed: unknown."""
     for arm in range(out.size):
         out[arm] = np.nan

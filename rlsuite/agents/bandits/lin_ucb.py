@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +134,7 @@ class LinUCB(LinearBandit, IndexPolicy):
         inverse = np.tile(np.eye(width) / self.ridge, (n_models, 1, 1))
         return RidgeTables(_index, _no_level, features, inverse, np.zeros((n_models, width)))
 
-    def scratch(self, n_states: int, n_actions: int) -> Any:
+    def scratch(self, n_states: int, n_actions: int) -> RidgeScratch:
         """Make room for one vector."""
         width = n_states if self.features is None else np.asarray(self.features).shape[-1]
         return RidgeScratch(np.zeros(width), self.alpha)

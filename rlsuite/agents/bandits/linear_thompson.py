@@ -6,7 +6,7 @@ kept: it takes a new row of features in d^2 steps, and w + v L'^-1 z is a draw i
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,7 +181,7 @@ class LinearThompson(LinearBandit):
         factor = np.tile(np.eye(width) * math.sqrt(self.ridge), (n_models, 1, 1))
         return PosteriorTables(features, factor, np.zeros((n_models, width)))
 
-    def scratch(self, n_states: int, n_actions: int) -> Any:
+    def scratch(self, n_states: int, n_actions: int) -> PosteriorScratch:
         """Make room for the draws."""
         features, n_models = self.layout(n_states, n_actions)
         width = features.shape[2]

@@ -104,7 +104,7 @@ def _begin(memory: ActorCriticMemory, state: int, rng: np.random.Generator) -> i
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: ActorCriticMemory, t: Transition, rng: np.random.Generator) -> int:
     """Update both: v(x) += alpha_w delta, and h(x, b) += alpha_h delta gamma^t (1{b = a} - pi(b | x)) for all b."""
     discount, pi = memory.scratch
     target = t.reward if t.terminated else t.reward + memory.gamma * memory.value[t.next_state]
@@ -145,7 +145,7 @@ class ActorCriticAgent(Agent):
         as_schedule("critic_rate", self.critic_rate, 0.0, 1.0)
         self.initial_value = finite_number("initial_value", self.initial_value)
 
-    def scratch(self, n_states: int, n_actions: int) -> Any:
+    def scratch(self, n_states: int, n_actions: int) -> object:
         """Make the memory's ``scratch``, with at least the fields of `Present`."""
         return Present(np.ones(1), np.zeros(n_actions))
 

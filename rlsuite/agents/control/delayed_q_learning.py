@@ -6,7 +6,7 @@ still overrates and learns. The number of steps that are much worse than optimal
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,13 +127,13 @@ class DelayedQLearning(TabularAgent):
         self.largest_reward = finite_number("largest_reward", self.largest_reward)
         self.initial_value = max(self.largest_reward, 0.0) / (1.0 - self.gamma)
 
-    def tables(self, n_states: int, n_actions: int) -> Any:
+    def tables(self, n_states: int, n_actions: int) -> Attempts:
         """Make the collections of samples, empty."""
         shape = (n_states, n_actions)
         samples, attempted = (np.zeros(shape, dtype=np.int64) for _ in range(2))
         resting = np.zeros(shape, dtype=np.bool_)
         return Attempts(np.zeros(shape), samples, attempted, resting, np.zeros(1, dtype=np.int64))
 
-    def scratch(self, n_states: int, n_actions: int) -> Any:
+    def scratch(self, n_states: int, n_actions: int) -> Patience:
         """Hold the parameters of the rule."""
         return Patience(self.m, self.epsilon1)

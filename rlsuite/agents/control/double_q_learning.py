@@ -6,7 +6,7 @@ is not biased upwards.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +108,7 @@ class DoubleQLearning(TabularAgent):
 
     step: ClassVar[Step] = _double_q_step
 
-    def tables(self, n_states: int, n_actions: int) -> Any:
+    def tables(self, n_states: int, n_actions: int) -> TwoTables:
         """Make both tables."""
         shape = (2, n_states, n_actions)
         return TwoTables(np.full(shape, self.initial_value), np.zeros(shape, dtype=np.int64))
@@ -150,6 +150,6 @@ class DoubleExpectedSarsa(DoubleQLearning):
 
     step: ClassVar[Step] = _double_expected_step
 
-    def scratch(self, n_states: int, n_actions: int) -> Any:
+    def scratch(self, n_states: int, n_actions: int) -> Probabilities:
         """Make room for the probabilities of one state."""
         return Probabilities(np.zeros(n_actions))

@@ -8,12 +8,12 @@ what Peng's Q(lambda) tends to would depend on how often each pair is visited.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from rlsuite.agents.action_value_agent import ActionValueAgent
-from rlsuite.agents.memory import begin, update_and_decay, visit
+from rlsuite.agents.memory import Memory, Observation, begin, update_and_decay, visit
 from rlsuite.agents.traces import TRACE_UPDATES, Traces, TraceUpdate, check_kind, new_traces, reset_traces
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
@@ -29,14 +29,14 @@ class Eligibility(NamedTuple):
 
 
 @compiled(in_place=True)
-def begin_eligible(memory: Any, state: Any, rng: np.random.Generator) -> int:
+def begin_eligible(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
     """Reset all traces, which may be those of an episode that was abandoned, and choose the first action."""
     reset_traces(memory.scratch.traces)
     return begin(memory, state, rng)
 
 
 @compiled(in_place=True)
-def credit(memory: Any, place: int, action: int, step_size: float, error: float) -> None:
+def credit(memory: Memory, place: int, action: int, step_size: float, error: float) -> None:
     """Visit (s, a); Q <- Q + delta e for all that is eligible; e <- gamma lambda e."""
     eligible = memory.scratch
     visit(memory, place, action, eligible.kind, step_size)

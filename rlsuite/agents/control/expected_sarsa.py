@@ -1,14 +1,14 @@
 """Expected Sarsa: Sarsa without the variance of the next action (van Seijen, van Hasselt, Whiteson & Wiering 2009)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.exploration import NO_ACTION, chances, choose
-from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next, renew, step_size, update, value
+from rlsuite.agents.memory import NOWHERE, Memory, end_step, locate, locate_next, renew, step_size, update, value
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
@@ -20,7 +20,7 @@ class Probabilities(NamedTuple):
 
 
 @compiled(in_place=True)
-def expected_value(memory: Any, place: int, out: NDArray[np.float64]) -> float:
+def expected_value(memory: Memory, place: int, out: NDArray[np.float64]) -> float:
     """Return sum_a pi(a | s) Q(s, a) for the policy that the agent follows; pi(. | s) is left in `out`."""
     chances(memory, place, out)
     total = 0.0
@@ -30,7 +30,7 @@ def expected_value(memory: Any, place: int, out: NDArray[np.float64]) -> float:
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(s, a) <- Q(s, a) + alpha [r + gamma sum_a' pi(a' | s') Q(s', a') - Q(s, a)], then choose by the new values."""
     s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
     if not t.terminated:
@@ -82,6 +82,6 @@ class ExpectedSarsa(ActionValueAgent):
 
     step: ClassVar[Step] = _step
 
-    def scratch(self, n_states: int, n_actions: int) -> Any:
+    def scratch(self, n_states: int, n_actions: int) -> Probabilities:
         """Make room for the probabilities of one state."""
         return Probabilities(np.zeros(n_actions))

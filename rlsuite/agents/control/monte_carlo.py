@@ -4,7 +4,7 @@ Nothing is learned before an episode is over. On truncation the return bootstrap
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,11 +140,11 @@ class MonteCarloControl(TabularAgent):
         super().__post_init__()
         self.longest_episode = whole_number("longest_episode", self.longest_episode)
 
-    def tables(self, n_states: int, n_actions: int) -> Any:
+    def tables(self, n_states: int, n_actions: int) -> Returns:
         """Make the counts of returns."""
         return Returns(np.zeros((n_states, n_actions), dtype=np.int64))
 
-    def scratch(self, n_states: int, n_actions: int) -> Any:
+    def scratch(self, n_states: int, n_actions: int) -> Episode:
         """Make an empty buffer."""
         seen = np.zeros((n_states, n_actions), dtype=np.int64)
         return Episode(new_episode_buffer(self.longest_episode), np.zeros(1, dtype=np.int64), seen)

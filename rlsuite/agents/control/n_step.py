@@ -1,20 +1,20 @@
 """n-step Sarsa: between one step of experience and a whole episode (S&B2 section 7.2)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from rlsuite.agents.control.expected_sarsa import expected_value
 from rlsuite.agents.control.n_step_buffer import NStepAgent, first_to_learn, last_to_learn, learn, note_step
 from rlsuite.agents.exploration import NO_ACTION, choose
-from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next, renew_all
+from rlsuite.agents.memory import NOWHERE, Memory, end_step, locate, locate_next, renew_all
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _return(memory: Any, tau: int, t: int, future: float) -> float:
+def _return(memory: Memory, tau: int, t: int, future: float) -> float:
     """G = R_tau+1 + gamma R_tau+2 + ... + gamma^(t-tau) R_t+1 + gamma^(t+1-tau) future."""
     buffer = memory.scratch.buffer
     total = future
@@ -24,7 +24,7 @@ def _return(memory: Any, tau: int, t: int, future: float) -> float:
 
 
 @compiled(in_place=True)
-def _sarsa_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _sarsa_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(S_tau, A_tau) += alpha [R_tau+1 + ... + gamma^(n-1) R_t+1 + gamma^n Q(S_t+1, A_t+1) - Q(S_tau, A_tau)].
 
     On truncation the target still bootstraps: with the value of this moment, before any of the waiting pairs learns.
@@ -43,7 +43,7 @@ def _sarsa_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _expected_sarsa_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _expected_sarsa_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(S_tau, A_tau) += alpha [R_tau+1 + ... + gamma^n sum_a pi(a | S_t+1) Q(S_t+1, a) - Q(S_tau, A_tau)]."""
     s, next_s, future = locate(memory, t.state), NOWHERE, 0.0
     over = t.terminated or t.truncated

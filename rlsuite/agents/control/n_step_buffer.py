@@ -8,13 +8,13 @@ visits gives the k-th visit of a pair the k-th value.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.action_value_agent import ActionValueAgent
-from rlsuite.agents.memory import begin, step_size, store, stored_value, update_stored
+from rlsuite.agents.memory import Memory, Observation, begin, step_size, store, stored_value, update_stored
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Begin
@@ -62,14 +62,14 @@ def new_n_step_buffer(n: int, n_actions: int, most_active: int = 0) -> NStepBuff
 
 
 @compiled(in_place=True)
-def begin_n_steps(memory: Any, state: Any, rng: np.random.Generator) -> int:
+def begin_n_steps(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
     """Discard the last episode, and choose as in all other steps."""
     memory.scratch.buffer.length[0] = 0
     return begin(memory, state, rng)
 
 
 @compiled(in_place=True)
-def note_step(memory: Any, place: int, action: int, reward: float) -> int:
+def note_step(memory: Memory, place: int, action: int, reward: float) -> int:
     """Record a step and the step size of its pair; return its time t."""
     buffer = memory.scratch.buffer
     t = buffer.length[0]
@@ -95,7 +95,7 @@ def last_to_learn(buffer: NStepBuffer, t: int, over: bool) -> int:
 
 
 @compiled(in_place=True)
-def learn(memory: Any, tau: int, target: float) -> None:
+def learn(memory: Memory, tau: int, target: float) -> None:
     """Q(S_tau, A_tau) <- Q(S_tau, A_tau) + alpha [G - Q(S_tau, A_tau)]."""
     buffer = memory.scratch.buffer
     entry = tau % buffer.n
@@ -134,6 +134,6 @@ class NStepAgent(ActionValueAgent):
         self.n = whole_number("n", self.n)
         fits_in_memory(f"n={self.n}", 32 * self.n)
 
-    def scratch(self, n_states: int, n_actions: int) -> Any:
+    def scratch(self, n_states: int, n_actions: int) -> object:
         """Make an empty buffer."""
         return Recent(new_n_step_buffer(self.n, n_actions, self.most_active))

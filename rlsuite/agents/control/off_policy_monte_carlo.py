@@ -6,7 +6,7 @@ importance sampling, S&B2 eq. 5.7 and 5.8).
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,10 +145,10 @@ class OffPolicyMonteCarlo(TabularAgent):
         super().__post_init__()
         self.longest_episode = whole_number("longest_episode", self.longest_episode)
 
-    def tables(self, n_states: int, n_actions: int) -> Any:
+    def tables(self, n_states: int, n_actions: int) -> Weights:
         """Make the sums of weights."""
         return Weights(np.zeros((n_states, n_actions)))
 
-    def scratch(self, n_states: int, n_actions: int) -> Any:
+    def scratch(self, n_states: int, n_actions: int) -> Episode:
         """Make an empty buffer."""
         return Episode(new_episode_buffer(self.longest_episode), np.zeros(n_actions), np.zeros(1))

@@ -7,7 +7,7 @@ to the next. Naive Q(lambda): to the beginning of the episode, whether or not th
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rlsuite.agents.control.eligibility import EligibilityAgent, credit
 from rlsuite.agents.exploration import NO_ACTION, choose, max_value
 from rlsuite.agents.memory import (
     NOWHERE,
+    Memory,
     end_step,
     locate,
     locate_next,
@@ -31,7 +32,7 @@ from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _naive_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _naive_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q <- Q + delta e and e <- gamma lambda e, where delta = r + gamma max_a' Q(s', a') - Q(s, a)."""
     s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
     if not t.terminated:
@@ -46,7 +47,7 @@ def _naive_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _watkins_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _watkins_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Learn as the naive rule does; e <- 0 if the next action is not greedy."""
     next_action = _naive_step(memory, t, rng)
     if next_action != NO_ACTION:
@@ -57,7 +58,7 @@ def _watkins_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _peng_step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _peng_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q <- Q + (r + gamma V(s') - V(s)) e and Q(s, a) <- Q(s, a) + alpha (r + gamma V(s') - Q(s, a)), V = max_a Q.
 
     The first is for the pairs before this one, whose traces have faded since; the second is for this one, which is

@@ -1,7 +1,7 @@
 """Q-learning: off-policy temporal-difference control (Watkins 1989), deterministic and stochastic."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from rlsuite.agents.exploration import NO_ACTION, choose, max_value
 from rlsuite.agents.memory import (
     NOWHERE,
     ActionValues,
+    Memory,
     count,
     end_step,
     locate,
@@ -35,7 +36,7 @@ def _deterministic_step(memory: ActionValues, t: Transition, rng: np.random.Gene
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(s, a) <- Q(s, a) + alpha [r + gamma max_a' Q(s', a') - Q(s, a)], then choose by what has been learned."""
     s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
     if not t.terminated:

@@ -153,7 +153,7 @@ class NStepQSigma(NStepAgent):
         as_schedule("sigma", self.sigma, 0.0, 1.0)
         self.target_policy = check_target_policy("target_policy", self.target_policy)
 
-    def scratch(self, n_states: int, n_actions: int) -> Any:
+    def scratch(self, n_states: int, n_actions: int) -> Sampling:
         """Make an empty buffer."""
         sigma = as_schedule("sigma", self.sigma, 0.0, 1.0).rate
         buffer = new_n_step_buffer(self.n, n_actions)

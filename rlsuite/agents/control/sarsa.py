@@ -1,19 +1,19 @@
 """Sarsa: on-policy temporal-difference control (Rummery & Niranjan 1994)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.exploration import NO_ACTION, choose
-from rlsuite.agents.memory import end_step, locate, locate_next, step_size, update, value
+from rlsuite.agents.memory import Memory, end_step, locate, locate_next, step_size, update, value
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(s, a) <- Q(s, a) + alpha [r + gamma Q(s', a') - Q(s, a)], with the a' that is taken next.
 
     On truncation the target still bootstraps, so a' is chosen then, too.

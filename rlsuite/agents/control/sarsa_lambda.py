@@ -1,19 +1,19 @@
 """Sarsa(lambda): Sarsa with eligibility traces (Rummery & Niranjan 1994)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from rlsuite.agents.control.eligibility import EligibilityAgent, credit
 from rlsuite.agents.exploration import NO_ACTION, choose
-from rlsuite.agents.memory import end_step, locate, locate_next, step_size, value
+from rlsuite.agents.memory import Memory, end_step, locate, locate_next, step_size, value
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q <- Q + delta e and e <- gamma lambda e, where delta = r + gamma Q(s', a') - Q(s, a).
 
     On truncation the target still bootstraps, so a' is chosen then, too.

@@ -11,7 +11,7 @@ from its first visit on, so that pairs that cannot be reached do not delay the r
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +128,7 @@ class SpeedyQLearning(TabularAgent):
 
     learning_rate: float | Schedule = field(init=False, repr=False, default=1.0)
 
-    def tables(self, n_states: int, n_actions: int) -> Any:
+    def tables(self, n_states: int, n_actions: int) -> Rounds:
         """Make the tables of two rounds."""
         shape = (n_states, n_actions)
         present, before = (np.full(shape, self.initial_value) for _ in range(2))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import chances, own_value, spread_over_best
+from rlsuite.agents.memory import Memory
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.errors import ParameterError, unknown
 
@@ -13,7 +14,7 @@ TargetPolicy = Compiled[[Any, int, NDArray[np.float64]], None]
 
 
 @compiled(in_place=True)
-def greedy_chances(memory: Any, state: int, out: NDArray[np.float64]) -> None:
+def greedy_chances(memory: Memory, state: int, out: NDArray[np.float64]) -> None:
     """Fill in the probabilities of the greedy policy: equal ones for all best actions."""
     spread_over_best(own_value, memory, state, 0.0, out)
 

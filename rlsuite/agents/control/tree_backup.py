@@ -109,6 +109,6 @@ class NStepTreeBackup(NStepAgent):
         super().__post_init__()
         self.target_policy = check_target_policy("target_policy", self.target_policy)
 
-    def scratch(self, n_states: int, n_actions: int) -> Any:
+    def scratch(self, n_states: int, n_actions: int) -> Tree:
         """Make an empty buffer."""
         return Tree(new_n_step_buffer(self.n, n_actions), TARGET_POLICIES[self.target_policy])

@@ -6,7 +6,7 @@ corrections give the same numbers at the cost of Sarsa(lambda).
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.memory import (
+    Memory,
+    Observation,
     end_step,
     locate,
     locate_first,
@@ -39,7 +41,7 @@ class TrueOnline(NamedTuple):
 
 
 @compiled(in_place=True)
-def _begin(memory: Any, state: Any, rng: np.random.Generator) -> int:
+def _begin(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
     """Reset all traces, and choose the first action."""
     reset_traces(memory.scratch.traces)
     s = locate_first(memory, state)
@@ -49,7 +51,7 @@ def _begin(memory: Any, state: Any, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q <- Q + (delta + c) e, then Q(s, a) <- Q(s, a) - alpha c, with the change c of Q(s, a) since it was chosen."""
     s = locate(memory, t.state)
     ahead, next_action = 0.0, NO_ACTION

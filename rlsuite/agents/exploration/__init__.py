@@ -9,8 +9,10 @@ optimistic initial values, is ``initial_value=`` of the agents.
 from rlsuite.agents.exploration.boltzmann import MaxBoltzmann, Softmax
 from rlsuite.agents.exploration.choosing import (
     NO_ACTION,
+    ChoiceMemory,
     Exploration,
     ExplorationRule,
+    MaskedMemory,
     Score,
     argmax,
     chances,
@@ -29,10 +31,12 @@ from rlsuite.agents.exploration.optimism import CountBonus, UpperConfidence
 
 __all__ = [
     "NO_ACTION",
+    "ChoiceMemory",
     "CountBonus",
     "EpsilonGreedy",
     "Exploration",
     "ExplorationRule",
+    "MaskedMemory",
     "MaxBoltzmann",
     "RandomActions",
     "Score",

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.agents.exploration.choosing import (
     NO_ACTION,
+    ChoiceMemory,
     Exploration,
     ExplorationRule,
     greedy,
@@ -21,7 +21,7 @@ from rlsuite.core.compilation import compiled
 
 
 @compiled(in_place=True)
-def _weights_beyond_range(memory: Any, state: int, sharpness: float, out: NDArray[np.float64]) -> float:
+def _weights_beyond_range(memory: ChoiceMemory, state: int, sharpness: float, out: NDArray[np.float64]) -> float:
     """Weights where sharpness * Q overflows: the largest Q is subtracted first, then the difference is scaled."""
     best = -np.inf if sharpness > 0.0 else np.inf
     for action in range(out.size):
@@ -39,7 +39,7 @@ def _weights_beyond_range(memory: Any, state: int, sharpness: float, out: NDArra
 
 
 @compiled(in_place=True)
-def boltzmann_weights(memory: Any, state: int, sharpness: float, out: NDArray[np.float64]) -> float:
+def boltzmann_weights(memory: ChoiceMemory, state: int, sharpness: float, out: NDArray[np.float64]) -> float:
     """Fill in exp(sharpness * Q(state, a)), divided by the largest so that none overflows; return their sum."""
     top = -np.inf
     for action in range(out.size):
@@ -58,7 +58,7 @@ def boltzmann_weights(memory: Any, state: int, sharpness: float, out: NDArray[np
 
 @compiled(in_place=True)
 def draw_by_weight(
-    memory: Any, state: int, weights: NDArray[np.float64], total: float, rng: np.random.Generator
+    memory: ChoiceMemory, state: int, weights: NDArray[np.float64], total: float, rng: np.random.Generator
 ) -> int:
     """Draw a legal action, each as probable as its share of the total; -1 where none is legal."""
     remaining = rng.random() * total
@@ -73,14 +73,14 @@ def draw_by_weight(
 
 
 @compiled(in_place=True)
-def _boltzmann(memory: Any, state: int, sharpness: float, rng: np.random.Generator) -> int:
+def _boltzmann(memory: ChoiceMemory, state: int, sharpness: float, rng: np.random.Generator) -> int:
     """Pr(a) proportional to exp(sharpness * Q(state, a))."""
     total = boltzmann_weights(memory, state, sharpness, memory.scores)
     return draw_by_weight(memory, state, memory.scores, total, rng)
 
 
 @compiled(in_place=True)
-def _boltzmann_chances(memory: Any, state: int, sharpness: float, out: NDArray[np.float64]) -> None:
+def _boltzmann_chances(memory: ChoiceMemory, state: int, sharpness: float, out: NDArray[np.float64]) -> None:
     total = boltzmann_weights(memory, state, sharpness, out)
     for action in range(out.size):
         out[action] /= total
@@ -88,30 +88,32 @@ def _boltzmann_chances(memory: Any, state: int, sharpness: float, out: NDArray[n
 
 @compiled(in_place=True)
 def _softmax_of_temperature(
-    memory: Any, state: int, temperature: float, unused: float, rng: np.random.Generator
+    memory: ChoiceMemory, state: int, temperature: float, unused: float, rng: np.random.Generator
 ) -> int:
     return _boltzmann(memory, state, 1.0 / temperature, rng)
 
 
 @compiled(in_place=True)
 def _chances_of_temperature(
-    memory: Any, state: int, temperature: float, unused: float, out: NDArray[np.float64]
+    memory: ChoiceMemory, state: int, temperature: float, unused: float, out: NDArray[np.float64]
 ) -> None:
     _boltzmann_chances(memory, state, 1.0 / temperature, out)
 
 
 @compiled(in_place=True)
-def _softmax_of_base(memory: Any, state: int, base: float, unused: float, rng: np.random.Generator) -> int:
+def _softmax_of_base(memory: ChoiceMemory, state: int, base: float, unused: float, rng: np.random.Generator) -> int:
     return _boltzmann(memory, state, math.log(base), rng)
 
 
 @compiled(in_place=True)
-def _chances_of_base(memory: Any, state: int, base: float, unused: float, out: NDArray[np.float64]) -> None:
+def _chances_of_base(memory: ChoiceMemory, state: int, base: float, unused: float, out: NDArray[np.float64]) -> None:
     _boltzmann_chances(memory, state, math.log(base), out)
 
 
 @compiled(in_place=True)
-def _max_boltzmann(memory: Any, state: int, epsilon: float, temperature: float, rng: np.random.Generator) -> int:
+def _max_boltzmann(
+    memory: ChoiceMemory, state: int, epsilon: float, temperature: float, rng: np.random.Generator
+) -> int:
     if rng.random() < epsilon:
         return _boltzmann(memory, state, 1.0 / temperature, rng)
     return greedy(memory, state, rng)
@@ -119,7 +121,7 @@ def _max_boltzmann(memory: Any, state: int, epsilon: float, temperature: float, 
 
 @compiled(in_place=True)
 def _max_boltzmann_chances(
-    memory: Any, state: int, epsilon: float, temperature: float, out: NDArray[np.float64]
+    memory: ChoiceMemory, state: int, epsilon: float, temperature: float, out: NDArray[np.float64]
 ) -> None:
     _boltzmann_chances(memory, state, 1.0 / temperature, out)
     lean_to_best(memory, state, 1.0 - epsilon, out)

@@ -16,7 +16,7 @@ Ties are broken at random, always, and illegal actions are never chosen.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,53 @@ from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.described import Described
 from rlsuite.training.legality import Legality
 
-Select = Compiled[[Any, int, float, float, np.random.Generator], int]
-Spread = Compiled[[Any, int, float, float, NDArray[np.float64]], None]
-Score = Compiled[[Any, int, int, float], float]
+Select = Compiled[..., int]
+Spread = Compiled[..., None]
+Score = Compiled[..., float]
 NO_ACTION = -1
+
+
+class MaskedMemory(Protocol):
+    """A memory that knows which actions are legal."""
+
+    @property
+    def legal(self) -> NDArray[np.bool_]:
+        """The actions that exist, shape (n_places, n_actions)."""
+        ...
+
+    @property
+    def legality(self) -> Legality:
+        """How `legal` is looked up."""
+        ...
+
+
+class ChoiceMemory(MaskedMemory, Protocol):
+    """A memory with what choosing needs: the fields above."""
+
+    @property
+    def q(self) -> NDArray[np.float64]:
+        """Action values, shape (n_places, n_actions)."""
+        ...
+
+    @property
+    def visits(self) -> NDArray[np.int64]:
+        """How often each pair was taken, shape (n_places, n_actions)."""
+        ...
+
+    @property
+    def clock(self) -> NDArray[np.int64]:
+        """Steps and episodes learned from, shape (2,)."""
+        ...
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Room for one number per action."""
+        ...
+
+    @property
+    def exploration(self) -> "ExplorationRule":
+        """How actions are chosen."""
+        ...
 
 
 class ExplorationRule(NamedTuple):
@@ -46,13 +89,13 @@ class ExplorationRule(NamedTuple):
 
 
 @compiled(in_place=True)
-def is_legal(memory: Any, state: int, action: int) -> bool:
+def is_legal(memory: MaskedMemory, state: int, action: int) -> bool:
     """Whether an action exists in a state."""
     return memory.legality(memory.legal, state, action)
 
 
 @compiled(in_place=True)
-def max_value(memory: Any, state: int) -> float:
+def max_value(memory: ChoiceMemory, state: int) -> float:
     """max_a Q(state, a) over the legal actions; 0 where there is none, as at an end."""
     best = -np.inf
     for action in range(memory.legal.shape[1]):
@@ -62,7 +105,7 @@ def max_value(memory: Any, state: int) -> float:
 
 
 @compiled(in_place=True)
-def own_value(memory: Any, state: int, action: int, parameter: float) -> float:
+def own_value(memory: ChoiceMemory, state: int, action: int, parameter: float) -> float:
     """Q(state, action): the score by which `greedy` chooses."""
     return memory.q[state, action]
 
@@ -95,7 +138,7 @@ def _largest(
 
 
 @compiled(in_place=True)
-def argmax(score: Score, memory: Any, state: int, parameter: float, rng: np.random.Generator) -> int:
+def argmax(score: Score, memory: ChoiceMemory, state: int, parameter: float, rng: np.random.Generator) -> int:
     """argmax_a score(memory, state, a, parameter) over the legal actions, ties at random; -1 where none is legal.
 
     A score may be infinite, but not NaN.
@@ -107,7 +150,9 @@ def argmax(score: Score, memory: Any, state: int, parameter: float, rng: np.rand
 
 
 @compiled(in_place=True)
-def spread_over_best(score: Score, memory: Any, state: int, parameter: float, out: NDArray[np.float64]) -> None:
+def spread_over_best(
+    score: Score, memory: ChoiceMemory, state: int, parameter: float, out: NDArray[np.float64]
+) -> None:
     """Fill in the probabilities of `argmax`: equal ones for all that tie."""
     best = -np.inf
     ties = 0
@@ -126,7 +171,7 @@ def spread_over_best(score: Score, memory: Any, state: int, parameter: float, ou
 
 
 @compiled(in_place=True)
-def lean_to_best(memory: Any, state: int, share: float, out: NDArray[np.float64]) -> None:
+def lean_to_best(memory: ChoiceMemory, state: int, share: float, out: NDArray[np.float64]) -> None:
     """Mix the probabilities in `out` with those of `greedy`, which get this share."""
     best = -np.inf
     ties = 0
@@ -144,13 +189,13 @@ def lean_to_best(memory: Any, state: int, share: float, out: NDArray[np.float64]
 
 
 @compiled(in_place=True)
-def greedy(memory: Any, state: int, rng: np.random.Generator) -> int:
+def greedy(memory: ChoiceMemory, state: int, rng: np.random.Generator) -> int:
     """argmax_a Q(state, a) over the legal actions, ties broken at random; -1 where no action is legal."""
     return _largest(memory.q[state], memory.legal, memory.legality, state, rng)
 
 
 @compiled(in_place=True)
-def uniform(memory: Any, state: int, rng: np.random.Generator) -> int:
+def uniform(memory: ChoiceMemory, state: int, rng: np.random.Generator) -> int:
     """Any legal action, each equally likely; -1 where no action is legal."""
     n_legal = 0
     for action in range(memory.legal.shape[1]):
@@ -175,7 +220,7 @@ def _parameter_now(rate: Rate, clock: NDArray[np.int64], visits: NDArray[np.int6
 
 
 @compiled(in_place=True)
-def choose(memory: Any, state: int, rng: np.random.Generator) -> int:
+def choose(memory: ChoiceMemory, state: int, rng: np.random.Generator) -> int:
     """Choose an action by the memory's exploration; its schedules are evaluated at the present time."""
     rule = memory.exploration
     first = _parameter_now(rule.first, memory.clock, memory.visits, state)
@@ -184,7 +229,7 @@ def choose(memory: Any, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def choices(memory: Any, state: int, rng: np.random.Generator) -> Iterator[int]:
+def choices(memory: ChoiceMemory, state: int, rng: np.random.Generator) -> Iterator[int]:
     """Yield a choice, as `choose` makes it, whenever one is asked for.
 
     A generator takes its arguments once. What takes them at each call takes some hundred bytes for a random generator,
@@ -196,7 +241,7 @@ def choices(memory: Any, state: int, rng: np.random.Generator) -> Iterator[int]:
 
 
 @compiled(in_place=True)
-def chances(memory: Any, state: int, out: NDArray[np.float64]) -> None:
+def chances(memory: ChoiceMemory, state: int, out: NDArray[np.float64]) -> None:
     """Fill in the probabilities with which `choose` would now take each action of a state: (n_actions,)."""
     rule = memory.exploration
     first = _parameter_now(rule.first, memory.clock, memory.visits, state)

@@ -1,12 +1,12 @@
 """Epsilon-greedy exploration, and uniformly random actions."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration.choosing import (
+    ChoiceMemory,
     Exploration,
     ExplorationRule,
     greedy,
@@ -19,14 +19,16 @@ from rlsuite.core.compilation import compiled
 
 
 @compiled(in_place=True)
-def _epsilon_greedy(memory: Any, state: int, epsilon: float, unused: float, rng: np.random.Generator) -> int:
+def _epsilon_greedy(memory: ChoiceMemory, state: int, epsilon: float, unused: float, rng: np.random.Generator) -> int:
     if rng.random() < epsilon:
         return uniform(memory, state, rng)
     return greedy(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _epsilon_greedy_chances(memory: Any, state: int, epsilon: float, unused: float, out: NDArray[np.float64]) -> None:
+def _epsilon_greedy_chances(
+    memory: ChoiceMemory, state: int, epsilon: float, unused: float, out: NDArray[np.float64]
+) -> None:
     n_legal = 0
     for action in range(out.size):
         n_legal += is_legal(memory, state, action)

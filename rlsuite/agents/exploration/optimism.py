@@ -2,12 +2,18 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.exploration.choosing import Exploration, ExplorationRule, argmax, is_legal, spread_over_best
+from rlsuite.agents.exploration.choosing import (
+    ChoiceMemory,
+    Exploration,
+    ExplorationRule,
+    argmax,
+    is_legal,
+    spread_over_best,
+)
 from rlsuite.agents.schedules import UNUSED, Schedule, as_schedule
 from rlsuite.core.compilation import compiled
 
@@ -16,7 +22,7 @@ MOST = 1e300
 
 
 @compiled(in_place=True)
-def _upper_confidence(memory: Any, state: int, action: int, width: float) -> float:
+def _upper_confidence(memory: ChoiceMemory, state: int, action: int, width: float) -> float:
     """Q(s, a) + c sqrt(ln N(s) / N(s, a)); `width` is c sqrt(ln N(s)). Infinite for what was never tried."""
     tried = memory.visits[state, action]
     score = memory.q[state, action] + width / math.sqrt(tried)  # also if tried is 0: no branch is needed
@@ -24,7 +30,7 @@ def _upper_confidence(memory: Any, state: int, action: int, width: float) -> flo
 
 
 @compiled(in_place=True)
-def _width(memory: Any, state: int, weight: float) -> float:
+def _width(memory: ChoiceMemory, state: int, weight: float) -> float:
     """Return c sqrt(ln N(s)), with N(s) the visits of the state."""
     visits = 0
     for action in range(memory.visits.shape[1]):
@@ -34,28 +40,32 @@ def _width(memory: Any, state: int, weight: float) -> float:
 
 
 @compiled(in_place=True)
-def _upper_confidence_choice(memory: Any, state: int, weight: float, unused: float, rng: np.random.Generator) -> int:
+def _upper_confidence_choice(
+    memory: ChoiceMemory, state: int, weight: float, unused: float, rng: np.random.Generator
+) -> int:
     return argmax(_upper_confidence, memory, state, _width(memory, state, weight), rng)
 
 
 @compiled(in_place=True)
-def _upper_confidence_chances(memory: Any, state: int, weight: float, unused: float, out: NDArray[np.float64]) -> None:
+def _upper_confidence_chances(
+    memory: ChoiceMemory, state: int, weight: float, unused: float, out: NDArray[np.float64]
+) -> None:
     spread_over_best(_upper_confidence, memory, state, _width(memory, state, weight), out)
 
 
 @compiled(in_place=True)
-def _with_bonus(memory: Any, state: int, action: int, weight: float) -> float:
+def _with_bonus(memory: ChoiceMemory, state: int, action: int, weight: float) -> float:
     """Q(s, a) + beta / sqrt(1 + N(s, a))."""
     return memory.q[state, action] + weight / math.sqrt(1.0 + memory.visits[state, action])
 
 
 @compiled(in_place=True)
-def _bonus_choice(memory: Any, state: int, weight: float, unused: float, rng: np.random.Generator) -> int:
+def _bonus_choice(memory: ChoiceMemory, state: int, weight: float, unused: float, rng: np.random.Generator) -> int:
     return argmax(_with_bonus, memory, state, weight, rng)
 
 
 @compiled(in_place=True)
-def _bonus_chances(memory: Any, state: int, weight: float, unused: float, out: NDArray[np.float64]) -> None:
+def _bonus_chances(memory: ChoiceMemory, state: int, weight: float, unused: float, out: NDArray[np.float64]) -> None:
     spread_over_best(_with_bonus, memory, state, weight, out)
 
 

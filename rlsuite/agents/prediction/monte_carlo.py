@@ -5,7 +5,7 @@ constant step size the latest counts most.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from rlsuite.agents.memory import end_step, locate, locate_next
 from rlsuite.agents.prediction.returns import Episode, Returns, begin_buffer, go_on, note_returns
 from rlsuite.agents.predictor import (
     Predictor,
+    StateMemory,
     StateValues,
     count_state,
     learn_recorded,
@@ -47,7 +48,7 @@ class EpisodeOfFirsts(NamedTuple):
 
 
 @compiled(in_place=True)
-def _every_visit(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _every_visit(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t - V(s_t)] for each of its steps t."""
     buffer = memory.scratch.buffer
     s, now, over = locate(memory, t.state), buffer.length[0], t.terminated or t.truncated
@@ -134,7 +135,7 @@ class EveryVisitMonteCarlo(StateValueAgent):
         super().__post_init__()
         self.longest_episode = whole_number("longest_episode", self.longest_episode)
 
-    def tables(self, n_states: int) -> Any:
+    def tables(self, n_states: int) -> object:
         """Make the counts of the returns; none with features."""
         return () if self.uses_features else Returns(np.zeros(n_states, dtype=np.int64))
 

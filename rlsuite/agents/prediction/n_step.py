@@ -4,16 +4,16 @@ One step is TD(0); as many as an episode has is Monte Carlo.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.control.n_step_buffer import NStepBuffer, first_to_learn, last_to_learn, new_n_step_buffer
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next
+from rlsuite.agents.memory import NOWHERE, Observation, end_step, locate, locate_next
 from rlsuite.agents.prediction.returns import Returns
-from rlsuite.agents.predictor import begin_predicting, learn_stored, next_action, state_value, store_state
+from rlsuite.agents.predictor import StateMemory, begin_predicting, learn_stored, next_action, state_value, store_state
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
@@ -28,14 +28,14 @@ class Waiting(NamedTuple):
 
 
 @compiled(in_place=True)
-def _begin(memory: Any, state: Any, rng: np.random.Generator) -> int:
+def _begin(memory: StateMemory, state: Observation, rng: np.random.Generator) -> int:
     """Empty the buffer, and draw the first action of an episode."""
     memory.scratch.buffer.length[0] = 0
     return begin_predicting(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
     """V(s_t) <- V(s_t) + alpha [r_t+1 + gamma r_t+2 + ... + gamma^n V(s_t+n) - V(s_t)], n steps later.
 
     When the episode is over, the states of the last n steps learn from what they have got, in the order of time. The
@@ -114,7 +114,7 @@ class NStepTD(StateValueAgent):
         self.n = whole_number("n", self.n)
         fits_in_memory(f"n={self.n}", 24 * self.n)
 
-    def tables(self, n_states: int) -> Any:
+    def tables(self, n_states: int) -> object:
         """Make the counts of the returns; none with features."""
         return () if self.uses_features else Returns(np.zeros(n_states, dtype=np.int64))
 

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.agents.exploration import is_legal
+from rlsuite.agents.exploration import MaskedMemory, is_legal
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
 from rlsuite.models.validation import ROW_SUM_TOLERANCE
 
 
 @compiled(in_place=True)
-def chance(memory: Any, policy: NDArray[np.float64], observation: NDArray[np.float64], row: int, action: int) -> float:
+def chance(
+    memory: MaskedMemory, policy: NDArray[np.float64], observation: NDArray[np.float64], row: int, action: int
+) -> float:
     """Return pi(a | s): a policy's probability of an action, for an observation whose legal actions are in a row."""
     if policy.shape[0] == 0:
         n_legal = 0

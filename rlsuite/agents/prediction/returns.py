@@ -10,7 +10,8 @@ import numpy as np
 
 from rlsuite.agents.episode_buffer import NO_ROOM, EpisodeBuffer, VectorEpisodeBuffer, clear, has_room
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.predictor import StateValues, begin_predicting, follow
+from rlsuite.agents.memory import Observation
+from rlsuite.agents.predictor import StateMemory, StateValues, begin_predicting, follow
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
 
@@ -28,7 +29,7 @@ class Episode(NamedTuple):
 
 
 @compiled(in_place=True)
-def begin_buffer(memory: Any, state: Any, rng: np.random.Generator) -> int:
+def begin_buffer(memory: StateMemory, state: Observation, rng: np.random.Generator) -> int:
     """Discard the steps of the last episode, and draw the first action of this one."""
     clear(memory.scratch.buffer)
     return begin_predicting(memory, state, rng)

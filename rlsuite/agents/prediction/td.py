@@ -1,20 +1,20 @@
 """TD(0): the value of a state from the reward and the value of the next one (Sutton 1988)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next
-from rlsuite.agents.predictor import next_action, ratio, state_step_size, state_value, update_state
+from rlsuite.agents.predictor import StateMemory, next_action, ratio, state_step_size, state_value, update_state
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
     """V(s) <- V(s) + alpha rho [r + gamma V(s') - V(s)]; the value of an end is 0."""
     s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
     if not t.terminated:

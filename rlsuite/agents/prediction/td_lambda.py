@@ -1,14 +1,15 @@
 """TD(lambda), the backward view: each error updates all states visited before it, in proportion to their traces."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_first, locate_next, update_and_decay
+from rlsuite.agents.memory import NOWHERE, Observation, end_step, locate, locate_first, locate_next, update_and_decay
 from rlsuite.agents.predictor import (
+    StateMemory,
     begin_predicting,
     next_action,
     ratio,
@@ -41,14 +42,14 @@ class TrueOnline(NamedTuple):
 
 
 @compiled(in_place=True)
-def begin_with_traces(memory: Any, state: Any, rng: np.random.Generator) -> int:
+def begin_with_traces(memory: StateMemory, state: Observation, rng: np.random.Generator) -> int:
     """Reset all traces, and draw the first action of an episode."""
     reset_traces(memory.scratch.traces)
     return begin_predicting(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
     """E <- rho (gamma lambda E + alpha x(s)), then V <- V + [r + gamma V(s') - V(s)] E, where x(s) = 1(s) for a table.
 
     The traces fade as soon as the next action is known, and with it the next rho.
@@ -70,7 +71,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _begin_true_online(memory: Any, state: Any, rng: np.random.Generator) -> int:
+def _begin_true_online(memory: StateMemory, state: Observation, rng: np.random.Generator) -> int:
     """Reset all traces, draw the first action of an episode, and set V_old to the value of its first state.
 
     Anything else would cancel in the first step, but for rounding.
@@ -82,7 +83,7 @@ def _begin_true_online(memory: Any, state: Any, rng: np.random.Generator) -> int
 
 
 @compiled(in_place=True)
-def _true_online(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _true_online(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
     """V <- V + [delta + V(s) - V_old(s)] e, then V <- V - alpha [V(s) - V_old(s)] x(s), where x(s) = 1(s) for a table.
 
     delta = r + gamma V(s') - V(s), and V_old(s) is what s was worth a step ago, before that step was learned from.

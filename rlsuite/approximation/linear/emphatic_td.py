@@ -124,6 +124,6 @@ class EmphaticTD(OffPolicyPredictor):
         super().__post_init__()
         self.lambda_ = fraction("lambda_", self.lambda_)
 
-    def scratch(self, n_features: int) -> Any:
+    def scratch(self, n_features: int) -> Emphasis:
         """Make the traces, none of them eligible."""
         return Emphasis(new_traces(n_features), np.ones(1), self.lambda_)

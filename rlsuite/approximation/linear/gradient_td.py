@@ -112,11 +112,11 @@ class GradientTDPredictor(OffPolicyPredictor):
         super().__post_init__()
         check_unit("error_rate", as_schedule("error_rate", self.error_rate, 0.0, math.inf).rate)
 
-    def tables(self, n_features: int) -> Any:
+    def tables(self, n_features: int) -> ErrorWeights:
         """Make the second weights."""
         return ErrorWeights(np.zeros(n_features))
 
-    def scratch(self, n_features: int) -> Any:
+    def scratch(self, n_features: int) -> SecondRate:
         """Note the second step size."""
         return SecondRate(as_schedule("error_rate", self.error_rate, 0.0, math.inf).rate)
 

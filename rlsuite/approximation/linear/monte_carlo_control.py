@@ -103,6 +103,6 @@ class GradientMonteCarloControl(LinearAgent):
         super().__post_init__()
         self.longest_episode = whole_number("longest_episode", self.longest_episode)
 
-    def scratch(self, n_features: int, n_actions: int) -> Any:
+    def scratch(self, n_features: int, n_actions: int) -> Episode:
         """Make an empty buffer."""
         return Episode(new_vector_buffer(self.longest_episode, self.features_.n_features_in_))

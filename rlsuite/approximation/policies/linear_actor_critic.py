@@ -148,7 +148,7 @@ class LinearActorCritic(CriticAgent):
         self.actor_lambda = fraction("actor_lambda", self.actor_lambda)
         self.critic_lambda = fraction("critic_lambda", self.critic_lambda)
 
-    def scratch(self, n_features: int, n_actions: int) -> Any:
+    def scratch(self, n_features: int, n_actions: int) -> PresentTraces:
         """Make the traces of preferences and values, none of them eligible."""
         actor, critic = new_traces(n_features * n_actions), new_traces(n_features)
         return PresentTraces(np.ones(1), np.zeros(n_actions), actor, critic, self.actor_lambda, self.critic_lambda)

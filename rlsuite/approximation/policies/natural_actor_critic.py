@@ -149,12 +149,12 @@ class NaturalActorCritic(CriticAgent):
         super().__post_init__()
         self.lambda_ = fraction("lambda_", self.lambda_)
 
-    def tables(self, n_features: int, n_actions: int) -> Any:
+    def tables(self, n_features: int, n_actions: int) -> NaturalCritic:
         """Make the memory's ``learned``."""
         rate = as_schedule("critic_rate", self.critic_rate, 0.0, 1.0).rate
         return NaturalCritic(np.zeros(n_features), rate, np.zeros((n_features, n_actions)))
 
-    def scratch(self, n_features: int, n_actions: int) -> Any:
+    def scratch(self, n_features: int, n_actions: int) -> PresentTraces:
         """Make the traces of advantages and values, none of them eligible."""
         actor, critic = new_traces(n_features * n_actions), new_traces(n_features)
         return PresentTraces(np.zeros(n_actions), actor, critic, self.lambda_)
