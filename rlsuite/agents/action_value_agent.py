@@ -102,10 +102,10 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
         """What every weight is before anything is learned."""
         return self.initial_value
 
-    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
         """Make a table of initial values, or weights for the features that `bind_environment` has fitted."""
         if not self.uses_features:
-            return super().remember(legal, legality)
+            return super().init_memory(legal, legality)
         n_actions = legal.shape[1]
         features = self.features_
         return LinearMemory(

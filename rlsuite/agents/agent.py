@@ -44,7 +44,7 @@ class Agent(Described):
         learns from one transition `t` (see `rlsuite.Transition`) and chooses the next action, which is ignored when
         the episode is over.
 
-    Derive from `TabularAgent`, whose memory is `ActionValues`, or from this class and give `remember` too.
+    Derive from `TabularAgent`, whose memory is `ActionValues`, or from this class and give `init_memory` too.
 
     Parameters
     ----------
@@ -70,6 +70,20 @@ class Agent(Described):
 
     gamma: float = 0.99
 
+    def __init_subclass__(cls) -> None:
+        """Take a memory that is made by `remember`, as `init_memory` was called in version 0.1."""
+        super().__init_subclass__()
+        if "remember" in vars(cls) and "init_memory" not in vars(cls):
+            warnings.warn(
+                f"{cls.__name__}.remember(legal, legality) is called init_memory since rlsuite 0.2, and a later version "
+                "will not call it: rename it, and super().remember inside it",
+                errors.FormerSignatureWarning,
+                stacklevel=errors.level_of_the_caller(),
+            )
+            type.__setattr__(cls, "init_memory", vars(cls)["remember"])
+        elif "init_memory" in vars(cls):
+            type.__setattr__(cls, "remember", vars(cls)["init_memory"])
+
     def __post_init__(self) -> None:
         self.gamma = fraction("gamma", self.gamma)
         self._run: Run | None = None
@@ -77,7 +91,7 @@ class Agent(Described):
         self._memory: Any = None
         self._episodes: list[NDArray[np.void]] = []
 
-    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
         """Make an empty memory.
 
         Parameters
@@ -220,7 +234,7 @@ class Agent(Described):
     def _restore_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
         """The memory for an environment: a new one, or the present one if it fits."""
         if self._memory is None:
-            return self.remember(legal, legality)
+            return self.init_memory(legal, legality)
         known = self._memory.legal
         if known.shape != legal.shape:
             raise errors.UnsuitableEnvironment(
@@ -304,7 +318,7 @@ class Agent(Described):
         legal = arrays.take("legal", np.bool_, ndim=2)
         if not legal.size or legal.view(np.uint8).max() > 1:
             raise ValueError(f"legal, of shape {legal.shape}, is empty, or has an entry other than 0 and 1")
-        memory = self.remember(legal, every_action if legal.all() else listed_actions)
+        memory = self.init_memory(legal, every_action if legal.all() else listed_actions)
         fill(memory, legal, arrays)
         self.check_memory(memory)
         self._memory = memory

@@ -161,7 +161,7 @@ class FeatureAgent(Agent):
         finite = all(np.isfinite(array).all() for array in _learned_by(known))
         if finite and largest <= ENORMOUS:
             return
-        before = before or _learned_by(self.remember(known.legal, known.legality))
+        before = before or _learned_by(self.init_memory(known.legal, known.legality))
         for array, good in zip(_learned_by(known), before, strict=True):
             array[...] = good
         why = f"{f'its largest weight has become {largest:.3g}' if finite else INFINITE}. {PUT_BACK}"

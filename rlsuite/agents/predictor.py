@@ -340,7 +340,7 @@ class Predictor(Agent):
         """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
         return ()
 
-    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> StateValues:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> StateValues:
         """Make a table of initial values, and the table of the policy.
 
         Raises

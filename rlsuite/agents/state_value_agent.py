@@ -70,7 +70,7 @@ class StateValueAgent(FeatureAgent, Predictor):
         """The policy that is evaluated, (n_rows, n_actions), where it is not the one that is followed."""
         return None
 
-    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
         """Make a table of initial values, or weights for the features that `bind_environment` has fitted.
 
         Raises
@@ -79,7 +79,7 @@ class StateValueAgent(FeatureAgent, Predictor):
             If a policy or the initial weights do not fit the environment.
         """
         if not self.uses_features:
-            return super().remember(legal, legality)
+            return super().init_memory(legal, legality)
         n_actions, features = legal.shape[1], self.features_
         n_features = features.n_features_out_
         followed, evaluated = policy_table("policy_to_follow", self.policy_to_follow), self.evaluated()

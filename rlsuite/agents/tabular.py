@@ -84,7 +84,7 @@ class TabularAgent(Agent):
         """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
         return ()
 
-    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
         """Make a table of initial values."""
         n_states, n_actions = legal.shape
         return ActionValues(

@@ -36,7 +36,7 @@ class Array:
     finite : bool
         Whether infinity is refused; NaN always is.
     shape : tuple of int and str, optional
-        Its shape; names that are not sizes yet become sizes. Not needed in the memory of an agent, whose `remember`
+        Its shape; names that are not sizes yet become sizes. Not needed in the memory of an agent, whose `init_memory`
         says what shapes there are.
 
     Notes

@@ -44,7 +44,7 @@ def value_of_start(model, preference):
 
 
 def remembered(agent, preference, value):
-    memory = agent.remember(LEGAL.copy(), listed_actions)
+    memory = agent.init_memory(LEGAL.copy(), listed_actions)
     memory.preference[:] = preference
     memory.value[:] = value
     return memory

@@ -14,7 +14,7 @@ SLOW, SLOWER = (rl.Polynomial(start, power=0.7, per="visits") for start in (1.0,
 
 def started(agent, q, gain):
     """A memory of two states and two actions with these values."""
-    memory = agent.remember(np.ones((2, 2), dtype=bool), every_action)
+    memory = agent.init_memory(np.ones((2, 2), dtype=bool), every_action)
     memory.q[:] = q
     memory.learned.gain[0] = gain
     return memory
@@ -98,7 +98,7 @@ def test_at_the_optimum_nothing_changes_in_the_mean(kind, model):
         for action in range(model.n_actions):
             moved_q = moved_gain = 0.0
             for ahead in np.flatnonzero(P[state, action]):
-                memory = agent.remember(np.ones(q.shape, dtype=bool), every_action)
+                memory = agent.init_memory(np.ones(q.shape, dtype=bool), every_action)
                 memory.q[:] = q
                 memory.learned.gain[0] = solution.gain[0]
                 reward = rewards(model, state, action, ahead)

@@ -180,7 +180,7 @@ def test_exp3_keeps_within_its_bound_against_rewards_that_follow_no_law():
     lost = []
     for seed in range(4):
         agent = rl.EXP3(epsilon=epsilon)
-        memory = agent.remember(np.ones((1, k), dtype=bool), every_action)
+        memory = agent.init_memory(np.ones((1, k), dtype=bool), every_action)
         rng = np.random.default_rng(seed)
         arm = rl.EXP3.begin(memory, 0, rng)
         gained, own = np.zeros(k), 0.0

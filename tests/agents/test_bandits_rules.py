@@ -145,7 +145,7 @@ def test_kl_ucb_spares_no_arm_that_might_be_the_best(arms, seed):
     Few different numbers, so that arms tie often; each of those is then chosen with the same probability.
     """
     agent = rl.KLUCB(c=3.0)
-    memory = agent.remember(np.ones((1, len(arms)), dtype=bool), every_action)
+    memory = agent.init_memory(np.ones((1, len(arms)), dtype=bool), every_action)
     rng = np.random.default_rng(seed)
     for arm, (pulls, ones) in enumerate(arms):
         for pull in range(pulls):
@@ -366,7 +366,7 @@ def test_sliding_window_ucb():
 def test_the_sums_of_a_window_do_not_drift():
     """A reward of 1e9 that has left the window leaves nothing behind; it would, where sums are only kept up."""
     agent = rl.SlidingWindowUCB(window=30)
-    memory = agent.remember(np.ones((1, 1), dtype=bool), every_action)
+    memory = agent.init_memory(np.ones((1, 1), dtype=bool), every_action)
     for reward in [1e9] + 100 * [0.1]:
         rl.SlidingWindowUCB.step(memory, rl.Transition(0, 0, reward, 0, True, False), np.random.default_rng(0))
     assert memory.q[0, 0] == pytest.approx(0.1, abs=1e-12)
@@ -399,7 +399,7 @@ def test_a_few_indices_by_hand():
         (rl.KLUCB(c=3.0), (bisection(2 / 3, (ln4 + 3 * math.log(ln4)) / 3), bisection(0.5, ln4 + 3 * math.log(ln4)))),
         (rl.KLUCBNormal(std=2.0), (2 / 3 + 2 * math.sqrt(2 * ln4 / 3), 0.5 + 2 * math.sqrt(2 * ln4))),
     ]:
-        memory = agent.remember(np.ones((1, 2), dtype=bool), every_action)
+        memory = agent.init_memory(np.ones((1, 2), dtype=bool), every_action)
         for arm, reward in [(0, 1.0), (0, 0.0), (1, 0.5), (0, 1.0)]:
             type(agent).step(memory, rl.Transition(0, arm, reward, 0, True, False), np.random.default_rng(0))
         level = memory.learned.level(memory, 0)

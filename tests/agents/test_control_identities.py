@@ -51,7 +51,7 @@ def test_one_step_of_expected_sarsa_is_expected_sarsa_bit_for_bit():
 
 def drive(agent, transitions, legal=LEGAL, prepare=lambda memory: None):
     """Tables after each of the given transitions; whatever the rule would choose, something else is done."""
-    memory = agent.remember(legal.copy(), listed_actions)
+    memory = agent.init_memory(legal.copy(), listed_actions)
     rng = np.random.default_rng(0)
     type(agent).begin(memory, 0, rng)
     tables = []
@@ -131,7 +131,7 @@ def targets(agent, q, paths, *, ratio=None):
     """Target of the first pair of each path: what it has learned after n steps, as its first step size is 1."""
     found = []
     for path in paths:
-        memory = agent.remember(np.ones(q.shape, dtype=bool), listed_actions)
+        memory = agent.init_memory(np.ones(q.shape, dtype=bool), listed_actions)
         memory.q[...] = q
         rng = np.random.default_rng(0)
         type(agent).begin(memory, path[0][0], rng)

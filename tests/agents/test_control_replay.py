@@ -41,7 +41,7 @@ def snapshot(memory):
 def live(agent, steps=300, seed=0):
     """Live through transitions that have no rhyme or reason; return the first tables and the steps."""
     rng = np.random.default_rng(seed)
-    memory = agent.remember(LEGAL.copy(), listed_actions)
+    memory = agent.init_memory(LEGAL.copy(), listed_actions)
     memory.q[...] = rng.normal(size=LEGAL.shape)  # continuous values: no ties
     for name in ("tables", "present", "before"):
         if name in getattr(memory.learned, "_fields", ()):
@@ -321,7 +321,7 @@ def test_speedy_q_learning_in_sweeps_is_the_synchronous_form():
     """Azar et al. 2011, the algorithm itself, where each pair has one sample a round."""
     rng = np.random.default_rng(3)
     agent = rl.SpeedyQLearning(gamma=GAMMA)
-    memory = agent.remember(np.ones((4, 2), dtype=bool), listed_actions)
+    memory = agent.init_memory(np.ones((4, 2), dtype=bool), listed_actions)
     reward, ahead = rng.normal(size=(4, 2)), rng.integers(4, size=(20, 4, 2))
     for s in range(4):  # all pairs must be known before the first round that counts
         for a in range(2):

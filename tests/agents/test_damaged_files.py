@@ -25,7 +25,7 @@ def ready(name):
     agent = agent_classes()[name]()
     agent.bind_environment(find_env("FrozenLake-v1"))
     n_rows = 2 if agent.__class__.__module__.startswith("rlsuite.approximation") else N_STATES
-    agent._memory = agent.remember(np.ones((n_rows, N_ACTIONS), dtype=np.bool_), every_action)
+    agent._memory = agent.init_memory(np.ones((n_rows, N_ACTIONS), dtype=np.bool_), every_action)
     agent.seed_, agent.first_action_, agent.generator_ = 0, 0, np.random.default_rng(0)
     return agent
 
@@ -263,7 +263,7 @@ def test_an_agent_of_ones_own(tmp_path, declared, message):
     exec(OWN.replace("{declared}", declared).replace("class Mine", "class OwnAgentInAFile"), module)
     agent = module["OwnAgentInAFile"]()
     agent.bind_environment(find_env("FrozenLake-v1"))
-    agent._memory = agent.remember(np.ones((N_STATES, N_ACTIONS), dtype=np.bool_), every_action)
+    agent._memory = agent.init_memory(np.ones((N_STATES, N_ACTIONS), dtype=np.bool_), every_action)
     agent.seed_, agent.first_action_, agent.generator_ = 0, 0, np.random.default_rng(0)
     path = tmp_path / "agent.npz"
     if declared != "np.ndarray":

@@ -114,7 +114,7 @@ def test_r_max_learns_a_deterministic_world_exactly():
 
 def test_a_reward_above_r_max_raises_all_hopes():
     agent = rl.RMax(m=1, r_max=1.0, gamma=0.5)
-    memory = agent.remember(np.ones((3, 2), dtype=bool), every_action)
+    memory = agent.init_memory(np.ones((3, 2), dtype=bool), every_action)
     assert (memory.q == 2.0).all()
     rng = np.random.default_rng(0)
     rl.RMax.step(memory, rl.Transition(0, 0, 0.0, 1, False, False), rng)
@@ -147,7 +147,7 @@ def test_a_plan_that_was_cut_short_says_so():
 
 def seen(rewards, outcomes, agent, n_states=3):
     """The memory of an agent whose pair (0, 0) has had these rewards and outcomes (n_states: an end)."""
-    memory = agent.remember(np.ones((n_states, 1), dtype=bool), every_action)
+    memory = agent.init_memory(np.ones((n_states, 1), dtype=bool), every_action)
     rng = np.random.default_rng(0)
     for reward, outcome in zip(rewards, outcomes, strict=True):
         ended = outcome == n_states
@@ -202,7 +202,7 @@ def test_the_posterior_of_the_outcomes_is_dirichlet():
 def test_a_tiny_prior_is_drawn_as_what_it_is():
     """Weights of 1e-6 underflow all together: one outcome takes all, each equally often."""
     agent = rl.PosteriorSampling(gamma=0.9, outcome_weight=1e-6)
-    memory = agent.remember(np.ones((3, 1), dtype=bool), every_action)
+    memory = agent.init_memory(np.ones((3, 1), dtype=bool), every_action)
     rng = np.random.default_rng(0)
     firsts = 0
     for _ in range(400):
@@ -240,7 +240,7 @@ def test_the_best_mean_is_the_solution_of_a_linear_program():
     rng = np.random.default_rng(0)
     agent = rl.UCRL2()
     for distance in (0.01, 0.2, 0.7, 1.5, 2.5):
-        memory = agent.remember(np.ones((5, 1), dtype=bool), every_action)
+        memory = agent.init_memory(np.ones((5, 1), dtype=bool), every_action)
         for outcome in rng.choice(6, 12, p=[0.3, 0.3, 0.2, 0.1, 0.1, 0.0]):
             observe(memory, 0, 0, 0.0, int(outcome), outcome == 5, 0)
         model = memory.learned
@@ -313,7 +313,7 @@ def test_ucrl2_is_the_algorithm_of_the_paper():
     rng = np.random.default_rng(1)
     legal = np.array([[True, True], [True, False], [True, True]])
     agent = rl.UCRL2(delta=0.1)
-    memory = agent.remember(legal, listed_actions)
+    memory = agent.init_memory(legal, listed_actions)
     twin = PlainUCRL2(legal, 0.1)
     q, plans, state = np.zeros(legal.shape), 0, 0
     rl.UCRL2.begin(memory, state, rng)

@@ -122,7 +122,7 @@ COMMON = {"gamma": 0.9, "learning_rate": RATE, "exploration": rl.EpsilonGreedy(0
 )
 def test_the_rule_is_that_of_the_book(agent, plain, parameters, seed):
     legal, walk = experience(seed)
-    memory = agent.remember(legal, listed_actions)
+    memory = agent.init_memory(legal, listed_actions)
     rng = np.random.default_rng(seed)
     twin = plain(legal, 0.9, 0.3, seed)
     for state, action, reward, next_state, terminated, truncated in walk:
@@ -214,7 +214,7 @@ def test_prioritized_sweeping_needs_far_fewer_updates():
 def test_the_queue_raises_priorities_and_never_overflows():
     """All pairs lead to one state whose value rises again and again: each pair waits once, with its highest error."""
     agent = rl.PrioritizedSweeping(n=1, theta=0.0, gamma=0.5)
-    memory = agent.remember(np.ones((20, 3), dtype=bool), listed_actions)
+    memory = agent.init_memory(np.ones((20, 3), dtype=bool), listed_actions)
     rng = np.random.default_rng(0)
     for state in range(1, 20):
         for action in range(3):
@@ -235,7 +235,7 @@ def test_the_queue_raises_priorities_and_never_overflows():
 def test_dyna_q_plus_thinks_of_what_was_never_tried_and_of_nothing_that_does_not_exist():
     agent = rl.DynaQPlus(n=50, kappa=1.0, gamma=0.5, learning_rate=0.5)
     legal = np.array([[True, True, False], [True, False, False]])
-    memory = agent.remember(legal, listed_actions)
+    memory = agent.init_memory(legal, listed_actions)
     rng = np.random.default_rng(0)
     for _ in range(20):
         rl.DynaQPlus.step(memory, rl.Transition(0, 0, 0.0, 0, False, False), rng)

@@ -33,7 +33,7 @@ class WinStay(rl.Agent):
     begin = begin
     step = step
 
-    def remember(self, legal, legality):
+    def init_memory(self, legal, legality):
         return Memory(np.zeros(legal.shape), legal)
 
 for loop in ("compiled", "stepwise"):
@@ -96,7 +96,7 @@ class WinStay(rl.Agent):
     begin = begin
     step = step
 
-    def remember(self, legal, legality):
+    def init_memory(self, legal, legality):
         return Memory(np.zeros(legal.shape), legal)
 """
 LEARN = """
@@ -224,6 +224,20 @@ def test_a_rule_with_eight_parameters_still_learns_and_is_told_the_new_form(loop
     assert Path(told[0].filename) == Path(__file__)
     assert former.q_.tobytes() == rl.Sarsa().learn("CliffWalking-v1", steps=2_000, seed=3).q_.tobytes()
     assert former.record_.loop == loop
+
+
+def test_a_memory_made_by_remember_still_works_and_is_told_the_new_name():
+    with pytest.warns(rl.errors.FormerSignatureWarning, match="is called init_memory since rlsuite 0.2") as told:
+
+        class Former(rl.Sarsa):
+            def remember(self, legal, legality):
+                known = super().remember(legal, legality)
+                return known._replace(q=known.q + 1.0)
+
+    assert Path(told[0].filename) == Path(__file__)
+    assert issubclass(told[0].category, FutureWarning)
+    optimistic = rl.Sarsa(initial_value=1.0).learn("CliffWalking-v1", steps=500, seed=3)
+    assert Former().learn("CliffWalking-v1", steps=500, seed=3).q_.tobytes() == optimistic.q_.tobytes()
 
 
 class TooShort(rl.TabularAgent):

@@ -36,7 +36,7 @@ def random_episodes(seed, count=3, cut=True):
 
 def memory_of(agent, seed=0):
     """A memory whose values are not all the same."""
-    memory = agent.remember(np.ones((N, 1), dtype=bool), every_action)
+    memory = agent.init_memory(np.ones((N, 1), dtype=bool), every_action)
     memory.value[:] = np.random.default_rng(seed).standard_normal(N)
     return memory
 
@@ -146,7 +146,7 @@ def test_returns_by_hand():
     """0 -1-> 1 -2-> 0 -4-> end, gamma 1/2: G = 3, 4, 4; 0 was visited twice."""
     episode = [(0, 1.0, 1, False, False), (1, 2.0, 0, False, False), (0, 4.0, 2, True, False)]
     for agent, value in ((rl.EveryVisitMonteCarlo(gamma=0.5), 3.5), (rl.FirstVisitMonteCarlo(gamma=0.5), 3.0)):
-        memory = agent.remember(np.ones((N, 1), dtype=bool), every_action)
+        memory = agent.init_memory(np.ones((N, 1), dtype=bool), every_action)
         assert walk(agent, memory, episode)[-1].tolist() == [value, 4.0, 0.0, 0.0, 0.0]
 
 

@@ -15,7 +15,7 @@ N = 6
 
 
 def learn(agent, episodes, n_states=N):
-    memory = agent.remember(np.ones((n_states, 1), dtype=bool), every_action)
+    memory = agent.init_memory(np.ones((n_states, 1), dtype=bool), every_action)
     rng = np.random.default_rng(0)
     for episode in episodes:
         type(agent).begin(memory, episode[0][0], rng)

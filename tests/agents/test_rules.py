@@ -18,7 +18,7 @@ PATH = [(0, R, 0.0, 1), (1, R, 0.0, 2), (2, U, 100.0, 5)]
 
 def episodes(agent, n):
     """Walk the path S0 R S1 R S2 U G n times through the agent's rule; the values on it after each episode."""
-    memory = agent.remember(LEGAL.copy(), listed_actions)
+    memory = agent.init_memory(LEGAL.copy(), listed_actions)
     rng = np.random.default_rng(0)
     values = []
     for _ in range(n):
@@ -42,14 +42,14 @@ def test_q_learning_trace_with_step_size_one_half():
 
 def test_sarsa_learns_from_the_action_that_is_taken_next():
     agent = rl.Sarsa(gamma=0.9, learning_rate=0.5, exploration=rl.EpsilonGreedy(0.0))
-    memory = agent.remember(LEGAL.copy(), listed_actions)
+    memory = agent.init_memory(LEGAL.copy(), listed_actions)
     memory.q[1, R], memory.q[1, U] = 10.0, 20.0  # greedy: U
     action = rl.Sarsa.step(memory, rl.Transition(0, R, 1.0, 1, False, False), np.random.default_rng(0))
     assert action == U
     assert memory.q[0, R] == 0.5 * (1.0 + 0.9 * 20.0)
     exploring = rl.Sarsa(gamma=0.9, learning_rate=0.5, exploration=rl.EpsilonGreedy(1.0))
     for seed in range(20):
-        memory = exploring.remember(LEGAL.copy(), listed_actions)
+        memory = exploring.init_memory(LEGAL.copy(), listed_actions)
         memory.q[1] = [5.0, 10.0, 20.0, 0.0]
         action = rl.Sarsa.step(memory, rl.Transition(0, R, 1.0, 1, False, False), np.random.default_rng(seed))
         assert memory.q[0, R] == 0.5 * (1.0 + 0.9 * memory.q[1, action])
@@ -60,7 +60,7 @@ def test_an_end_is_worth_nothing_and_a_cut_is_not_an_end(kind):
     agent = kind(gamma=0.5, exploration=rl.EpsilonGreedy(0.0))
     size = 1.0 if kind is rl.DeterministicQLearning else 0.1
     for terminated, truncated, target in [(True, False, 2.0), (True, True, 2.0), (False, True, 2.0 + 0.5 * 40.0)]:
-        memory = agent.remember(LEGAL.copy(), listed_actions)
+        memory = agent.init_memory(LEGAL.copy(), listed_actions)
         memory.q[1, R] = 40.0
         kind.step(memory, rl.Transition(0, R, 2.0, 1, terminated, truncated), np.random.default_rng(0))
         assert memory.q[0, R] == pytest.approx(size * target, rel=1e-15)
@@ -68,7 +68,7 @@ def test_an_end_is_worth_nothing_and_a_cut_is_not_an_end(kind):
 
 def test_the_maximum_is_over_legal_actions():
     agent = rl.QLearning(gamma=1.0, learning_rate=1.0)
-    memory = agent.remember(LEGAL.copy(), listed_actions)
+    memory = agent.init_memory(LEGAL.copy(), listed_actions)
     memory.q[3] = [99.0, 7.0, 99.0, 5.0]  # L and U do not exist in S3
     rl.QLearning.step(memory, rl.Transition(0, U, 0.0, 3, False, False), np.random.default_rng(0))
     assert memory.q[0, U] == 7.0
@@ -77,7 +77,7 @@ def test_the_maximum_is_over_legal_actions():
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=50), st.integers(0, 2))
 def test_sample_average_is_the_mean(rewards, arm):
     agent = rl.SampleAverage()
-    memory = agent.remember(np.ones((1, 3), dtype=bool), every_action)
+    memory = agent.init_memory(np.ones((1, 3), dtype=bool), every_action)
     for reward in rewards:
         rl.SampleAverage.step(memory, rl.Transition(0, arm, reward, 0, False, False), np.random.default_rng(0))
     assert memory.q[0, arm] == pytest.approx(np.mean(rewards), abs=1e-9)
@@ -87,7 +87,7 @@ def test_sample_average_is_the_mean(rewards, arm):
 def test_q_learning_with_the_notes_step_size_is_the_mean(rewards):
     """alpha = 1 / (1 + previous visits): 4, 8, 3 gives 4, 6, 5."""
     agent = rl.QLearning(gamma=0.0, learning_rate=rl.Inverse(1.0, per="visits"))
-    memory = agent.remember(np.ones((1, 1), dtype=bool), every_action)
+    memory = agent.init_memory(np.ones((1, 1), dtype=bool), every_action)
     for count, reward in enumerate(rewards, start=1):
         rl.QLearning.step(memory, rl.Transition(0, 0, reward, 0, False, False), np.random.default_rng(0))
         assert memory.q[0, 0] == pytest.approx(np.mean(rewards[:count]), abs=1e-9)

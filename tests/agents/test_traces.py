@@ -34,7 +34,7 @@ class Step(NamedTuple):
 def wander(agent, seed, n_episodes=4, longest=14):
     """Let the rule act in a world of chance; return the first values and the episodes."""
     world, choices = np.random.default_rng(seed).spawn(2)
-    memory = agent.remember(LEGAL.copy(), listed_actions)
+    memory = agent.init_memory(LEGAL.copy(), listed_actions)
     memory.q[:] = world.normal(size=memory.q.shape)
     first = memory.q.copy()
     episodes = []
@@ -176,7 +176,7 @@ def test_watkins_traces_are_empty_after_an_action_that_is_not_greedy():
 def test_the_list_of_eligible_pairs_holds_each_once_and_no_other(seed, kind, lambda_):
     agent = rl.SarsaLambda(**COMMON, lambda_=lambda_, learning_rate=0.1, traces=kind)
     rng = np.random.default_rng(seed)
-    memory = agent.remember(LEGAL.copy(), listed_actions)
+    memory = agent.init_memory(LEGAL.copy(), listed_actions)
     traces = memory.scratch.traces
     for _ in range(60):
         state, next_state = rng.integers(N_STATES, size=2)
@@ -255,7 +255,7 @@ def unrolled(agent, q, episode):
     then cannot be seen at another, and the sum over the visits of a pair is the offline update.
     """
     moments = np.array([step.state for step in episode] + [episode[-1].next_state])
-    memory = agent.remember(LEGAL[moments], listed_actions)
+    memory = agent.init_memory(LEGAL[moments], listed_actions)
     memory.q[:] = q[moments]
     rng = np.random.default_rng(0)
     for t, step in enumerate(episode):
@@ -290,7 +290,7 @@ def test_sarsa_lambda_at_one_is_monte_carlo_offline(traces):
     for episode in ended:
         # the rule chooses the next action itself; give it no choice but the one that was taken
         moments = np.array([step.state for step in episode] + [episode[-1].next_state])
-        memory = agent.remember(np.zeros((len(moments), N_ACTIONS), dtype=bool), listed_actions)
+        memory = agent.init_memory(np.zeros((len(moments), N_ACTIONS), dtype=bool), listed_actions)
         memory.q[:] = q[moments]
         memory.legal[range(len(episode)), [step.action for step in episode]] = True
         rng = np.random.default_rng(0)
@@ -310,7 +310,7 @@ def test_the_targets_of_the_notes_grid():
     right, up = 1, 2
     for gamma, lambda_, wanted in ((0.9, 0.5, [20.25, 45.0, 100.0]), (1.0, 1.0, [100.0] * 3)):
         agent = rl.PengQLambda(gamma=gamma, learning_rate=1.0, lambda_=lambda_, exploration=EXPLORING)
-        memory = agent.remember(LEGAL.copy(), listed_actions)
+        memory = agent.init_memory(LEGAL.copy(), listed_actions)
         path = [(0, right, 0.0, 1), (1, right, 0.0, 2), (2, up, 100.0, 5)]
         for step in path:
             rl.PengQLambda.step(memory, rl.Transition(*step, step[3] == 5, False), np.random.default_rng(0))

@@ -199,9 +199,9 @@ class Contrary(rl.QLearning):
 
 @dataclasses.dataclass(eq=False, kw_only=True)
 class Forgetful(rl.QLearning):
-    def remember(self, legal, legality):
+    def init_memory(self, legal, legality):
         self.gamma = 0.5
-        return super().remember(legal, legality)
+        return super().init_memory(legal, legality)
 
 
 BROKEN = {

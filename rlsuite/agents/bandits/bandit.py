@@ -103,6 +103,6 @@ class Bandit(TabularAgent):
         """How arms are chosen, in compiled form."""
         raise NotImplementedError
 
-    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
         """Make a table of initial values, with the rule of this class."""
-        return super().remember(legal, legality)._replace(exploration=self.rule())
+        return super().init_memory(legal, legality)._replace(exploration=self.rule())

@@ -149,7 +149,7 @@ class ActorCriticAgent(Agent):
         """Make the memory's ``scratch``, with at least the fields of `Present`."""
         return Present(np.ones(1), np.zeros(n_actions))
 
-    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> ActorCriticMemory:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> ActorCriticMemory:
         """Make equal preferences and initial values."""
         return ActorCriticMemory(
             preference=np.zeros(legal.shape),

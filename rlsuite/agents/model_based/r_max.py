@@ -188,9 +188,9 @@ class RMax(TabularAgent):
             max_iterations=self.max_iterations,
         )
 
-    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
         """Make a table of the optimistic value."""
-        memory = super().remember(legal, legality)
+        memory = super().init_memory(legal, legality)
         memory.q[~legal] = 0.0
         memory.learned.value[:-1] = memory.q.max(axis=1)
         return memory

@@ -134,10 +134,10 @@ class SoftmaxPolicyAgent(LinearAgent):
         super().__post_init__()
         check_rate("actor_rate", self.actor_rate, math.inf)
 
-    def remember(self, legal: NDArray[np.bool_], legality: Legality) -> LinearMemory:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> LinearMemory:
         """Make equal preferences."""
         rate = as_schedule("actor_rate", self.actor_rate, 0.0, math.inf).rate
-        return super().remember(legal, legality)._replace(learning_rate=rate)
+        return super().init_memory(legal, legality)._replace(learning_rate=rate)
 
     # ------------------------------------------------------------------------------------------------ what was learned
 
