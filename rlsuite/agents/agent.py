@@ -75,8 +75,8 @@ class Agent(Described):
         super().__init_subclass__()
         if "remember" in vars(cls) and "init_memory" not in vars(cls):
             warnings.warn(
-                f"{cls.__name__}.remember(legal, legality) is called init_memory since rlsuite 0.2, and a later version "
-                "will not call it: rename it, and super().remember inside it",
+                f"{cls.__name__}.remember(legal, legality) is called init_memory since rlsuite 0.2, and a later "
+                "version will not call it: rename it, and super().remember inside it",
                 errors.FormerSignatureWarning,
                 stacklevel=errors.level_of_the_caller(),
             )
