@@ -101,8 +101,8 @@ class Run:
         The environment; it is reset with a seed derived from ``seed``.
     rule : Rule
         The agent's two functions.
-    remember : callable
-        ``remember(legal, legality) -> memory``: the agent's memory for a table of legal pairs (n_observations,
+    init_memory : callable
+        ``init_memory(legal, legality) -> memory``: the agent's memory for a table of legal pairs (n_observations,
         n_actions), and the function that looks it up. For an agent that is shown vectors the table has two rows, of the
         present and the next observation.
     gamma : float
@@ -123,7 +123,7 @@ class Run:
         self,
         env: Env,
         rule: Rule,
-        remember: Callable[[NDArray[np.bool_], Legality], Any],
+        init_memory: Callable[[NDArray[np.bool_], Legality], Any],
         gamma: float,
         seed: int | None,
         loop: LoopChoice,
@@ -171,7 +171,7 @@ class Run:
         self._check_rewards()
         gap = self.optimum.gap if encode is None else np.zeros((0, 0))
         agent_rng = np.random.default_rng(agent_seed)
-        memory = remember(legal, legality)
+        memory = init_memory(legal, legality)
         self.learner = Learner(rule, memory, view, legal, legality, gap, agent_rng, new_run_state())
         self.learner.run_state.position[OBSERVATION] = place
         self.notes = _Notes("steps")
