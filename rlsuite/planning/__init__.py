@@ -2,16 +2,14 @@
 
 from rlsuite.planning.average_reward import AverageRewardSolution
 from rlsuite.planning.long_run import gain_and_bias
-from rlsuite.planning.matrices import continuation_matrix
 from rlsuite.planning.mdp.auto import auto
 from rlsuite.planning.mdp.average_reward_policy_iteration import average_reward_policy_iteration
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.evaluation import evaluate_policy
 from rlsuite.planning.mdp.gauss_seidel import gauss_seidel
 from rlsuite.planning.mdp.iterative_evaluation import PolicyValue, iterative_policy_evaluation
-from rlsuite.planning.mdp.linear_programming import linear_programming
+from rlsuite.planning.mdp.linear_programming import linear_programming, occupancy
 from rlsuite.planning.mdp.modified_policy_iteration import modified_policy_iteration
-from rlsuite.planning.mdp.occupancy_measure import occupancy
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.mdp.prioritized_sweeping import prioritized_sweeping
 from rlsuite.planning.mdp.reference import reference
@@ -19,7 +17,7 @@ from rlsuite.planning.mdp.relative_value_iteration import relative_value_iterati
 from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path
 from rlsuite.planning.mdp.topological import topological
 from rlsuite.planning.mdp.value_iteration import value_iteration
-from rlsuite.planning.operators import Lookahead, bellman, greedy, q_from_value
+from rlsuite.planning.operators import Lookahead, bellman, continuation_matrix, greedy, q_from_value
 from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.planning.pomdp.bounds.belief_grid import GridSolution, belief_grid
 from rlsuite.planning.pomdp.bounds.blind import blind

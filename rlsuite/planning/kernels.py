@@ -189,46 +189,6 @@ def best_rewards(
 
 
 @compiled(in_place=True)
-def backup_of_some(
-    begin: int,
-    end: int,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    reward: FloatArray,
-    gamma: float,
-    closed: BoolArray,
-    ahead: FloatArray,
-    margin: float,
-    suboptimal: BoolArray,
-    out: FloatArray,
-) -> Range:
-    """Fill TV as `backup` does, without the rows marked suboptimal; mark those more than `margin` below V(s)."""
-    least, greatest = np.inf, -np.inf
-    for s in range(np.uint64(begin), np.uint64(end)):
-        out[s] = 0.0
-        if closed[s]:
-            continue
-        best, floor = -np.inf, ahead[s] - margin
-        for row in range(s * np.uint64(n_actions), (s + ONE) * np.uint64(n_actions)):
-            if suboptimal[row]:
-                continue
-            first, last = indptr[row], indptr[row + ONE]
-            follows = expected(first, last, successor, weight, ahead)
-            value = reward[row] + gamma * follows
-            if value > best and last > first:
-                best = value
-            if value < floor:
-                suboptimal[row] = True
-        if best > -np.inf:
-            out[s] = best
-            least = min(least, best - ahead[s])
-            greatest = max(greatest, best - ahead[s])
-    return least, greatest
-
-
-@compiled(in_place=True)
 def greedy_backup(
     begin: int,
     end: int,

@@ -18,10 +18,11 @@ the functions accept either form.
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from rlsuite.core.checks import finite_number
 from rlsuite.core.keywords import says_what_to_write
@@ -29,15 +30,19 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.kernels import action_values, mean_rewards, row_statistics
-from rlsuite.planning.matrices import continuation_matrix
 from rlsuite.planning.threads import cut, on_blocks
 from rlsuite.planning.vectors import vector
 
 if TYPE_CHECKING:
-    from rlsuite.planning.matrices import Matrix
+    from typing import TypeAlias
+
+    Matrix: TypeAlias = csr_array[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
+
+SAMPLE = 10_000
+"""Number of states from which a median is taken."""
 
 
 class Lookahead:
@@ -317,3 +322,89 @@ def checked_value(mdp: MDP, value: ArrayLike, name: str = "value") -> FloatArray
         state = int(np.argmin(np.isfinite(numbers)))
         raise ParameterError(f"{name}[{state}] is {numbers[state]}; every entry must be finite")
     return numbers.astype(np.float64)
+
+
+def continuation_matrix(mdp: MDP) -> "Matrix":
+    """Return c(s' | s, a), the probability to be in s' after action a in s with the episode going on.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The model.
+
+    Returns
+    -------
+    csr_array (S * A, S) float64
+        Row s * A + a belongs to the pair (s, a). The probabilities of transitions that occur twice are added;
+        terminated transitions are left out, so a row may sum to less than 1. The row of an illegal action is empty.
+
+    Examples
+    --------
+    A coin that ends the game on heads:
+
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning.operators import continuation_matrix
+    >>> mdp = MDP.from_rows([0, 2, 2], [0, 1], [0.5, 0.5], [-1, -1], n_actions=1, gamma=1.0)
+    >>> continuation_matrix(mdp).toarray().tolist()
+    [[0.5, 0.0], [0.0, 0.0]]
+    """
+    going_on = np.where(mdp.terminated, 0.0, mdp.probability)
+    shape = (mdp.n_states * mdp.n_actions, mdp.n_states)
+    # A copy, because adding up works in place and the arrays of a model are read-only.
+    matrix: Any = csr_array((going_on, mdp.next_state, mdp.indptr), shape=shape, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def averaging(weights: FloatArray) -> Any:
+    """Return the matrix that averages over actions: (averaging(pi) @ x)(s) = sum_a pi(a | s) x(s, a).
+
+    Parameters
+    ----------
+    weights : ndarray (n, A) float64
+        pi(a | s).
+
+    Returns
+    -------
+    csr_array (n, n * A) float64
+        Without stored zeros.
+    """
+    n, actions = weights.shape
+    taken: IndexArray = np.flatnonzero(weights)
+    # Row i averages the entries i * A to (i + 1) * A.
+    indptr = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.count_nonzero(weights, axis=1), out=indptr[1:])
+    return csr_array((weights.reshape(-1)[taken], taken, indptr), shape=(n, n * actions))
+
+
+def starting_value(lookahead: Lookahead, initial: ArrayLike | None) -> FloatArray:
+    """Return the initial value of a method: a user's guess, or 0; 0 at closed states.
+
+    Raises
+    ------
+    ParameterError
+        If `initial` is not S finite numbers.
+    """
+    if initial is None:
+        value = vector(lookahead.n_states)
+        value[:] = 0.0
+        return value
+    return lookahead.ahead(checked_value(lookahead.mdp, initial, "initial"))
+
+
+def typical_value(lookahead: Lookahead) -> FloatArray:
+    """Return the value of earning the best reward of the median state for ever; 0 at ends.
+
+    Far from anything of interest that is already the value: where every step costs 1, say. Sweeps that begin with it
+    need not raise or lower the greater part of a large model step by step. gamma < 1.
+    """
+    legal = lookahead.mdp.legal
+    acting = legal.any(axis=1) & ~lookahead.closed
+    some = np.flatnonzero(acting)
+    if some.size == 0:
+        return starting_value(lookahead, None)
+    some = some[:: max(1, some.size // SAMPLE)]
+    reward = lookahead.reward.reshape(legal.shape)[some]
+    typical = float(np.median(highest(np.where(legal[some], reward, -np.inf))))
+    return lookahead.ahead(np.where(acting, typical / (1.0 - lookahead.modulus), 0.0))

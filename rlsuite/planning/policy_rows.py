@@ -1,16 +1,230 @@
-"""The rows of a model that one policy uses, contiguous in memory, so that evaluating it reads nothing else."""
+"""Following one policy: T_pi V, from the rows of the model that the policy uses.
+
+The rows are copied, contiguous in memory, so that evaluating a policy reads nothing else. Row s of such a chain is
+``indptr[s] : indptr[s + 1]``, the row of the action that the policy takes in s, and empty where it takes none; its
+weights are gamma c(s' | s, pi(s)). Everything else is as in `rlsuite.planning.kernels`.
+
+The value of a policy is also a series: with the change d = T_pi V - V of one backup, V_pi = V + sum_k (gamma C_pi)^k d
+(P94 Theorem 6.1.1). A planner that backs up again and again needs but the first digits of that sum each time: what is
+missing shows in the next d, which is computed in double precision (iterative refinement). So `ValueSeries` adds it up
+in single precision, which halves the memory that a sweep has to move.
+"""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.models.aliases import FloatArray, PointerArray, StateArray, SuccessorArray
-from rlsuite.planning.chain_kernels import earn, exchange, follow, follow_in_place, gather, point
-from rlsuite.planning.kernels import Range
+from rlsuite.core.compilation import compiled
+from rlsuite.models.aliases import FloatArray, PointerArray, SingleArray, StateArray, SuccessorArray
+from rlsuite.planning.certificate import interval, largest_change
+from rlsuite.planning.kernels import ONE, PREFETCH, Range, expected
 from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.prefetch import prefetch
 from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.vectors import vector
+
+SINGLE_EPS = float(np.finfo(np.float32).eps)
+"""Terms that are smaller, in units of the first, no longer change the sum."""
+
+
+@compiled(in_place=True)
+def point(n_actions: int, indptr: PointerArray, action: StateArray, chain_indptr: PointerArray) -> None:
+    """Fill the row pointers of the chain of a policy (S,), whose entry -1 stands for an empty row."""
+    total = np.uint64(0)
+    chain_indptr[0] = total
+    for s in range(np.uint64(action.size)):
+        if action[s] >= 0:
+            row = s * np.uint64(n_actions) + np.uint64(action[s])
+            total += indptr[row + ONE] - indptr[row]
+        chain_indptr[s + ONE] = total
+
+
+@compiled(in_place=True)
+def gather(
+    begin: int,
+    end: int,
+    n_actions: int,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    gamma: float,
+    action: StateArray,
+    chain_indptr: PointerArray,
+    chain_successor: SuccessorArray,
+    chain_weight: FloatArray | SingleArray,
+) -> None:
+    """Copy the row of the chosen action of each state, so that following a policy reads no other."""
+    for s in range(np.uint64(begin), np.uint64(end)):
+        if action[s] < 0:
+            continue
+        row = s * np.uint64(n_actions) + np.uint64(action[s])
+        first, to = indptr[row], chain_indptr[s]
+        for i in range(indptr[row + ONE] - first):
+            chain_successor[to + i] = successor[first + i]
+            chain_weight[to + i] = gamma * weight[first + i]
+
+
+@compiled(in_place=True)
+def exchange(
+    begin: int,
+    end: int,
+    n_actions: int,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    gamma: float,
+    action: StateArray,
+    taken: StateArray,
+    chain_indptr: PointerArray,
+    chain_successor: SuccessorArray,
+    chain_weight: FloatArray | SingleArray,
+) -> int:
+    """Copy the rows of states whose action differs from `taken`; return how many, or -1 if a row does not fit."""
+    exchanged = 0
+    for s in range(np.uint64(begin), np.uint64(end)):
+        if action[s] == taken[s]:
+            continue
+        if action[s] < 0 or taken[s] < 0:
+            return -1
+        row = s * np.uint64(n_actions) + np.uint64(action[s])
+        first, to = indptr[row], chain_indptr[s]
+        length = indptr[row + ONE] - first
+        if length != chain_indptr[s + ONE] - to:
+            return -1
+        for i in range(length):
+            chain_successor[to + i] = successor[first + i]
+            chain_weight[to + i] = gamma * weight[first + i]
+        taken[s] = action[s]
+        exchanged += 1
+    return exchanged
+
+
+@compiled(in_place=True)
+def earn(
+    begin: int, end: int, n_actions: int, reward: FloatArray, action: StateArray, chain_reward: FloatArray
+) -> None:
+    """Fill r(s, pi(s)), 0 where no action is taken."""
+    for s in range(np.uint64(begin), np.uint64(end)):
+        chain_reward[s] = 0.0
+        if action[s] >= 0:
+            chain_reward[s] = reward[s * np.uint64(n_actions) + np.uint64(action[s])]
+
+
+@compiled(in_place=True)
+def follow(
+    begin: int,
+    end: int,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    reward: FloatArray,
+    ahead: FloatArray,
+    out: FloatArray,
+) -> Range:
+    """Fill T_pi V, one step of a chain whose row s is ``indptr[s] : indptr[s + 1]``; the reward where it is empty."""
+    least, greatest = np.inf, -np.inf
+    last = indptr[begin]
+    for s in range(np.uint64(begin), np.uint64(end)):
+        first, last = last, indptr[s + ONE]
+        value = reward[s] + expected(first, last, successor, weight, ahead)
+        out[s] = value
+        if last > first:
+            least = min(least, value - ahead[s])
+            greatest = max(greatest, value - ahead[s])
+    return least, greatest
+
+
+@compiled(in_place=True)
+def begin_series(
+    begin: int,
+    end: int,
+    action: StateArray,
+    before: FloatArray,
+    after: FloatArray,
+    scale: float,
+    change: SingleArray,
+    total: SingleArray,
+) -> None:
+    """Fill (after - before) / scale into `change`, 0 where no action is taken, and 0 into `total`."""
+    for s in range(np.uint64(begin), np.uint64(end)):
+        change[s] = (after[s] - before[s]) / scale if action[s] >= 0 else 0.0
+        total[s] = 0.0
+
+
+@compiled(in_place=True)
+def end_series(
+    begin: int, end: int, action: StateArray, total: SingleArray, scale: float, shift: float, value: FloatArray
+) -> None:
+    """Add ``scale * total + shift`` to `value` where an action is taken."""
+    for s in range(np.uint64(begin), np.uint64(end)):
+        if action[s] >= 0:
+            value[s] += scale * total[s] + shift
+
+
+@compiled(in_place=True)
+def propagate(
+    begin: int,
+    end: int,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: SingleArray,
+    change: SingleArray,
+    out: SingleArray,
+    total: SingleArray,
+) -> Range:
+    """Fill gamma C_pi `change` into `out`, in single precision, and add it to `total`."""
+    least, greatest = np.inf, -np.inf
+    last = indptr[begin]
+    for s in range(np.uint64(begin), np.uint64(end)):
+        first, last = last, indptr[s + ONE]
+        prefetch(successor, first + PREFETCH)
+        prefetch(weight, first + PREFETCH)
+        follows = np.float32(0.0)
+        for i in range(first, last):
+            follows += weight[i] * change[successor[i]]
+        out[s] = follows
+        total[s] += follows
+        if last > first:
+            least = min(least, float(follows))
+            greatest = max(greatest, float(follows))
+    return least, greatest
+
+
+@compiled(in_place=True)
+def follow_in_place(
+    begin: int,
+    end: int,
+    forward: bool,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    reward: FloatArray,
+    before: FloatArray,
+    ahead: FloatArray,
+) -> Range:
+    """`follow` with the newest values of this block, as in `backup_in_place`."""
+    least, greatest = np.inf, -np.inf
+    lowest, beyond = np.uint64(begin), np.uint64(end)
+    for k in range(beyond - lowest):
+        s = lowest + k if forward else beyond - ONE - k
+        first, last = indptr[s], indptr[s + ONE]
+        value, back = reward[s], 0.0
+        for i in range(first, last):
+            there = np.uint64(successor[i])
+            if there == s:
+                back += weight[i]
+            elif lowest <= there < beyond:
+                value += weight[i] * ahead[there]
+            else:
+                value += weight[i] * before[there]
+        if back > 0.0:
+            value /= 1.0 - back
+        if last > first:
+            least = min(least, value - ahead[s])
+            greatest = max(greatest, value - ahead[s])
+            ahead[s] = value
+    return least, greatest
 
 
 class PolicyRows:
@@ -93,3 +307,69 @@ class PolicySteps(PolicyRows):
         """Replace V by T_pi V state by state, in one direction; `before` is a copy of V if there are many blocks."""
         chain = (self.indptr, self.successor, self.weight, self.reward)
         return on_blocks(follow_in_place, blocks, forward, *chain, before, ahead)
+
+
+class ValueSeries:
+    """The sums for one policy after the other, in the same memory.
+
+    Parameters
+    ----------
+    lookahead : Lookahead
+        The model, prepared.
+
+    Attributes
+    ----------
+    exhausted : bool
+        Whether further terms are too small for single precision.
+    """
+
+    exhausted: bool
+    _action: StateArray
+    _scale: float
+    _missing: float
+    _largest: float
+
+    def __init__(self, lookahead: Lookahead) -> None:
+        self._lookahead = lookahead
+        self._rows = PolicyRows(lookahead, np.float32)
+        self._change: SingleArray = vector(lookahead.n_states, np.float32)
+        self._spare: SingleArray = vector(lookahead.n_states, np.float32)
+        self._total: SingleArray = vector(lookahead.n_states, np.float32)
+
+    def begin(self, action: StateArray, before: FloatArray, after: FloatArray, scale: float) -> bool:
+        """Begin with d = after - before, whose largest entry is `scale`; return whether this is another policy.
+
+        `action` (S,) is the policy, -1 at closed states. The first term, d itself, is what `after` already has.
+        """
+        another = self._rows.take(action)
+        self._action = action
+        self._scale = scale
+        on_blocks(begin_series, self._lookahead.blocks, action, before, after, scale, self._change, self._total)
+        return another
+
+    def add_term(self) -> float:
+        """Add the next term; return how far apart the bounds on the value of the policy are then."""
+        rows, lookahead = self._rows, self._lookahead
+        chain = (rows.indptr, rows.successor, rows.weight)
+        terms = on_blocks(propagate, lookahead.blocks, *chain, self._change, self._spare, self._total)
+        self._change, self._spare = self._spare, self._change
+        bounds = interval(lookahead, terms, 0.0)
+        self._missing = self._scale * bounds.certain
+        self._largest = largest_change(terms)
+        self.exhausted = self._largest <= SINGLE_EPS
+        return self._scale * bounds.width
+
+    @property
+    def floor(self) -> float:
+        """How far apart rounding alone can keep the bounds after the last term: a smaller distance says nothing."""
+        noise = self.noise(self._largest)
+        return self._scale * interval(self._lookahead, [(-noise, noise)], 0.0).width
+
+    def noise(self, size: float) -> float:
+        """Return a bound on the rounding error of an entry of a term, if none is larger than `size`."""
+        return 0.5 * SINGLE_EPS * (self._lookahead.longest_row + 2) * size
+
+    def settle(self, value: FloatArray) -> None:
+        """Add the sum to `value`, and what the series still lacks in every state."""
+        arguments = (self._action, self._total, self._scale, self._missing, value)
+        on_blocks(end_series, self._lookahead.blocks, *arguments)

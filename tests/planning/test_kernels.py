@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from rlsuite.models import MDP
 from rlsuite.planning import Lookahead
-from rlsuite.planning.chain_kernels import follow_in_place, propagate
-from rlsuite.planning.kernels import backup, backup_in_place, backup_of_some, best_rewards, greedy_backup
-from rlsuite.planning.policy_rows import PolicyRows, PolicySteps
+from rlsuite.planning.kernels import backup, backup_in_place, best_rewards, greedy_backup
+from rlsuite.planning.mdp.value_iteration import backup_of_some
+from rlsuite.planning.policy_rows import PolicyRows, PolicySteps, follow_in_place, propagate
 
 GAMMA = 0.9
 

@@ -8,14 +8,13 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.certificate import discounted, largest_change
-from rlsuite.planning.initial_values import typical_value
 from rlsuite.planning.kernels import best_rewards
 from rlsuite.planning.mdp.gauss_seidel import sweep_in_place
 from rlsuite.planning.mdp.modified_policy_iteration import follow_policies
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path
-from rlsuite.planning.neumann_series import ValueSeries
-from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.operators import Lookahead, typical_value
+from rlsuite.planning.policy_rows import ValueSeries
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.vectors import vector

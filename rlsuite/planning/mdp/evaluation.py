@@ -17,8 +17,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.policies import policy_weights
 from rlsuite.planning.certificate import contracting, representable
 from rlsuite.planning.linear_system import solve_fixed_point
-from rlsuite.planning.matrices import averaging
-from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.operators import Lookahead, averaging
 from rlsuite.planning.reachability import reachable
 
 

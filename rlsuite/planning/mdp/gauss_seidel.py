@@ -10,9 +10,8 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
-from rlsuite.planning.initial_values import starting_value, typical_value
 from rlsuite.planning.kernels import backup, backup_in_place
-from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.operators import Lookahead, starting_value, typical_value
 from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import fixed_blocks, on_blocks

@@ -16,10 +16,9 @@ from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.models.policies import policy_weights
 from rlsuite.planning.certificate import Interval, discounted, interval, largest_change, warn_not_converged
-from rlsuite.planning.chain_kernels import follow
-from rlsuite.planning.initial_values import starting_value
 from rlsuite.planning.kernels import Range
-from rlsuite.planning.operators import EPS, TINY, Lookahead
+from rlsuite.planning.operators import EPS, TINY, Lookahead, starting_value
+from rlsuite.planning.policy_rows import follow
 from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.watch import Trace, Watch
 

@@ -10,10 +10,9 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.certificate import bounded, certified, discounted, interval, largest_change
-from rlsuite.planning.initial_values import starting_value
 from rlsuite.planning.kernels import backup
-from rlsuite.planning.neumann_series import ValueSeries
-from rlsuite.planning.operators import Lookahead
+from rlsuite.planning.operators import Lookahead, starting_value
+from rlsuite.planning.policy_rows import ValueSeries
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.vectors import vector

@@ -1,26 +1,37 @@
 """Policy iteration: evaluate a policy exactly, act greedily on its value, repeat. S&B2 section 4.3, P94 section 6.4."""
 
 from functools import partial
+from typing import Any, cast
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import LinearOperator, bicgstab
 
+from rlsuite.core.clock import Clock, OutOfTime
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
-from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted, width
-from rlsuite.planning.initial_values import typical_value
 from rlsuite.planning.kernels import backup_in_place
-from rlsuite.planning.krylov import krylov_value
 from rlsuite.planning.linear_system import seconds_to_eliminate, solve_fixed_point
 from rlsuite.planning.mdp.evaluation import induced_by_actions
-from rlsuite.planning.operators import Lookahead, best, greedy
-from rlsuite.planning.policy_rows import PolicySteps
+from rlsuite.planning.operators import EPS, Lookahead, best, greedy, typical_value
+from rlsuite.planning.policy_rows import PolicySteps, follow_in_place
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
 
+Chain = tuple[PointerArray, SuccessorArray, FloatArray]
+
+RELATIVE = 1e-13
+"""Residual, relative to the rewards, at which the Krylov method stops; double precision leaves little below."""
+
+LONGEST = 2_000
+MOST_SWEEPS = 1_000
+PATIENCE = 10
+"""Sweeps without a smaller change than ever before after which there will be none."""
+
 DIRECT = 2_000
 """Up to this many states a policy is evaluated by elimination, for more by a Krylov method."""
-
 
 MAX_CHANGING = 1e-3
 """Share of the states whose action may still change when the sweeps that find a first policy end."""
@@ -41,8 +52,8 @@ def policy_iteration(
     Begins with the greedy policy after a few sweeps in place, as many as change it. Each policy is evaluated
     by one linear system, then every state changes to its best action if that is better by more than rounding. The last
     policy is optimal, up to rounding, which the certificate then bounds; `tol` only decides what counts as converged.
-    Up to 2,000 states the linear system is solved directly, if there is time enough for that, else by
-    `rlsuite.planning.krylov`.
+    Up to 2,000 states the linear system is solved directly, if there is time enough for that, else by BiCGSTAB with
+    symmetric Gauss-Seidel as preconditioner: in a model without structure the factors of a direct solver are dense.
     In exact arithmetic the values rise from policy to policy, so a sum that does not rise is due to rounding, and ends
     the search too.
 
@@ -137,3 +148,79 @@ def _first_policy(lookahead: Lookahead, watch: Watch) -> tuple[FloatArray, Index
         if np.count_nonzero(action != before) <= MAX_CHANGING * lookahead.n_states or watch.hurries:
             break
     return value, greedy(lookahead.q(value))
+
+
+def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock) -> FloatArray:
+    """Solve v = r_pi + gamma C_pi v, as accurately as double precision or the limits of the method allow.
+
+    If time is up, return the latest iterate.
+
+    Parameters
+    ----------
+    rows : PolicySteps
+        The policy; closed states have an empty row. Its weights contain gamma, which is below 1.
+    initial : ndarray (S,) float64
+        The first iterate: the value of the previous policy, for example.
+    clock : Clock
+        Checked in each iteration.
+
+    Returns
+    -------
+    ndarray (S,) float64
+        No accuracy is guaranteed: the planner certifies the value that it computes from this one.
+    """
+    n = initial.size
+    chain = (rows.indptr, rows.successor, rows.weight)
+    matrix = csr_array((rows.weight, rows.successor.view(np.int32), rows.indptr.view(np.int64)), shape=(n, n))
+
+    def residual(value: FloatArray) -> FloatArray:
+        return value - cast("FloatArray", matrix @ value)
+
+    def swept(change: FloatArray) -> FloatArray:
+        """Approximate the solution for the right-hand side `change`: one sweep forwards from 0, one backwards."""
+        value: FloatArray = np.zeros(n)
+        for forward in (True, False):
+            _sweep(chain, change, value, forward)
+        value[empty] = change[empty]
+        return value
+
+    empty = rows.indptr[1:] == rows.indptr[:-1]
+    reward = np.where(empty, 0.0, rows.reward)
+    operator: Any = LinearOperator((n, n), matvec=residual, dtype=np.float64)
+    preconditioner: Any = LinearOperator((n, n), matvec=swept, dtype=np.float64)
+    latest = initial.copy()
+
+    def look(value: FloatArray) -> None:
+        """Keep the latest iterate."""
+        np.copyto(latest, value)
+        clock.check()
+
+    solve: Any = bicgstab
+    try:
+        limits = {"rtol": RELATIVE, "atol": 0.0, "maxiter": LONGEST}
+        solved, _ = solve(operator, reward, x0=initial, M=preconditioner, callback=look, **limits)
+    except OutOfTime:
+        solved = latest
+    value = cast("FloatArray", solved) if np.isfinite(solved).all() else initial.copy()
+    value[empty] = 0.0
+    return _polished(chain, reward, value, clock)
+
+
+def _polished(chain: Chain, reward: FloatArray, value: FloatArray, clock: Clock) -> FloatArray:
+    """Sweep in both directions until the changes no longer fall, or are as small as rounding allows."""
+    smallest, best_sweep = np.inf, 0
+    for sweep in range(MOST_SWEEPS):
+        if clock.hurries:
+            break
+        change = _sweep(chain, reward, value, sweep % 2 == 0)
+        if change < smallest:
+            smallest, best_sweep = change, sweep
+        if change <= 2.0 * EPS * float(np.abs(value).max()) or sweep - best_sweep >= PATIENCE:
+            break
+    return value
+
+
+def _sweep(chain: Chain, reward: FloatArray, value: FloatArray, forward: bool) -> float:
+    indptr, successor, weight = chain
+    least, greatest = follow_in_place(0, value.size, forward, indptr, successor, weight, reward, value, value)
+    return max(0.0, -least, greatest)

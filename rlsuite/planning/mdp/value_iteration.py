@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from rlsuite.core.compilation import compiled
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
-from rlsuite.models.aliases import BoolArray
+from rlsuite.models.aliases import BoolArray, FloatArray, PointerArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
-from rlsuite.planning.kernels import backup_of_some
+from rlsuite.planning.kernels import ONE, Range, expected
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.vectors import vector
@@ -99,3 +100,43 @@ def value_iteration(
                 break
             value, backed_up = backed_up, value
     return certified(lookahead, value, watch)
+
+
+@compiled(in_place=True)
+def backup_of_some(
+    begin: int,
+    end: int,
+    n_actions: int,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    reward: FloatArray,
+    gamma: float,
+    closed: BoolArray,
+    ahead: FloatArray,
+    margin: float,
+    suboptimal: BoolArray,
+    out: FloatArray,
+) -> Range:
+    """Fill TV as `backup` does, without the rows marked suboptimal; mark those more than `margin` below V(s)."""
+    least, greatest = np.inf, -np.inf
+    for s in range(np.uint64(begin), np.uint64(end)):
+        out[s] = 0.0
+        if closed[s]:
+            continue
+        best, floor = -np.inf, ahead[s] - margin
+        for row in range(s * np.uint64(n_actions), (s + ONE) * np.uint64(n_actions)):
+            if suboptimal[row]:
+                continue
+            first, last = indptr[row], indptr[row + ONE]
+            follows = expected(first, last, successor, weight, ahead)
+            value = reward[row] + gamma * follows
+            if value > best and last > first:
+                best = value
+            if value < floor:
+                suboptimal[row] = True
+        if best > -np.inf:
+            out[s] = best
+            least = min(least, best - ahead[s])
+            greatest = max(greatest, best - ahead[s])
+    return least, greatest
