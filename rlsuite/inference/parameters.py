@@ -175,10 +175,10 @@ class HMMParameters:
 
 
 def _checked_transition(given: ArrayLike | SparseLike, states: int) -> FloatArray | SparseMatrix:
-    if hasattr(given, "tocsr"):
+    if validation.is_matrix(given):
         from scipy.sparse import csr_array
 
-        matrix = csr_array(cast("SparseLike", given).tocsr(), dtype=np.float64, copy=True)
+        matrix = csr_array(given.tocsr(), dtype=np.float64, copy=True)
         if matrix.shape != (states, states):
             raise ModelError(f"transition has shape {matrix.shape}, not {(states, states)}")
         validation.floats("transition.data", matrix.data)
@@ -189,7 +189,7 @@ def _checked_transition(given: ArrayLike | SparseLike, states: int) -> FloatArra
         for part in (checked.data, checked.indices, checked.indptr):
             part.setflags(write=False)
         return checked
-    table = validation.floats("transition", cast("ArrayLike", given))
+    table = validation.floats("transition", given)
     validation.shape("transition", table, (states, states), meaning="transition[i, j]")
     chain_rows(table.reshape(-1), np.arange(states + 1) * states)
     return validation.frozen(table, given)
