@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import sklearn.cluster
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.checks import whole_number
@@ -13,9 +12,8 @@ from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array
 from rlsuite.features.bounded import BoundedMap, cell_of, check_counts, counts
 from rlsuite.features.checks import at_least, check_observations, check_seed, grid, grid_size
+from rlsuite.features.estimators import scikit_learn
 from rlsuite.features.feature_map import GRID, UNSEEDED, FeatureMap, FeatureRule, check_size
-
-_cluster: Any = sklearn.cluster
 
 
 class EqualBins(NamedTuple):
@@ -165,7 +163,7 @@ class Clusters(FeatureMap):
         self.check_parameters()
         observations = check_observations(X, None, "Clusters")
         at_least("Clusters", "n_clusters", self.n_clusters, observations)
-        found = _cluster.KMeans(self.n_clusters, random_state=self.seed, n_init="auto").fit(observations)
+        found = scikit_learn("cluster").KMeans(self.n_clusters, random_state=self.seed, n_init="auto").fit(observations)
         self.centres_: NDArray[np.float64] = np.ascontiguousarray(found.cluster_centers_)
         self.n_features_in_, self.n_features_out_, self.most_active_ = observations.shape[1], self.n_clusters, 1
         return self.name_columns(X)

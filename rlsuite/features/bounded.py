@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from rlsuite import errors
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.features.checks import check_observations
+from rlsuite.features.estimators import Fitted
 from rlsuite.features.feature_map import FeatureMap
 
 Limits = float | Sequence[float] | NDArray[np.float64] | None
@@ -115,7 +116,7 @@ class BoundedMap(FeatureMap):
         self.lay_out()
         return self
 
-    def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
+    def restore(self, fitted: Fitted) -> Self:
         """Restore the bounds, and compute the rest again, which is not read from a file.
 
         Raises

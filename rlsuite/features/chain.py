@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple, Self, cast
+from typing import NamedTuple, Self, cast
 
 import numpy as np
-import sklearn.base
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.core.compilation import compiled
 from rlsuite.features.checks import check_observations
+from rlsuite.features.estimators import Fitted, clone, dense
 from rlsuite.features.feature_map import Bounds, FeatureMap, FeatureRule
-
-_base: Any = sklearn.base
 
 
 class Composition(NamedTuple):
@@ -90,12 +88,12 @@ class Chain(FeatureMap):
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Fit each map to the features that the maps before it compute from observations (n, d); `y` is ignored."""
         self.check_parameters()
-        features: Any = check_observations(X, None, "Chain")
+        features = check_observations(X, None, "Chain")
         fitted: list[FeatureMap] = []
         for i, each in enumerate(self.features):
             if i > 0:
-                features = _dense(fitted[-1].transform(features))
-            fitted.append(_base.clone(each).fit(features))
+                features = dense(fitted[-1].transform(features))
+            fitted.append(clone(each).fit(features))
         return self._link(fitted).name_columns(X)
 
     def fit_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
@@ -103,7 +101,7 @@ class Chain(FeatureMap):
         self.check_parameters()
         fitted: list[FeatureMap] = []
         for each in self.features:
-            fitted.append(_base.clone(each).fit_bounds(low, high))
+            fitted.append(clone(each).fit_bounds(low, high))
             low, high = fitted[-1].image(low, high)
         return self._link(fitted)
 
@@ -129,16 +127,16 @@ class Chain(FeatureMap):
         return reduce(_join, [(each.rule, each.most_active_, each.n_features_out_) for each in self.maps_])[0]
 
     @property
-    def fitted_(self) -> dict[str, NDArray[Any]]:
+    def fitted_(self) -> Fitted:
         """The fitted attributes of the maps, as arrays by number and name."""
         return {f"{i}.{name}": value for i, each in enumerate(self.maps_) for name, value in each.fitted_.items()}
 
-    def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
+    def restore(self, fitted: Fitted) -> Self:
         """Restore the arrays that `fitted_` returned."""
         restored: list[FeatureMap] = []
         for i, each in enumerate(self.features):
             of_map = {name.removeprefix(f"{i}."): fitted[name] for name in fitted if name.startswith(f"{i}.")}
-            restored.append(_base.clone(each).restore(of_map))
+            restored.append(clone(each).restore(of_map))
             if i and restored[-1].n_features_in_ != restored[-2].n_features_out_:
                 raise ValueError(
                     f"map {i} was fitted to {restored[-1].n_features_in_} features, and the map before it makes "
@@ -158,7 +156,3 @@ Link = tuple[FeatureRule, int, int]
 def _join(first: Link, second: Link) -> Link:
     room, width = max(first[1], second[1]), first[2]
     return FeatureRule(_composed, Composition(first[0], second[0], room, width)), room + width, second[2]
-
-
-def _dense(features: Any) -> NDArray[np.float64]:
-    return features.toarray() if hasattr(features, "toarray") else features

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -11,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.core.checks import whole_number
-
-_sparse: Any = scipy.sparse  # SciPy has no type annotations
 
 
 class NotNumbers(errors.ParameterError, TypeError):
@@ -28,7 +25,7 @@ def check_observations(X: ArrayLike, width: int | None, asker: str) -> NDArray[n
         If they are not a finite two-dimensional array of numbers, or not `width` wide; None, for `fit`, takes any
         width, but wants at least one observation.
     """
-    if _sparse.issparse(X):
+    if scipy.sparse.issparse(X):
         raise NotNumbers(f"{asker}: observations are a sparse matrix, which is not supported; give X.toarray()")
     try:
         given = np.asarray(X)

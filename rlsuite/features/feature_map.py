@@ -11,14 +11,14 @@ beyond the bounds, or NaN, it may list arbitrary features, but no place outside 
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, ClassVar, Final, NamedTuple, Self, cast
+from dataclasses import Field, fields
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
 import sklearn.base
 import sklearn.exceptions
-import sklearn.utils.validation
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
 
 from rlsuite import errors
 from rlsuite.core.checks import written
@@ -26,6 +26,7 @@ from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import LARGEST_COUNT, Array, check_array
 from rlsuite.core.described import Described
 from rlsuite.features.checks import check_observations
+from rlsuite.features.estimators import Features, Fitted, scikit_learn
 
 Active = Compiled[[Any, NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]], int]
 
@@ -34,18 +35,11 @@ Bounds = tuple[NDArray[np.float64], NDArray[np.float64]]
 MOST_DENSE, MOST_SPARSE = 10**6, 10**8
 """More features are a mistake: each observation costs time for each, or their weights 800 MB for each action."""
 
-# scikit-learn has no type annotations
-_BaseEstimator: Any = sklearn.base.BaseEstimator
-_TransformerMixin: Any = sklearn.base.TransformerMixin
-_NotFittedError: Any = sklearn.exceptions.NotFittedError
-_validation: Any = sklearn.utils.validation
-
-
 SIZES: Final = {"d": "n_features_in_", "n": "n_features_out_", "m": "most_active_"}
 """What the sizes of a map are called in its declarations."""
 
 
-class NotFitted(errors.NotLearned, _NotFittedError):
+class NotFitted(errors.NotLearned, sklearn.exceptions.NotFittedError):
     """A feature map was used before `fit`: `NotLearned`, which is also scikit-learn's ``NotFittedError``."""
 
 
@@ -54,7 +48,7 @@ class FeatureRule(NamedTuple):
 
     active: Active
     """``(data, observation, indices, values) -> n``: the places and values of the features that are not 0."""
-    data: Any
+    data: object
     """Tuple or NamedTuple of arrays and numbers: the data that `active` reads."""
 
 
@@ -92,7 +86,7 @@ def fill_rows(
             out[i, indices[k]] += values[k]
 
 
-class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
+class FeatureMap(Described, sklearn.base.TransformerMixin, sklearn.base.BaseEstimator):
     """Base of the feature maps: dataclasses whose fields are the parameters, as for every scikit-learn estimator.
 
     A map of your own sets `n_features_in_`, `n_features_out_` and `most_active_` in `fit`, and returns its compiled
@@ -126,6 +120,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
     learns: ClassVar[Mapping[str, Array] | None] = None
     """What `fit` learns beside the three sizes, as a file may hold it; without it, the map cannot be loaded."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]
     n_features_in_: int
     n_features_out_: int
     most_active_: int
@@ -176,8 +171,9 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return self.is_fitted
 
-    def __sklearn_tags__(self) -> Any:
-        tags = cast(Any, super()).__sklearn_tags__()
+    def __sklearn_tags__(self) -> Tags:
+        inherited: Any = super()  # its types are not declared
+        tags = inherited.__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # features are float64, whatever the dtype of observations
         tags.non_deterministic = getattr(self, "seed", 0) is None
         return tags
@@ -205,12 +201,12 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
 
     def _columns(self, X: ArrayLike, reset: bool) -> Self:
         try:
-            _validation.validate_data(self, X, reset=reset, skip_check_array=True)
+            scikit_learn("utils.validation").validate_data(self, X, reset=reset, skip_check_array=True)
         except (TypeError, ValueError) as error:
             raise errors.ParameterError(f"{type(self).__name__}: {error}") from error
         return self
 
-    def transform(self, X: ArrayLike) -> Any:
+    def transform(self, X: ArrayLike) -> Features:
         """Compute the features of observations (n, d): an array (n, n_features_out_), CSR if the map is sparse.
 
         Raises
@@ -237,7 +233,9 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         columns, entries, ends = np.empty(n_listed, places), np.empty(n_listed), np.zeros(n + 1, places)
         indices, values = np.zeros(self.most_active_, np.int64), np.zeros(self.most_active_)
         list_rows(rule, observations, indices, values, columns, entries, ends)
-        return csr_array((entries[: ends[-1]], columns[: ends[-1]], ends), shape=(n, self.n_features_out_))
+        return csr_array(
+            (entries[: ends[-1]], columns[: ends[-1]], ends), shape=(n, self.n_features_out_), dtype=np.float64
+        )
 
     def check(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return observations as float64 (n, n_features_in_), or raise what `transform` raises for them."""
@@ -263,19 +261,19 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         return np.array([f"{name}{i}" for i in range(self.n_features_out_)], dtype=object)
 
     @property
-    def fitted_(self) -> dict[str, NDArray[Any]]:
+    def fitted_(self) -> Fitted:
         """The fitted attributes, as arrays by name, for `restore`; part of saving an agent.
 
         The names of the columns of a data frame are left out: an agent sees vectors.
         """
-        left_out = {"feature_names_in_", *(field.name for field in fields(cast(Any, self)))}
+        left_out = {"feature_names_in_", *(field.name for field in fields(self))}
         return {
             name: np.asarray(value)
             for name, value in vars(self).items()
             if name.endswith("_") and not name.startswith("_") and name not in left_out
         }
 
-    def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
+    def restore(self, fitted: Fitted) -> Self:
         """Restore the arrays that `fitted_` returned, if they are what the class declares in `learns`.
 
         Raises
@@ -311,7 +309,7 @@ class FeatureMap(Described, _TransformerMixin, _BaseEstimator):
         """Raise ValueError unless the restored arrays are consistent, beyond what `learns` declares."""
 
 
-def _size(name: str, fitted: dict[str, NDArray[Any]]) -> int:
+def _size(name: str, fitted: Fitted) -> int:
     array = fitted[name]
     if array.dtype != np.int64 or array.shape != () or not 1 <= int(array) <= LARGEST_COUNT:
         raise ValueError(f"{name} must be a whole number of at least 1")

@@ -3,16 +3,18 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
 
 from rlsuite import errors
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import LARGEST_COUNT, Array
 from rlsuite.features.bounded import check_counts, counts
 from rlsuite.features.checks import check_observations, grid_size
+from rlsuite.features.estimators import Fitted
 from rlsuite.features.feature_map import FeatureMap, FeatureRule, check_size
 
 
@@ -154,7 +156,7 @@ class OneHot(FeatureMap):
         "n_ids_": Array(shape=("d",), at_least=1),
     }
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = tags.input_tags.positive_only = True
         return tags
@@ -213,7 +215,7 @@ class OneHot(FeatureMap):
             )
         return ids
 
-    def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
+    def restore(self, fitted: Fitted) -> Self:
         """Restore the arrays that `fitted_` returned."""
         if "n_ids_" not in fitted:  # written by a version that knew a single id only
             fitted = fitted | {"n_ids_": np.atleast_1d(fitted["n_features_out_"])}

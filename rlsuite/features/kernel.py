@@ -8,19 +8,17 @@ product of few features: `Nystroem` by the kernel with some of the observations 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import sklearn.kernel_approximation
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.checks import finite_number, one_of, positive_number, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array
 from rlsuite.features.checks import check_observations, check_seed
+from rlsuite.features.estimators import scikit_learn
 from rlsuite.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
-
-_approximation: Any = sklearn.kernel_approximation
 
 RADIAL, LINEAR, POLYNOMIAL, SIGMOID = range(4)
 KERNELS = {"rbf": RADIAL, "linear": LINEAR, "polynomial": POLYNOMIAL, "sigmoid": SIGMOID}
@@ -152,9 +150,11 @@ class Nystroem(FeatureMap):
             "polynomial": {"gamma": self.gamma_, "coef0": self.coef0, "degree": self.degree},
             "sigmoid": {"gamma": self.gamma_, "coef0": self.coef0},
         }
-        found = _approximation.Nystroem(
-            kernel=self.kernel, n_components=n, random_state=self.seed, **shape[self.kernel]
-        ).fit(observations)
+        found = (
+            scikit_learn("kernel_approximation")
+            .Nystroem(kernel=self.kernel, n_components=n, random_state=self.seed, **shape[self.kernel])
+            .fit(observations)
+        )
         self.landmarks_: NDArray[np.float64] = np.ascontiguousarray(found.components_)
         self.mixing_: NDArray[np.float64] = np.ascontiguousarray(found.normalization_)
         self.n_features_in_, self.n_features_out_ = observations.shape[1], n
@@ -263,8 +263,8 @@ class RandomFourier(FeatureMap):
     def _fit(self, width: int) -> Self:
         self.check_parameters()
         gamma = 1.0 / width if self.gamma is None else self.gamma
-        sampler = _approximation.RBFSampler(gamma=gamma, n_components=self.n_components, random_state=self.seed)
-        found = sampler.fit(np.zeros((1, width)))
+        sampler = scikit_learn("kernel_approximation").RBFSampler
+        found = sampler(gamma=gamma, n_components=self.n_components, random_state=self.seed).fit(np.zeros((1, width)))
         self.frequencies_: NDArray[np.float64] = np.ascontiguousarray(found.random_weights_)
         self.phases_: NDArray[np.float64] = found.random_offset_
         self.n_features_in_ = width

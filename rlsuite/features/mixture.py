@@ -3,10 +3,9 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import sklearn.mixture
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.checks import one_of, whole_number
@@ -14,9 +13,8 @@ from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array
 from rlsuite.errors import ParameterError
 from rlsuite.features.checks import at_least, check_observations, check_seed, deviations
+from rlsuite.features.estimators import scikit_learn
 from rlsuite.features.feature_map import UNSEEDED, Bounds, FeatureMap, FeatureRule
-
-_mixture: Any = sklearn.mixture
 
 COVARIANCES = ("full", "tied", "diag", "spherical")
 
@@ -120,8 +118,10 @@ class MixtureResponsibilities(FeatureMap):
         middle, scale = observations.mean(axis=0), deviations(observations)
         if self.covariance == "spherical":  # one scale for all dimensions: spheres stay spheres
             scale = np.full(d, deviations((observations - middle).reshape(-1, 1)))
-        found = _mixture.GaussianMixture(n, covariance_type=self.covariance, random_state=self.seed).fit(
-            (observations - middle) / scale
+        found = (
+            scikit_learn("mixture")
+            .GaussianMixture(n, covariance_type=self.covariance, random_state=self.seed)
+            .fit((observations - middle) / scale)
         )
         factors = found.precisions_cholesky_
         if self.covariance in ("diag", "spherical"):

@@ -3,19 +3,17 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import sklearn.preprocessing
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array
 from rlsuite.features.checks import check_observations
+from rlsuite.features.estimators import scikit_learn
 from rlsuite.features.feature_map import FeatureMap, FeatureRule, check_size
-
-_preprocessing: Any = sklearn.preprocessing
 
 
 class Monomials(NamedTuple):
@@ -85,7 +83,7 @@ class Polynomial(FeatureMap):
         self.check_parameters()
         n = math.comb(width + self.degree, self.degree)
         check_size(self, n, f"degree {self.degree} in {width} dimensions", "lower degree=")
-        found = _preprocessing.PolynomialFeatures(self.degree).fit(np.zeros((1, width)))
+        found = scikit_learn("preprocessing").PolynomialFeatures(self.degree).fit(np.zeros((1, width)))
         self.powers_: NDArray[np.int64] = found.powers_
         self.n_features_in_ = width
         self.n_features_out_ = self.most_active_ = n

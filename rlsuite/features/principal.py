@@ -2,20 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import sklearn.decomposition
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
 
 from rlsuite import errors
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array
 from rlsuite.features.checks import check_observations, check_seed
+from rlsuite.features.estimators import scikit_learn
 from rlsuite.features.feature_map import FeatureMap, FeatureRule
-
-_decomposition: Any = sklearn.decomposition
 
 
 class Directions(NamedTuple):
@@ -86,7 +85,7 @@ class PrincipalComponents(FeatureMap):
         "explained_variance_ratio_": Array(shape=("n",)),
     }
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = False  # except for a few components of very many dimensions
         return tags
@@ -106,7 +105,8 @@ class PrincipalComponents(FeatureMap):
                 f"{observations.shape[1]} numbers have at most {min(observations.shape)} "
                 f"(n_samples={observations.shape[0]}, n_features={observations.shape[1]})"
             )
-        found = _decomposition.PCA(self.n_components, whiten=self.whiten, random_state=self.seed).fit(observations)
+        pca = scikit_learn("decomposition").PCA
+        found = pca(self.n_components, whiten=self.whiten, random_state=self.seed).fit(observations)
         self.mean_: NDArray[np.float64] = found.mean_
         self.explained_variance_ratio_: NDArray[np.float64] = found.explained_variance_ratio_
         self.directions_: NDArray[np.float64] = np.array(found.components_, order="C")

@@ -2,19 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import sklearn.preprocessing
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array
 from rlsuite.features.bounded import BoundedMap
 from rlsuite.features.checks import check_observations
+from rlsuite.features.estimators import scikit_learn
 from rlsuite.features.feature_map import Bounds, FeatureMap, FeatureRule
-
-_preprocessing: Any = sklearn.preprocessing
 
 
 class Units(NamedTuple):
@@ -92,7 +90,7 @@ class Standardization(FeatureMap):
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn mean and standard deviation of observations (n, d); `y` is ignored."""
         observations = check_observations(X, None, "Standardization")
-        found = _preprocessing.StandardScaler().fit(observations)
+        found = scikit_learn("preprocessing").StandardScaler().fit(observations)
         self.mean_: NDArray[np.float64] = found.mean_
         self.scale_: NDArray[np.float64] = found.scale_
         self.n_features_in_ = self.n_features_out_ = self.most_active_ = observations.shape[1]

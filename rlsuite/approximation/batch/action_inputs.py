@@ -6,17 +6,16 @@ once, and the values of all actions of many observations take as few calls as th
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.approximation.batch.regressors import predictions
 from rlsuite.errors import ParameterError
+from rlsuite.features.estimators import Matrix, Predictor
 
-Matrix: TypeAlias = Any
-"""(n, k): a NumPy array, or a sparse matrix of SciPy."""
-Fit: TypeAlias = Callable[[Matrix, NDArray[np.float64], NDArray[np.float64]], Any]
+Fit: TypeAlias = Callable[[Matrix, NDArray[np.float64], NDArray[np.float64]], Predictor]
 """``(inputs (n, k), targets (n,), weights (n,)) -> fitted regressor``"""
 
 
@@ -47,7 +46,7 @@ class OnePerAction:
         self.inputs = [features[rows] for rows in self.rows]
         self.weights = [weight[rows] for rows in self.rows]
 
-    def fit(self, fit: Fit, target: NDArray[np.float64]) -> list[Any]:
+    def fit(self, fit: Fit, target: NDArray[np.float64]) -> list[Predictor]:
         """Fit a regressor to the targets of each action."""
         parts = zip(self.inputs, self.rows, self.weights, strict=True)
         return [fit(inputs, target[rows], weight) for inputs, rows, weight in parts]
@@ -58,7 +57,7 @@ class OnePerAction:
         return features
 
     @staticmethod
-    def answers(fitted: Sequence[Any], owner: str, questions: Matrix, n_actions: int) -> NDArray[np.float64]:
+    def answers(fitted: Sequence[Predictor], owner: str, questions: Matrix, n_actions: int) -> NDArray[np.float64]:
         """Predict the values (n_actions, n)."""
         return np.stack([predictions(one, owner, questions) for one in fitted])
 
@@ -70,7 +69,7 @@ class OneForAll:
         self.weight = weight
         self.inputs = _side_by_side(features, np.eye(n_actions)[action])
 
-    def fit(self, fit: Fit, target: NDArray[np.float64]) -> list[Any]:
+    def fit(self, fit: Fit, target: NDArray[np.float64]) -> list[Predictor]:
         """Fit the regressor to all targets."""
         return [fit(self.inputs, target, self.weight)]
 
@@ -81,7 +80,7 @@ class OneForAll:
         return _side_by_side(features[np.tile(np.arange(n), n_actions)], np.repeat(np.eye(n_actions), n, axis=0))
 
     @staticmethod
-    def answers(fitted: Sequence[Any], owner: str, questions: Matrix, n_actions: int) -> NDArray[np.float64]:
+    def answers(fitted: Sequence[Predictor], owner: str, questions: Matrix, n_actions: int) -> NDArray[np.float64]:
         """Predict the values (n_actions, n)."""
         return predictions(fitted[0], owner, questions).reshape(n_actions, -1)
 

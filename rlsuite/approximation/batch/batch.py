@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, SupportsInt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.approximation.batch import columns
+from rlsuite.core.aliases import Env, Space
 from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:
-    from gymnasium import Env, Space
-
     from rlsuite.models import MDP
 
 
@@ -72,7 +71,7 @@ class Batch:
     weight: NDArray[np.float64]
     n_actions: int
     first_action: int = 0
-    observation_space: Space[Any] | None = None
+    observation_space: Space | None = None
 
     # -------------------------------------------------------------------------------------------- constructors
 
@@ -89,7 +88,7 @@ class Batch:
         weight: ArrayLike | None = None,
         n_actions: int | None = None,
         first_action: int = 0,
-        observation_space: Space[Any] | None = None,
+        observation_space: Space | None = None,
     ) -> Self:
         """Make a batch of arrays, one row per transition.
 
@@ -184,11 +183,11 @@ class Batch:
     @says_what_to_write
     def collect(
         cls,
-        env: str | Env[Any, Any],
+        env: str | Env,
         *,
         steps: int | None = None,
         episodes: int | None = None,
-        policy: Callable[[Any], Any] | None = None,
+        policy: Callable[..., SupportsInt] | None = None,
         seed: int | None = None,
     ) -> Self:
         """Act in an environment, and record the transitions.
@@ -242,9 +241,7 @@ class Batch:
 
     @classmethod
     @says_what_to_write
-    def from_dynamics(
-        cls, env: str | Env[Any, Any], states: ArrayLike, *, samples: int = 1, seed: int | None = None
-    ) -> Self:
+    def from_dynamics(cls, env: str | Env, states: ArrayLike, *, samples: int = 1, seed: int | None = None) -> Self:
         """Try every action in each of some states, which can be set in an environment with compiled dynamics.
 
         Parameters

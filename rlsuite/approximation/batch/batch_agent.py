@@ -1,14 +1,12 @@
 """The base of methods that learn action values from a batch, and act greedily on them."""
 
-from typing import Any
-
-import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.observations import Encode, encoder
+from rlsuite.core.aliases import Space
 
 
 class BatchAgent:
@@ -24,7 +22,7 @@ class BatchAgent:
 
     n_actions_: int
     first_action_: int
-    observation_space_: gymnasium.Space[Any] | None
+    observation_space_: Space | None
     _encode: Encode | None
 
     def bind_environment(self, batch: Batch) -> None:
@@ -67,7 +65,7 @@ class BatchAgent:
         """Best actions for observations (n, d), shape (n,), counted from 0; the first of equally good ones."""
         return self.q(observations).argmax(axis=1)
 
-    def act(self, observation: Any) -> int:
+    def act(self, observation: object) -> int:
         """Take the best action, as the environment calls it; the first of those that are equally good.
 
         Raises
@@ -83,7 +81,7 @@ class BatchAgent:
             self._encode = encoder(self.observation_space_)
         return int(self.policy(self._encode(observation)[None])[0]) + self.first_action_
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Copy and pickle without the function that encodes observations, which is made again when needed."""
         return {**self.__dict__, "_encode": None} if "_encode" in self.__dict__ else self.__dict__
 

@@ -1,12 +1,11 @@
 """Validation of a batch: each function returns one column in the form that the batch stores, or names the offender."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
+from rlsuite.models.aliases import AnyArray
 
 
 def observations(name: str, given: ArrayLike) -> NDArray[np.float64]:
@@ -66,7 +65,7 @@ def actions(given: ArrayLike, n: int, lowest: int, n_actions: int | None) -> tup
     return taken, many
 
 
-def whole(name: str, given: NDArray[Any]) -> NDArray[np.int64]:
+def whole(name: str, given: AnyArray) -> NDArray[np.int64]:
     """Return an array of whole numbers as int64."""
     if not np.issubdtype(given.dtype, np.number) or np.issubdtype(given.dtype, np.complexfloating):
         raise ParameterError(f"{name} has dtype {given.dtype}; it must hold whole numbers")
@@ -108,7 +107,7 @@ def _flags(name: str, given: ArrayLike, n: int) -> NDArray[np.bool_]:
     return found.astype(np.bool_)
 
 
-def _of_length(name: str, found: NDArray[Any], n: int) -> NDArray[Any]:
+def _of_length(name: str, found: AnyArray, n: int) -> AnyArray:
     if found.shape != (n,):
         raise ParameterError(f"{name} has shape {found.shape}; it must have ({n},), one entry for each observation")
     return found

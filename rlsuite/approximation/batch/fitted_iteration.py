@@ -25,7 +25,7 @@ values larger than the return of any sequence of rewards show it.
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,7 @@ from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.core.checks import finite_number, fraction, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError, level_of_the_caller
+from rlsuite.features.estimators import Predictor, Transformer
 
 LONGEST = 1e6
 """Largest number of steps over which rewards are summed, where the discount sets no limit."""
@@ -46,9 +47,9 @@ LONGEST = 1e6
 ROOM = 10.0
 """How many times the largest possible return a value may be: approximations may overshoot."""
 
-Fit: TypeAlias = Callable[[NDArray[np.float64]], list[Any]]
+Fit: TypeAlias = Callable[[NDArray[np.float64]], list[Predictor]]
 """``targets (n,) -> fitted regressors``"""
-Ahead: TypeAlias = Callable[[list[Any]], NDArray[np.float64]]
+Ahead: TypeAlias = Callable[[list[Predictor]], NDArray[np.float64]]
 """``fitted regressors -> their predictions for the next observations``"""
 Targets: TypeAlias = Callable[[NDArray[np.float64] | None], NDArray[np.float64]]
 """``predictions -> targets (n,)``; None before the first round, when every value is 0"""
@@ -61,11 +62,11 @@ class FittedIteration(SaysWhatToWrite):
     Parameters and attributes are those of `FittedQ`.
     """
 
-    regressor: Any
+    regressor: Predictor
     _: KW_ONLY
     gamma: float = 0.99
     iterations: int = 50
-    features: Any = None
+    features: Transformer | None = None
     tol: float = 0.0
 
     def __post_init__(self) -> None:
@@ -75,7 +76,7 @@ class FittedIteration(SaysWhatToWrite):
         self.tol = finite_number("tol", self.tol)
         if self.tol < 0.0:
             raise ParameterError(f"tol={self.tol:g} is negative")
-        self._regressors: list[Any] | None = None
+        self._regressors: list[Predictor] | None = None
         self._features: ObservedFeatures | None = None
         self._errors: list[float] = []
         self.converged_ = False
@@ -132,7 +133,7 @@ class FittedIteration(SaysWhatToWrite):
             stacklevel=level_of_the_caller(),
         )
 
-    def learned(self) -> tuple[ObservedFeatures, list[Any]]:
+    def learned(self) -> tuple[ObservedFeatures, list[Predictor]]:
         """Return the features and the fitted regressors.
 
         Raises
@@ -145,7 +146,7 @@ class FittedIteration(SaysWhatToWrite):
         return self._features, self._regressors
 
     @property
-    def regressors_(self) -> list[Any]:
+    def regressors_(self) -> list[Predictor]:
         """The fitted regressors."""
         return self.learned()[1]
 
@@ -249,11 +250,11 @@ class FittedQ(FittedIteration, BatchAgent):
 
         copies = regressors.Copies(self.regressor)
 
-        def fit_one(inputs: Matrix, target: NDArray[np.float64], weight: NDArray[np.float64]) -> Any:
+        def fit_one(inputs: Matrix, target: NDArray[np.float64], weight: NDArray[np.float64]) -> Predictor:
             weights = {keyword: weight} if keyword else {}
             return regressors.fitted(copies.fresh(rng), self.round_name, inputs, target, **weights)
 
-        def ahead(fitted: list[Any]) -> NDArray[np.float64]:
+        def ahead(fitted: list[Predictor]) -> NDArray[np.float64]:
             if questions is None:
                 return np.zeros((self.n_actions_, 0))
             return self._way.answers(fitted, self.round_name, questions, self.n_actions_)
@@ -370,7 +371,7 @@ class FittedValueIteration(FittedIteration):
 
         copies = regressors.Copies(self.regressor)
 
-        def ahead(fitted: list[Any]) -> NDArray[np.float64]:
+        def ahead(fitted: list[Predictor]) -> NDArray[np.float64]:
             return np.zeros(0) if questions is None else regressors.predictions(fitted[0], self.round_name, questions)
 
         def targets(predicted: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -14,11 +14,9 @@ import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.features.estimators import Matrix
 
-# SciPy's stubs leave out most types of sparse matrices
-_linalg: Any = scipy.linalg
-_sparse: Any = scipy.sparse
-_sparse_linalg: Any = scipy.sparse.linalg
+_sparse_linalg: Any = scipy.sparse.linalg  # its stubs ask which sparse matrix it is
 
 SMALL: Final = 1_000
 """Unknowns up to which a sparse system is solved as a dense one."""
@@ -33,7 +31,7 @@ CONSISTENT: Final = 1e-7
 """Largest relative residual that rounding may cause."""
 
 
-def solve(A: Any, b: NDArray[np.float64], ridge: float, owner: str) -> NDArray[np.float64]:
+def solve(A: Matrix, b: NDArray[np.float64], ridge: float, owner: str) -> NDArray[np.float64]:
     """Return w (k,) with (A + ridge I) w = b; 0 for features that were never active, whose rows of A are empty.
 
     Parameters
@@ -60,7 +58,7 @@ def solve(A: Any, b: NDArray[np.float64], ridge: float, owner: str) -> NDArray[n
     if b[~nonempty].any():
         raise _contradiction(ridge, owner)
     unknowns = np.flatnonzero(nonempty)
-    system: Any = A.tocsr()[unknowns][:, unknowns] if sparse else A[np.ix_(unknowns, unknowns)]
+    system: Matrix = A.tocsr()[unknowns][:, unknowns] if sparse else A[np.ix_(unknowns, unknowns)]
     weights = np.zeros(b.size)
     if unknowns.size:
         _finite(system.data if sparse else system, ridge, owner)
@@ -78,10 +76,10 @@ def _finite(numbers: NDArray[np.float64], ridge: float, owner: str) -> NDArray[n
     return numbers
 
 
-def _solved(system: Any, b: NDArray[np.float64], ridge: float, owner: str) -> NDArray[np.float64]:
+def _solved(system: Matrix, b: NDArray[np.float64], ridge: float, owner: str) -> NDArray[np.float64]:
     k = b.size
     if hasattr(system, "tocsr") and k > SMALL:
-        factors = _factors((system + ridge * _sparse.eye_array(k)).tocsc())
+        factors = _factors((system + ridge * scipy.sparse.eye_array(k)).tocsc())
         if factors is not None:
             return factors.solve(b)
         if k > LARGE:
@@ -93,13 +91,13 @@ def _solved(system: Any, b: NDArray[np.float64], ridge: float, owner: str) -> ND
     dense = dense + ridge * np.eye(k)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", _linalg.LinAlgWarning)
-            return _linalg.solve(dense, b)
-    except (_linalg.LinAlgWarning, np.linalg.LinAlgError):
+            warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
+            return scipy.linalg.solve(dense, b)
+    except (scipy.linalg.LinAlgWarning, np.linalg.LinAlgError):
         return _shortest(dense, b, ridge, owner)
 
 
-def _factors(system: Any) -> Any:
+def _factors(system: Matrix) -> Matrix:
     """Return the decomposition of a sparse matrix; None if it is singular."""
     try:
         factors = _sparse_linalg.splu(system)
@@ -110,7 +108,7 @@ def _factors(system: Any) -> Any:
 
 
 def _shortest(A: NDArray[np.float64], b: NDArray[np.float64], ridge: float, owner: str) -> NDArray[np.float64]:
-    weights: NDArray[np.float64] = _linalg.lstsq(A, b, cond=SINGULAR * len(b))[0]
+    weights: NDArray[np.float64] = scipy.linalg.lstsq(A, b, cond=SINGULAR * len(b))[0]
     if not np.abs(A @ weights - b).max() <= CONSISTENT * np.abs(b).max():
         raise _contradiction(ridge, owner)
     return weights

@@ -11,7 +11,7 @@ the others are added up once.
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.core.checks import finite_number, fraction, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import ConvergenceWarning, ParameterError, level_of_the_caller
+from rlsuite.features.estimators import Matrix, Transformer
 
 TIE = 1e-9
 """Part of the largest value by which another action has to be better before a policy changes, more than rounding."""
@@ -71,7 +72,7 @@ class LSPI(BatchAgent, SaysWhatToWrite):
     (True, array([-7.458]))
     """
 
-    features: Any = None
+    features: Transformer | None = None
     _: KW_ONLY
     gamma: float = 0.99
     iterations: int = 50
@@ -191,9 +192,9 @@ class _System:
         """Return the weights (k, n_actions) of the values of a policy, given for each row of `ahead`."""
         next_action = np.full(self.goes_on.size, -1)
         next_action[self.goes_on] = policy
-        blocks: list[list[Any]] = []
+        blocks: list[list[Matrix]] = []
         for a, rows in enumerate(self.rows):
-            line: list[Any] = []
+            line: list[Matrix] = []
             for then in range(self.n_actions):
                 chosen = np.flatnonzero(next_action[rows] == then)
                 part = self.weighted[a][:, chosen] @ self.ahead[self.place[rows[chosen]]]
@@ -203,7 +204,7 @@ class _System:
         return np.ascontiguousarray(weights.reshape(self.n_actions, -1).T)
 
 
-def _assembled(blocks: list[list[Any]]) -> Any:
+def _assembled(blocks: list[list[Matrix]]) -> Matrix:
     if hasattr(blocks[0][0], "tocsr"):
         from scipy.sparse import block_array
 

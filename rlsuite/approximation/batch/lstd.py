@@ -10,7 +10,7 @@ There is no step size, the order of presentation does not matter, and every tran
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,8 @@ from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.core.checks import finite_number, fraction
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import NotLearned, ParameterError
+from rlsuite.features.estimators import Matrix, Transformer
+from rlsuite.models.aliases import AnyArray
 
 CHUNK = 2_048
 """Transitions whose traces are in memory at once."""
@@ -65,7 +67,7 @@ class LSTD(SaysWhatToWrite):
     array([0.25, 0.5 , 0.75])
     """
 
-    features: Any = None
+    features: Transformer | None = None
     _: KW_ONLY
     gamma: float = 0.99
     lambda_: float = 0.0
@@ -79,7 +81,7 @@ class LSTD(SaysWhatToWrite):
             raise ParameterError(f"ridge={self.ridge:g} is negative")
         self._features: ObservedFeatures | None = None
         self._weights: NDArray[np.float64] | None = None
-        self._matrix: Any = None
+        self._matrix: Matrix = None
         self._vector = np.zeros(0)
 
     @says_what_to_write
@@ -110,7 +112,7 @@ class LSTD(SaysWhatToWrite):
         self._features, self._matrix, self._vector = features, matrix, vector
         return self
 
-    def _traced(self, before: Any, step: Any, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _traced(self, before: Matrix, step: Matrix, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return A (k, k) and b (k,) with traces: these are dense, whatever the features are."""
         k = int(before.shape[1])
         matrix, vector = np.zeros((k, k)), np.zeros(k)
@@ -149,7 +151,7 @@ class LSTD(SaysWhatToWrite):
         return self._weights
 
 
-def scaled(features: Any, factors: NDArray[Any]) -> Any:
+def scaled(features: Matrix, factors: AnyArray) -> Matrix:
     """Return features (n, k) with each row times its factor (n,)."""
     if hasattr(features, "tocsr"):
         from scipy.sparse import diags_array
@@ -158,6 +160,6 @@ def scaled(features: Any, factors: NDArray[Any]) -> Any:
     return features * factors[:, None]
 
 
-def as_dense(features: Any) -> NDArray[np.float64]:
+def as_dense(features: Matrix) -> NDArray[np.float64]:
     """Return features (n, k) as a new array."""
     return features.toarray() if hasattr(features, "toarray") else features.copy()

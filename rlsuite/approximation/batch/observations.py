@@ -1,21 +1,21 @@
 """The interface between a batch method and an environment: vectors in, indices of actions out."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.aliases import Space
 from rlsuite.training.observation_view import encoding, numbers_of
 
-Encode: TypeAlias = Callable[[Any], NDArray[np.float64]]
+Encode: TypeAlias = Callable[[object], NDArray[np.float64]]
 """``observation -> vector (d,)``"""
 
 
-def encoder(space: gymnasium.Space[Any] | None) -> Encode:
+def encoder(space: Space | None) -> Encode:
     """Return the function that makes vectors (d,) of the observations of a space; None stands for an unknown space.
 
     It raises ParameterError for what is not an observation of the space, or does not consist of numbers.
@@ -23,12 +23,12 @@ def encoder(space: gymnasium.Space[Any] | None) -> Encode:
     return numbers_of if space is None else encoding(space).given
 
 
-def encoded(space: gymnasium.Space[Any] | None, observation: Any) -> NDArray[np.float64]:
+def encoded(space: Space | None, observation: object) -> NDArray[np.float64]:
     """Return one observation of a space as a vector (d,)."""
     return encoder(space)(observation)
 
 
-def check_discrete_actions(space: gymnasium.Space[Any], owner: str) -> spaces.Discrete:
+def check_discrete_actions(space: Space, owner: str) -> spaces.Discrete:
     """Return an action space, which must be Discrete.
 
     Raises

@@ -1,20 +1,15 @@
 """The features of a batch: any transformer of scikit-learn, or none."""
 
 from contextlib import AbstractContextManager
-from typing import Any
 
 import numpy as np
-import sklearn.base
 import sklearn.frozen
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch
 from rlsuite.features.checks import check_observations, naming, shown
-
-# scikit-learn has no type annotations
-_base: Any = sklearn.base
-_frozen: Any = sklearn.frozen
+from rlsuite.features.estimators import Matrix, Transformer, clone
 
 
 class ObservedFeatures:
@@ -35,22 +30,22 @@ class ObservedFeatures:
         If it is not a transformer, or cannot be fitted to the batch.
     """
 
-    def __init__(self, features: Any, batch: Batch, owner: str):
+    def __init__(self, features: Transformer | None, batch: Batch, owner: str):
         self.owner = owner
         self.width = batch.observation.shape[1]
-        self.map: Any = None
+        self.map: Transformer | None = None
         if features is not None:
             if isinstance(features, type) or not (hasattr(features, "fit") and hasattr(features, "transform")):
                 raise errors.ParameterError(
                     f"{owner}: features={shown(features)} is not a transformer; give an instance with fit and "
                     "transform, such as TileCoding(), or a Pipeline of scikit-learn"
                 )
-            self.map = _base.clone(features)
-            if not isinstance(features, _frozen.FrozenEstimator):  # its fit does nothing, but would need targets
+            self.map = clone(features)
+            if not isinstance(features, sklearn.frozen.FrozenEstimator):  # its fit does nothing, but would need targets
                 with self._naming("be fitted to"):
                     self.map.fit(np.concatenate([batch.observation, batch.next_observation]))
 
-    def __call__(self, observations: ArrayLike) -> Any:
+    def __call__(self, observations: ArrayLike) -> Matrix:
         """Return the features (n, k) of observations (n, d): an array, or a sparse matrix in row form.
 
         Raises
@@ -62,7 +57,7 @@ class ObservedFeatures:
         if self.map is None:
             return seen
         with self._naming("transform"):
-            found: Any = self.map.transform(seen)
+            found: Matrix = self.map.transform(seen)
         return found.tocsr() if hasattr(found, "tocsr") else np.asarray(found, dtype=np.float64)
 
     def _naming(self, what: str) -> AbstractContextManager[None]:

@@ -10,25 +10,19 @@ Unlike the mean of the neighbours it has no bias on a slope, nor at the border o
 """
 
 import copy
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self, cast
+from typing import Final, Self
 
 import numpy as np
 import sklearn.base
-import sklearn.neighbors
-import sklearn.utils.validation
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.features.checks import naming, shown
-
-# scikit-learn has no type annotations
-_base: Any = sklearn.base
-_validation: Any = sklearn.utils.validation
-
+from rlsuite.features.estimators import Matrix, Predictor, clone, is_classifier, scikit_learn
+from rlsuite.models.aliases import FloatArray
 
 CHUNK: Final = 4_096
 """Queries that are answered at once."""
@@ -37,7 +31,7 @@ LEAST: Final = 1e-6
 """Least weight of a neighbour; the formula gives the farthest one 0."""
 
 
-def check_regressor(regressor: Any, owner: str) -> None:
+def check_regressor(regressor: object, owner: str) -> None:
     """Raise unless this is an estimator that can be cloned, fitted, and asked for predictions.
 
     Raises
@@ -54,7 +48,7 @@ def check_regressor(regressor: Any, owner: str) -> None:
             f"{owner}: the regressor {shown(regressor)} has no {' and no '.join(missing)}; give a regressor of "
             "scikit-learn, or one of your own derived from sklearn.base.RegressorMixin and BaseEstimator"
         )
-    if hasattr(regressor, "__sklearn_tags__") and _base.is_classifier(regressor):
+    if hasattr(regressor, "__sklearn_tags__") and is_classifier(regressor):
         name = type(regressor).__name__
         near = name.replace("Classifier", "Regressor")
         hint = f"; did you mean {near}?" if near != name else ""
@@ -67,14 +61,15 @@ class Copies:
     A copy of the copy costs a fraction of what `sklearn.base.clone` does, which asks for all parameters by their names.
     """
 
-    def __init__(self, estimator: Any):
-        self.pattern = _base.clone(estimator)
-        parameters = cast("Mapping[str, Any]", self.pattern.get_params(deep=True))
+    def __init__(self, estimator: Predictor):
+        self.pattern = clone(estimator)
         self.open_seeds = sorted(
-            name for name, value in parameters.items() if name.split("__")[-1] == "random_state" and value is None
+            name
+            for name, value in self.pattern.get_params(deep=True).items()
+            if name.split("__")[-1] == "random_state" and value is None
         )
 
-    def fresh(self, rng: np.random.Generator) -> Any:
+    def fresh(self, rng: np.random.Generator) -> Predictor:
         """Return the next copy."""
         copied = copy.deepcopy(self.pattern)
         if self.open_seeds:
@@ -82,12 +77,14 @@ class Copies:
         return copied
 
 
-def fresh(estimator: Any, rng: np.random.Generator) -> Any:
+def fresh(estimator: Predictor, rng: np.random.Generator) -> Predictor:
     """Return one unfitted copy; see `Copies`."""
     return Copies(estimator).fresh(rng)
 
 
-def fitted(regressor: Any, owner: str, inputs: Any, targets: NDArray[np.float64], **weights: Any) -> Any:
+def fitted(
+    regressor: Predictor, owner: str, inputs: Matrix, targets: NDArray[np.float64], **weights: FloatArray
+) -> Predictor:
     """Return a regressor fitted to inputs (n, k) and targets (n,).
 
     Raises
@@ -99,7 +96,7 @@ def fitted(regressor: Any, owner: str, inputs: Any, targets: NDArray[np.float64]
         return regressor.fit(inputs, targets, **weights)
 
 
-def weight_keyword(regressor: Any, owner: str) -> str:
+def weight_keyword(regressor: Predictor, owner: str) -> str:
     """Return the keyword under which `fit` takes the weights of samples.
 
     Raises
@@ -107,10 +104,11 @@ def weight_keyword(regressor: Any, owner: str) -> str:
     ParameterError
         If it takes none.
     """
-    if _validation.has_fit_parameter(regressor, "sample_weight"):
+    takes = scikit_learn("utils.validation").has_fit_parameter
+    if takes(regressor, "sample_weight"):
         return "sample_weight"
     steps = getattr(regressor, "steps", None)
-    if steps and _validation.has_fit_parameter(steps[-1][1], "sample_weight"):  # of a pipeline's last step
+    if steps and takes(steps[-1][1], "sample_weight"):  # of a pipeline's last step
         return f"{steps[-1][0]}__sample_weight"
     raise errors.ParameterError(
         f"{owner}: {type(regressor).__name__} does not accept sample weights, and the transitions of this batch have "
@@ -118,7 +116,7 @@ def weight_keyword(regressor: Any, owner: str) -> str:
     )
 
 
-def predictions(regressor: Any, owner: str, inputs: Any) -> NDArray[np.float64]:
+def predictions(regressor: Predictor, owner: str, inputs: Matrix) -> NDArray[np.float64]:
     """Return what a fitted regressor predicts for inputs (n, k), shape (n,) float64.
 
     Raises
@@ -137,15 +135,8 @@ def predictions(regressor: Any, owner: str, inputs: Any) -> NDArray[np.float64]:
     return found.reshape(n)
 
 
-# scikit-learn has no type annotations
-_BaseEstimator: Any = sklearn.base.BaseEstimator
-_RegressorMixin: Any = sklearn.base.RegressorMixin
-_NearestNeighbors: Any = sklearn.neighbors.NearestNeighbors
-_validation: Any = sklearn.utils.validation
-
-
 @dataclass(eq=False, repr=False)
-class LocallyWeightedRegression(_RegressorMixin, _BaseEstimator):
+class LocallyWeightedRegression(sklearn.base.RegressorMixin, sklearn.base.BaseEstimator):
     """A regressor of scikit-learn: linear regression on the nearest neighbours of each query.
 
     Parameters
@@ -181,16 +172,18 @@ class LocallyWeightedRegression(_RegressorMixin, _BaseEstimator):
         whole_number("n_neighbors", self.n_neighbors)
         if finite_number("ridge", self.ridge) < 0.0:
             raise ParameterError(f"ridge={self.ridge:g} is negative")
-        samples, targets = _validation.validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+        samples, targets = scikit_learn("utils.validation").validate_data(self, X, y, y_numeric=True, dtype=np.float64)
         self.samples_: NDArray[np.float64] = samples
-        self.targets_ = cast("NDArray[Any]", targets).astype(np.float64)
-        self.neighbors_ = _NearestNeighbors(n_neighbors=min(self.n_neighbors, len(samples))).fit(samples)
+        self.targets_ = targets.astype(np.float64)
+        neighbors = scikit_learn("neighbors").NearestNeighbors(n_neighbors=min(self.n_neighbors, len(samples)))
+        self.neighbors_ = neighbors.fit(samples)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the targets of questions (n, d), shape (n,) float64."""
-        _validation.check_is_fitted(self)
-        questions: NDArray[np.float64] = _validation.validate_data(self, X, reset=False, dtype=np.float64)
+        validation = scikit_learn("utils.validation")
+        validation.check_is_fitted(self)
+        questions: FloatArray = validation.validate_data(self, X, reset=False, dtype=np.float64)
         parts = [self._answers(questions[i : i + CHUNK]) for i in range(0, len(questions), CHUNK)]
         return np.concatenate(parts)
 

@@ -7,13 +7,14 @@ over workers.
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, TypeVar
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.aliases import Env, Space
 from rlsuite.core.checks import fraction, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import name_of
@@ -21,8 +22,10 @@ from rlsuite.environments.finding import find_env
 from rlsuite.environments.replay_check import finite_reward
 from rlsuite.training.engines import overflow
 
-Act = Callable[[Any], Any]
+Act = Callable[..., object]
 """``act(observation) -> action``, both as the environment has them."""
+
+T = TypeVar("T")
 
 LONGEST = 100_000
 """Default number of steps after which an episode is truncated: a policy may go round in circles for ever."""
@@ -40,9 +43,7 @@ class Rollout(NamedTuple):
 
 
 @says_what_to_write
-def episode_of(
-    env: gymnasium.Env[Any, Any], act: Act, seed: int | None = None, gamma: float = 1.0, max_steps: int = LONGEST
-) -> Rollout:
+def episode_of(env: Env, act: Act, seed: int | None = None, gamma: float = 1.0, max_steps: int = LONGEST) -> Rollout:
     """Play one episode.
 
     Parameters
@@ -78,7 +79,7 @@ def episode_of(
     total, discount, name = 0.0, 1.0, name_of(env)
     for length in range(1, most + 1):
         action = chosen_of("act", act, observation, env.action_space)
-        answer = cast("tuple[Any, float, bool, bool, object]", env.step(action))
+        answer = env.step(action)
         observation, reward, terminated, truncated, _ = answer
         total += discount * finite_reward(reward, name, length)
         discount *= discount_per_step
@@ -91,7 +92,7 @@ def episode_of(
 
 @says_what_to_write
 def returns_of(
-    env: str | gymnasium.Env[Any, Any],
+    env: str | Env,
     act: Act,
     episodes: int,
     seed: int | None = None,
@@ -169,7 +170,7 @@ def check_callable(name: str, policy: object) -> None:
         raise errors.ParameterError(f"{name}={policy!r} is not a function from observations to actions{hint}")
 
 
-def chosen_of(name: str, policy: Act, observation: Any, space: gymnasium.Space[Any]) -> Any:
+def chosen_of(name: str, policy: Callable[..., T], observation: object, space: Space) -> T:
     """Return the action of a policy, checked: errors of environments about wrong actions are often unclear.
 
     Raises

@@ -6,15 +6,15 @@ Each function returns the arguments of `Batch.from_arrays`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, SupportsInt, TypedDict, cast
 
 import numpy as np
-from gymnasium import Env, Space
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.approximation.batch.columns import observations
 from rlsuite.approximation.batch.observations import check_discrete_actions
 from rlsuite.approximation.batch.rollout import check_callable, chosen_of
+from rlsuite.core.aliases import Env, Space
 from rlsuite.core.checks import whole_number
 from rlsuite.environments.facts import EnvironmentFacts, dynamics_of, facts_of, name_of
 from rlsuite.environments.finding import find_env
@@ -39,14 +39,14 @@ class Transitions(TypedDict):
     weight: NDArray[np.float64] | None
     n_actions: int
     first_action: int
-    observation_space: Space[Any] | None
+    observation_space: Space | None
 
 
 def collected(
-    env: str | Env[Any, Any],
+    env: str | Env,
     steps: int | None,
     episodes: int | None,
-    policy: Callable[[Any], Any] | None,
+    policy: Callable[..., SupportsInt] | None,
     seed: int | None,
 ) -> Transitions:
     """Act in an environment; see `Batch.collect`."""
@@ -80,7 +80,7 @@ def collected(
             action = lowest + int(rng.integers(many))
         else:
             action = int(chosen_of("policy", policy, observation, space))
-        answer = cast("tuple[Any, float, bool, bool, Mapping[str, Any]]", made.step(action))
+        answer = made.step(action)
         observation, reward, terminated, truncated, info = answer
         seen.append(vector)
         vector = np.array(as_vector(observation))
@@ -116,7 +116,7 @@ def collected(
     )
 
 
-def _every_action_is_legal(facts: EnvironmentFacts, info: Mapping[str, Any], place: str, many: int) -> None:
+def _every_action_is_legal(facts: EnvironmentFacts, info: Mapping[str, object], place: str, many: int) -> None:
     if facts.tells_actions(info) and not mask_of(info["action_mask"], many, place).all():
         raise UnsuitableEnvironment(
             f"{place} some actions are illegal, and a policy of a batch is not told which; make them legal first: "
@@ -148,7 +148,7 @@ def transitions_of(mdp: MDP) -> Transitions:
     )
 
 
-def simulated(env: str | Env[Any, Any], states: ArrayLike, samples: int, seed: int | None) -> Transitions:
+def simulated(env: str | Env, states: ArrayLike, samples: int, seed: int | None) -> Transitions:
     """Try every action in every state; see `Batch.from_dynamics`."""
     made = find_env(env)
     dynamics = dynamics_of(made)
@@ -243,7 +243,7 @@ def _loaded(name: str) -> Any:
 def _at(observations: Any, t: int) -> Any:
     """Return one observation of an episode, whose parts are stored as one array each."""
     if isinstance(observations, Mapping):
-        parts = cast("Mapping[str, Any]", observations)
+        parts = cast("Mapping[str, object]", observations)
         return {name: _at(parts[name], t) for name in parts}
     if isinstance(observations, tuple):
         return tuple(_at(part, t) for part in cast("tuple[Any, ...]", observations))

@@ -15,7 +15,9 @@ from rlsuite.approximation.deep.pytorch import device_of, one_thread, pytorch
 from rlsuite.approximation.deep.storage import reading, write_file
 from rlsuite.core.checks import positive_number, whole_number
 from rlsuite.features.checks import check_observations, deviations
+from rlsuite.features.estimators import dense
 from rlsuite.features.feature_map import UNSEEDED, FeatureMap, FeatureRule
+from rlsuite.models.aliases import AnyArray
 
 FORMAT = "rlsuite AutoencoderFeatures 2"
 
@@ -144,7 +146,7 @@ class AutoencoderFeatures(FeatureMap):
             raise _divergence("a learned weight is not finite", self.learning_rate)
         return *found, losses
 
-    def restore(self, fitted: dict[str, NDArray[Any]]) -> Self:
+    def restore(self, fitted: dict[str, AnyArray]) -> Self:
         """Restore the arrays that `fitted_` returned.
 
         Raises
@@ -203,7 +205,7 @@ class AutoencoderFeatures(FeatureMap):
         this number tells the known from the new.
         """
         known = check_observations(X, None, "AutoencoderFeatures")
-        again = self.inverse_transform(self.transform(known))
+        again = self.inverse_transform(dense(self.transform(known)))
         return np.square((again - known) / self.scale_).mean(axis=1)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:

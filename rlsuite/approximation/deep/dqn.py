@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, cast
+from typing import Self, cast
 
-import gymnasium
 import numpy as np
 
 from rlsuite import errors
@@ -18,6 +17,7 @@ from rlsuite.approximation.deep.network_agent import NetworkAgent
 from rlsuite.approximation.deep.pytorch import device_of, one_thread
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.run import DeepRun, Pace
+from rlsuite.core.aliases import Env
 from rlsuite.core.checks import fraction, one_of, whole_number
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.keywords import says_what_to_write
@@ -141,13 +141,13 @@ class DQN(NetworkAgent):
         self.target_rate = fraction("target_rate", self.target_rate)
         device_of(self.device)
         self._run: DeepRun | None = None
-        self._asked_for: str | gymnasium.Env[Any, Any] | None = None
+        self._asked_for: str | Env | None = None
         super().__post_init__()
 
     @says_what_to_write
     def learn(
         self,
-        env: str | gymnasium.Env[Any, Any],
+        env: str | Env,
         *,
         steps: int | None = None,
         episodes: int | None = None,
@@ -230,7 +230,7 @@ class DQN(NetworkAgent):
         self.learner_.put_back(self._run.best)
         return self
 
-    def _start(self, env: str | gymnasium.Env[Any, Any], seed: int | None) -> DeepRun:
+    def _start(self, env: str | Env, seed: int | None) -> DeepRun:
         made = find_env(env)
         actions = action_space_of(made)
         inputs = Inputs.of(made.observation_space, self.channels if self.convolutions else "first")
@@ -266,7 +266,9 @@ class DQN(NetworkAgent):
             train_every=self.train_every,
             target_rate=self.target_rate,
         )
-        run = DeepRun(made, learner, memory, pace, cast(int, sequence.entropy), (choice_seed, env_seed, replay_seed))
+        entropy = sequence.entropy
+        assert isinstance(entropy, int)
+        run = DeepRun(made, learner, memory, pace, entropy, (choice_seed, env_seed, replay_seed))
         self._run, self._asked_for, self._learner = run, env, learner
         self.seed_, self.first_action_ = run.seed, first_action
         return run

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, cast
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.deep.pytorch import pytorch
+from rlsuite.core.aliases import Space
+from rlsuite.models.aliases import AnyArray
 
 CHANNELS = ("auto", "first", "last")
 """The axis of an image's planes: its colours, or one plane for each kind of object."""
@@ -60,7 +61,7 @@ class Inputs:
     channels_last: bool = False
 
     @classmethod
-    def of(cls, space: gymnasium.Space[Any], channels: str = "first") -> Self:
+    def of(cls, space: Space, channels: str = "first") -> Self:
         """Describe the observations of a space; `channels` is the axis of the planes of images.
 
         Raises
@@ -113,7 +114,7 @@ class Inputs:
             raise ValueError("low and high of the inputs have different lengths, or are NaN")
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype[np.generic]:
         """The type in which observations are stored."""
         return np.dtype(np.uint8 if self.pixels else np.int64 if self.n_ids else np.float32)
 
@@ -136,7 +137,7 @@ class Inputs:
         shape = self.shape if low.size > 1 else (1,) * len(self.shape)
         return centre.reshape(shape), factor.reshape(shape)
 
-    def stored(self, observations: object) -> NDArray[Any]:
+    def stored(self, observations: object) -> AnyArray:
         """Check n observations and return them as they are stored, shape (n, *shape).
 
         Raises
@@ -179,7 +180,7 @@ class Inputs:
         centre, factor = self._scaling
         return ((numbers - centre) * factor).astype(np.float32)
 
-    def tensor(self, stored: NDArray[Any], device: Any) -> Any:
+    def tensor(self, stored: AnyArray, device: Any) -> Any:
         """Return stored observations as inputs of the network: a float32 tensor (n, *network_shape)."""
         torch = pytorch()
         moved = torch.from_numpy(stored).to(device)

@@ -17,6 +17,7 @@ from rlsuite.core.checks import legal_actions, row_of_id
 from rlsuite.core.declared import Array, check_array
 from rlsuite.core.described import build_part, describe
 from rlsuite.core.keywords import SaysWhatToWrite
+from rlsuite.models.aliases import AnyArray
 
 
 @dataclass(eq=False, kw_only=True)
@@ -68,7 +69,7 @@ class NetworkAgent(SaysWhatToWrite):
         """
         return self.learner_.q(self.learner_.inputs.stored(observations))
 
-    def act(self, observation: object, action_mask: NDArray[Any] | None = None) -> int:
+    def act(self, observation: object, action_mask: AnyArray | None = None) -> int:
         """Take the best action learned so far, among those that the mask (n_actions,) allows.
 
         Raises
@@ -89,7 +90,7 @@ class NetworkAgent(SaysWhatToWrite):
             raise errors.ParameterError(f"no action is legal at observation {observation!r}")
         return learner.best(stored, legal) + self.first_action_
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Copy and pickle what was learned, not the state of the run: a copy's next run begins with a new episode."""
         return {**self.__dict__, "_run": None, "_asked_for": None}
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.models.aliases import AnyArray
 
 _lock = threading.Lock()
 _working: list[int] = []
@@ -109,7 +110,7 @@ def arrays_of(network: Any) -> dict[str, NDArray[np.float32]]:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
 
 
-def put_arrays(network: Any, arrays: dict[str, NDArray[Any]]) -> None:
+def put_arrays(network: Any, arrays: dict[str, AnyArray]) -> None:
     """Set the weights of a network to those that `arrays_of` has returned.
 
     Raises

@@ -11,6 +11,7 @@ from rlsuite.approximation.deep.inputs import Inputs
 from rlsuite.approximation.deep.network import Convolution, action_values, build_network
 from rlsuite.approximation.deep.pytorch import device_of, pytorch
 from rlsuite.approximation.deep.replay import Transitions
+from rlsuite.models.aliases import AnyArray
 
 
 def targets(reward: Any, terminated: Any, legal: Any, q_target: Any, q_choice: Any, gamma: float) -> Any:
@@ -99,16 +100,16 @@ class QLearner:
         """Both networks by name: "online" learns, "target" follows."""
         return {"online": self.online, "target": self.target}
 
-    def values(self, network: Any, stored: NDArray[Any]) -> Any:
+    def values(self, network: Any, stored: AnyArray) -> Any:
         """Action values (n, n_actions) that a network gives to stored observations, as a tensor."""
         return action_values(network(self.inputs.tensor(stored, self.device)), self.dueling)
 
-    def q(self, stored: NDArray[Any]) -> NDArray[np.float64]:
+    def q(self, stored: AnyArray) -> NDArray[np.float64]:
         """Action values (n, n_actions) of stored observations."""
         with pytorch().inference_mode():
             return self.values(self.online, stored).cpu().numpy().astype(np.float64)
 
-    def best(self, stored: NDArray[Any], legal: NDArray[np.bool_]) -> int:
+    def best(self, stored: AnyArray, legal: NDArray[np.bool_]) -> int:
         """The action, counted from 0, with the highest value in one stored observation (1, *shape)."""
         return int(np.where(legal, self.q(stored)[0], -np.inf).argmax())
 

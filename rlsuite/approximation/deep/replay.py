@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.core.checks import fits_in_memory
+from rlsuite.models.aliases import AnyArray
 
 
 class Transitions(NamedTuple):
@@ -14,10 +15,10 @@ class Transitions(NamedTuple):
     A next observation in which an episode was truncated is not terminated: the target bootstraps from it.
     """
 
-    observation: NDArray[Any]  # (n, *shape)
+    observation: AnyArray  # (n, *shape)
     action: NDArray[np.int64]  # (n,), counted from 0
     reward: NDArray[np.float32]  # (n,)
-    next_observation: NDArray[Any]  # (n, *shape)
+    next_observation: AnyArray  # (n, *shape)
     terminated: NDArray[np.bool_]  # (n,)
     next_legal: NDArray[np.bool_]  # (n, n_actions), the actions that are legal in the next observation
 
@@ -50,7 +51,7 @@ class Replay:
     (2, [2.0, 1.0])
     """
 
-    def __init__(self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any], n_actions: int):
+    def __init__(self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[np.generic], n_actions: int):
         per_transition = 2 * int(np.prod(shape)) * dtype.itemsize + n_actions + 13
         fits_in_memory(f"a replay of {capacity:,} transitions", capacity * per_transition)
         self.kept = Transitions(
@@ -68,7 +69,13 @@ class Replay:
         return min(self.added, self.capacity)
 
     def add(
-        self, observation: Any, action: int, reward: float, next_observation: Any, terminated: bool, next_legal: Any
+        self,
+        observation: object,
+        action: int,
+        reward: float,
+        next_observation: object,
+        terminated: bool,
+        next_legal: Any,
     ) -> None:
         """Keep one transition."""
         row = self.added % self.capacity

@@ -18,8 +18,10 @@ from rlsuite.agents.schedules import EPISODES, STEPS, Rate
 from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.replay import Replay
+from rlsuite.core.aliases import Env
 from rlsuite.environments.facts import name_of
 from rlsuite.environments.replay_check import finite_reward
+from rlsuite.models.aliases import AnyArray
 from rlsuite.training.evaluation import Evaluation
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run import Budget
@@ -62,7 +64,7 @@ class DeepRun:
 
     def __init__(
         self,
-        env: gymnasium.Env[Any, Any],
+        env: Env,
         learner: QLearner,
         memory: ActionValues,
         pace: Pace,
@@ -78,7 +80,7 @@ class DeepRun:
         self.replay = Replay(pace.replay_size, inputs.shape, inputs.dtype, learner.n_actions)
         self.all_reward, self.steps = 0.0, 0
         self.log = _Log("steps")
-        self.present: NDArray[Any] | None = None
+        self.present: AnyArray | None = None
         self.best: list[Any] | None = None
         """the weights that did best in an evaluation of this run"""
         self.best_value = -math.inf
@@ -144,7 +146,7 @@ class DeepRun:
     def _step(self) -> None:
         if self.present is None:
             self._begin_episode()
-        present, memory = cast("NDArray[Any]", self.present), self.memory
+        present, memory = cast(AnyArray, self.present), self.memory
         memory.q[0] = self.learner.q(present)[0]
         action = self.next_choice()
         if action < 0:
@@ -185,7 +187,7 @@ class DeepRun:
         if value >= self.best_value:  # if equal, the later one: it has learned from more transitions
             self.best, self.best_value = self.learner.copy(), value
 
-    def _stored(self, observation: Any) -> NDArray[Any]:
+    def _stored(self, observation: object) -> AnyArray:
         try:
             return self.learner.inputs.stored([observation])
         except errors.ParameterError as error:
@@ -201,7 +203,7 @@ class DeepRun:
             ) from error
         learner = self.learner
 
-        def act(observation: Any) -> int:
+        def act(observation: object) -> int:
             return learner.best(learner.inputs.stored([observation]), own.legal) + self.first_action
 
         seed = int(np.random.SeedSequence(self.seed, spawn_key=(1_000,)).generate_state(1)[0])
@@ -238,7 +240,7 @@ class _Log:
 class _Masks(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Stores which actions are legal now, and adds up the rewards."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], where: str):
+    def __init__(self, env: Env, where: str):
         super().__init__(env)
         self.where, self.name = where, name_of(env)
         self.earned = 0.0

@@ -7,21 +7,21 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.deep.pytorch import arrays_of, put_arrays
 from rlsuite.core.files import replacing
 from rlsuite.core.npz import Npz, reading_npz
+from rlsuite.models.aliases import AnyArray
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, AnyArray]
 
 
 def write_file(
     path: str | PathLike[str],
     file_format: str,
     header: Mapping[str, Any],
-    arrays: Mapping[str, NDArray[Any]],
+    arrays: Mapping[str, AnyArray],
     networks: Mapping[str, Any],
 ) -> None:
     """Write a header of plain data, arrays, and the weights of networks as arrays "NETWORK.WEIGHT".

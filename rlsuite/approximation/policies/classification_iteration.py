@@ -15,10 +15,8 @@ same random numbers, in copies with equal seeds. So the comparisons are paired, 
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self, cast
+from typing import NamedTuple, Self
 
-import gymnasium
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
@@ -27,17 +25,16 @@ from tqdm import tqdm
 from rlsuite import errors
 from rlsuite.approximation.policies.cloning import ClassifierPolicy
 from rlsuite.approximation.policies.search import draw_seed
+from rlsuite.approximation.workers import Workers
+from rlsuite.core.aliases import Env
 from rlsuite.core.checks import fraction, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.environments.facts import facts_of, name_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.replay_check import finite_reward
+from rlsuite.features.estimators import Predictor
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import Encoding, encoding
-
-# joblib and SciPy's special functions have no type annotations
-_joblib: Any = joblib
-_quantile: Any = stdtrit
 
 Policy = Callable[[NDArray[np.float64]], NDArray[np.int64]]
 """From observations (n, d) to actions (n,)."""
@@ -49,7 +46,7 @@ TOGETHER = 10
 class Snapshot(NamedTuple):
     """A state in which actions are tried."""
 
-    env: gymnasium.Env[Any, Any]
+    env: Env
     observation: NDArray[np.float64]  # (d,)
 
 
@@ -99,7 +96,7 @@ class ClassificationIteration(SaysWhatToWrite):
     (1, 0)
     """
 
-    classifier: Any
+    classifier: Predictor
     gamma: float = 0.99
     states: int = 100
     apart: int = 5
@@ -116,12 +113,12 @@ class ClassificationIteration(SaysWhatToWrite):
         for name in ("states", "apart", "rollouts", "horizon"):
             setattr(self, name, whole_number(name, getattr(self, name)))
         self._examples: list[int] = []
-        self._asked_for: Any = None
+        self._asked_for: str | Env | None = None
 
     @says_what_to_write
     def learn(
         self,
-        env: str | gymnasium.Env[Any, Any],
+        env: str | Env,
         *,
         iterations: int,
         seed: int | None = None,
@@ -160,31 +157,32 @@ class ClassificationIteration(SaysWhatToWrite):
         whole_number("workers", workers)
         if seed is not None or env is not self._asked_for:
             self._start(env, seed)
-        with _joblib.Parallel(n_jobs=workers) as pool:
+        with Workers(workers) as pool:
             for _ in tqdm(range(iterations), unit="iteration", disable=not progress):
                 self._improve(pool)
         return self
 
-    def _start(self, env: str | gymnasium.Env[Any, Any], seed: int | None) -> None:
+    def _start(self, env: str | Env, seed: int | None) -> None:
         made = find_env(env)
         space = action_space_of(made)
         self._encoding = encoding(made.observation_space)
         self._env = _copy_of(made)
         self.actions_ = np.arange(space.start, space.start + space.n, dtype=np.int64)
         sequence = np.random.SeedSequence(None if seed is None else whole_number("seed", seed, at_least=0))
-        self.seed_ = cast(int, sequence.entropy)
+        assert isinstance(sequence.entropy, int)
+        self.seed_ = sequence.entropy
         self._rng = np.random.default_rng(sequence)
         self._asked_for = env
 
-    def _improve(self, pool: Any) -> None:
+    def _improve(self, pool: Workers) -> None:
         """Collect states, try the actions in them, and learn the examples."""
         policy = self.policy_.predict if "policy_" in vars(self) else None
         snapshots = self._snapshots(policy)
         shares = [snapshots[i : i + TOGETHER] for i in range(0, len(snapshots), TOGETHER)]
         seeds = self._rng.integers(2**31, size=len(shares)).tolist()
         settings = (self.actions_, policy, self._encoding, self.rollouts, self.horizon, self.gamma)
-        played = pool(_joblib.delayed(try_actions)(*each, *settings) for each in zip(shares, seeds, strict=True))
-        returns: list[NDArray[np.float64]] = list(played)
+        calls = ((*each, *settings) for each in zip(shares, seeds, strict=True))
+        returns = pool.call(try_actions, calls)
         winner = winners(np.concatenate(returns), self.confidence)
         won = winner >= 0
         self._examples.append(int(won.sum()))
@@ -225,7 +223,7 @@ class ClassificationIteration(SaysWhatToWrite):
         """Number of states of each iteration in which an action was significantly the best, shape (n_iterations,)."""
         return np.array(self._examples, dtype=np.int64)
 
-    def act(self, observation: Any) -> int:
+    def act(self, observation: object) -> int:
         """Return the action of the latest policy.
 
         Raises
@@ -295,19 +293,20 @@ def winners(returns: NDArray[np.float64], confidence: float) -> NDArray[np.int64
     >>> winners(np.array([[[1.0, 2.0, 3.0], [0.0, 1.1, 1.9]], [[1.0, 2.0, 3.0], [2.0, 1.0, 2.5]]]), 0.95).tolist()
     [0, -1]
     """
-    rollouts = returns.shape[2]
+    rollouts = int(returns.shape[2])
     best = returns.mean(axis=2).argmax(axis=1)
     ahead = np.take_along_axis(returns, best[:, None, None], axis=1) - returns
     lead = ahead.mean(axis=2)
     needed = np.zeros_like(lead)
     if rollouts > 1:
-        needed = _quantile(rollouts - 1, confidence) * ahead.std(axis=2, ddof=1) / np.sqrt(rollouts)
+        quantile = float(stdtrit(rollouts - 1, confidence))
+        needed = quantile * ahead.std(axis=2, ddof=1) / np.sqrt(rollouts)
     beaten = lead > needed
     np.put_along_axis(beaten, best[:, None], True, axis=1)
     return np.where(beaten.all(axis=1), best, -1)
 
 
-def _copy_of(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
+def _copy_of(env: Env) -> Env:
     try:
         return copy.deepcopy(env)
     except (TypeError, ValueError, RuntimeError) as error:

@@ -5,24 +5,21 @@ from them how to act at other observations. The examples come from the states th
 leaves these, it has no examples (as Pomerleau 1991 observed with his car).
 """
 
-from typing import Any, Self
+from typing import Self
 
-import gymnasium
 import numpy as np
-import sklearn.base
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.regressors import fresh
+from rlsuite.core.aliases import Space
 from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.features.checks import check_observations, naming, shown
+from rlsuite.features.estimators import Predictor, is_classifier
 from rlsuite.planning.solution import Solution
-
-# scikit-learn has no type annotations
-_base: Any = sklearn.base
 
 
 class ClassifierPolicy(SaysWhatToWrite):
@@ -58,19 +55,19 @@ class ClassifierPolicy(SaysWhatToWrite):
     (1, 0)
     """
 
-    def __init__(self, classifier: Any, seed: int | None = None):
+    def __init__(self, classifier: Predictor, seed: int | None = None):
         if not (hasattr(classifier, "fit") and hasattr(classifier, "predict")) or isinstance(classifier, type):
             raise errors.ParameterError(
                 f"classifier={shown(classifier)} must be an instance of a classifier, such as GaussianNB()"
             )
-        if not _base.is_classifier(classifier):
+        if not is_classifier(classifier):
             raise errors.ParameterError(
                 f"classifier={shown(classifier)} predicts numbers, but actions are classes; FittedQ takes regressors"
             )
         self.classifier = classifier
         self.seed = None if seed is None else whole_number("seed", seed, at_least=0)
 
-    observation_space_: gymnasium.Space[Any] | None = None
+    observation_space_: Space | None = None
 
     def fit(self, observations: ArrayLike, actions: ArrayLike) -> Self:
         """Learn from examples, observations (n, d) and the actions (n,) taken there, and return self.
@@ -138,7 +135,7 @@ class ClassifierPolicy(SaysWhatToWrite):
         with naming(f"ClassifierPolicy: {type(self.classifier_).__name__} cannot choose for {len(seen)} observations"):
             return np.asarray(self.classifier_.predict(seen), dtype=np.int64)
 
-    def act(self, observation: Any) -> int:
+    def act(self, observation: object) -> int:
         """Return the action for one observation; see `predict`."""
         return int(self.predict(encoded(self.observation_space_, observation)[None])[0])
 

@@ -8,16 +8,17 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
-import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.agents.fit_features import bind_features, check_features
+from rlsuite.core.aliases import Env
 from rlsuite.core.compilation import compiled
 from rlsuite.environments.finding import find_env
+from rlsuite.features.estimators import Transformer
 from rlsuite.features.feature_map import FeatureMap, FeatureRule
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import Encoding
@@ -26,7 +27,7 @@ from rlsuite.training.observation_view import Encoding
 class ParametricPolicy(Protocol):
     """The interface of policies for policy search: a vector of parameters, and an action for an observation."""
 
-    def for_env(self, env: gymnasium.Env[Any, Any]) -> Self:
+    def for_env(self, env: Env) -> Self:
         """Return a policy with as many parameters as the environment's spaces require, and their initial values."""
         ...
 
@@ -39,7 +40,7 @@ class ParametricPolicy(Protocol):
         """Return the same policy with other parameters."""
         ...
 
-    def act(self, observation: Any) -> Any:
+    def act(self, observation: object) -> object:
         """Return the action for an observation."""
         ...
 
@@ -51,6 +52,10 @@ class Room(NamedTuple):
     indices: NDArray[np.int64]  # (most_active,)
     values: NDArray[np.float64]  # (most_active,)
     scores: NDArray[np.float64]  # (n_actions,)
+
+
+Prepared = tuple[Callable[[FeatureRule, NDArray[np.float64], Room], int], FeatureRule, Room]
+"""`best_scored` in compiled form, and its first and last argument."""
 
 
 @compiled(in_place=True)
@@ -99,7 +104,7 @@ class LinearPolicy:
     (1, 0)
     """
 
-    features: Any = None
+    features: Transformer | None = None
 
     features_: FeatureMap = field(init=False, repr=False)
     weights_: NDArray[np.float64] = field(init=False, repr=False)
@@ -108,9 +113,9 @@ class LinearPolicy:
 
     def __post_init__(self) -> None:
         check_features(self.features)
-        self._ready: Any = None
+        self._ready: Prepared | None = None
 
-    def for_env(self, env: str | gymnasium.Env[Any, Any]) -> Self:
+    def for_env(self, env: str | Env) -> Self:
         """Return such a policy for the spaces of an environment, all weights 0.
 
         Parameters
@@ -158,7 +163,7 @@ class LinearPolicy:
         twin.weights_ = found.reshape(self.weights_.shape)
         return twin
 
-    def act(self, observation: Any) -> int:
+    def act(self, observation: object) -> int:
         """Return the action with the highest score.
 
         Raises
@@ -178,7 +183,7 @@ class LinearPolicy:
             )
         return action + self.first_action
 
-    def _prepared(self) -> tuple[Callable[[FeatureRule, NDArray[np.float64], Room], int], FeatureRule, Room]:
+    def _prepared(self) -> Prepared:
         """The compiled form for `act`; made on first use, and never copied."""
         if self._ready is None:
             if not hasattr(self, "weights_"):
@@ -194,6 +199,6 @@ class LinearPolicy:
             self._ready = (best_scored.for_types_of(rule, self.weights_, room), rule, room)
         return self._ready
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Copy and pickle without the machine code."""
         return {**self.__dict__, "_ready": None}

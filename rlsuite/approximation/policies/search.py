@@ -25,26 +25,22 @@ variance often shrinks before the best parameters are found. Noise added to the 
 """
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Self
 
-import gymnasium
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
 from rlsuite import errors
 from rlsuite.agents.schedules import Schedule, as_schedule
-from rlsuite.approximation.batch.rollout import LONGEST, returns_of
+from rlsuite.approximation.batch.rollout import LONGEST, Act, returns_of
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
+from rlsuite.approximation.workers import Workers
+from rlsuite.core.aliases import Env
 from rlsuite.core.checks import fraction, positive_number, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.environments.finding import find_env
-
-# joblib has no type annotations
-_joblib: Any = joblib
 
 
 @dataclass(eq=False, kw_only=True)
@@ -92,7 +88,7 @@ class PolicySearch(SaysWhatToWrite):
                 "parameters, with_parameters(parameters) and act(observation)"
             )
         self._scores: list[NDArray[np.float64]] = []
-        self._asked_for: Any = None
+        self._asked_for: str | Env | None = None
 
     def begin(self, n_parameters: int) -> None:
         """Make the search's arrays beside the parameters; called once, before the first iteration."""
@@ -108,7 +104,7 @@ class PolicySearch(SaysWhatToWrite):
     @says_what_to_write
     def learn(
         self,
-        env: str | gymnasium.Env[Any, Any],
+        env: str | Env,
         *,
         iterations: int,
         seed: int | None = None,
@@ -149,7 +145,7 @@ class PolicySearch(SaysWhatToWrite):
         whole_number("workers", workers)
         if seed is not None or env is not self._asked_for:
             self._start(env, seed)
-        with _joblib.Parallel(n_jobs=workers) as pool:
+        with Workers(workers) as pool:
             for _ in tqdm(range(iterations), unit="iteration", disable=not progress):
                 tried = self.propose(self._rng)
                 scores = self._play(pool, tried, draw_seed(self._rng))
@@ -158,9 +154,8 @@ class PolicySearch(SaysWhatToWrite):
                 self._scores.append(scores)
         return self
 
-    def _start(self, env: str | gymnasium.Env[Any, Any], seed: int | None) -> None:
-        if seed is not None:
-            whole_number("seed", seed, at_least=0)
+    def _start(self, env: str | Env, seed: int | None) -> None:
+        entropy = None if seed is None else whole_number("seed", seed, at_least=0)
         self._env = find_env(env)
         sized = self.policy.for_env(self._env)
         if "parameters_" not in vars(self):
@@ -171,17 +166,17 @@ class PolicySearch(SaysWhatToWrite):
                 f"this {type(self).__name__} has learned {self.parameters_.size} parameters; the environment needs "
                 f"{sized.parameters.size}. Use a new {type(self).__name__} for it"
             )
-        sequence = np.random.SeedSequence(seed)
-        self.seed_ = cast(int, sequence.entropy)
+        sequence = np.random.SeedSequence(entropy)
+        assert isinstance(sequence.entropy, int)
+        self.seed_ = sequence.entropy
         self._rng = np.random.default_rng(sequence)
         self._asked_for = env
 
-    def _play(self, pool: Any, tried: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    def _play(self, pool: Workers, tried: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
         """Mean return of each candidate, shape (candidates,)."""
         policies = (self._policy.with_parameters(parameters) for parameters in tried)
         settings = (self.episodes, seed, self.gamma, self.max_steps)
-        scores: list[float] = list(pool(_joblib.delayed(score)(self._env, each.act, *settings) for each in policies))
-        return np.array(scores)
+        return np.array(pool.call(score, ((self._env, each.act, *settings) for each in policies)))
 
     @property
     def policy_(self) -> ParametricPolicy:
@@ -195,7 +190,7 @@ class PolicySearch(SaysWhatToWrite):
         """Mean return of each candidate of each iteration so far, shape (n_iterations, candidates)."""
         return np.array(self._scores).reshape(-1, self.candidates)
 
-    def act(self, observation: Any) -> Any:
+    def act(self, observation: object) -> object:
         """Return the action of the policy found so far.
 
         Raises
@@ -212,8 +207,8 @@ def draw_seed(rng: np.random.Generator) -> int:
 
 
 def score(
-    env: gymnasium.Env[Any, Any],
-    act: Callable[[Any], Any],
+    env: Env,
+    act: Act,
     episodes: int,
     seed: int,
     gamma: float,

@@ -182,7 +182,7 @@ class SoftmaxPolicyAgent(LinearAgent):
 
         return policy
 
-    def act(self, observation: Any, action_mask: ArrayLike | None = None) -> int:
+    def act(self, observation: object, action_mask: ArrayLike | None = None) -> int:
         """Draw an action of the policy learned so far, which is stochastic: the optimal one may have to be.
 
         Raises

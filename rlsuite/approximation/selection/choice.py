@@ -9,25 +9,32 @@ report another, on separate data).
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from typing import Any, cast
+from typing import SupportsInt
 
-import gymnasium
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.approximation.batch.batch import Batch
 from rlsuite.approximation.batch.rollout import LONGEST, returns_of
-from rlsuite.approximation.selection.cross_validation import Score, Unit, Validation, cross_validate, learned_anew
+from rlsuite.approximation.selection.cross_validation import (
+    ActingLearner,
+    Learner,
+    Score,
+    Splitter,
+    Unit,
+    Validation,
+    cross_validate,
+    learned_anew,
+)
 from rlsuite.approximation.selection.paired_tests import PairedTest, holm, paired_t
+from rlsuite.approximation.workers import Workers
+from rlsuite.core.aliases import Env
 from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import LearningError, ParameterError, UnsuitableEnvironment
 from rlsuite.training.statistics import mean_interval
-
-# joblib has no type annotations
-_joblib: Any = joblib
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +88,15 @@ class Choice:
 
 @says_what_to_write
 def choose_approximator(
-    candidates: Mapping[str, Any],
-    env: "str | gymnasium.Env[Any, Any]",
+    candidates: Mapping[str, ActingLearner],
+    env: str | Env,
     *,
     steps: int | None = None,
     episodes: int | None = None,
-    policy: Callable[[Any], Any] | None = None,
+    policy: Callable[..., SupportsInt] | None = None,
     training_seeds: Iterable[int],
     report_seeds: Iterable[int],
-    cv: Any = 5,
+    cv: int | Splitter = 5,
     unit: Unit = "episodes",
     score: Score | str = "control",
     report_episodes: int = 20,
@@ -158,14 +165,12 @@ def choose_approximator(
     def batch_of(seed: int) -> Batch:
         return Batch.collect(env, steps=steps, episodes=episodes, policy=policy, seed=seed)
 
-    with _joblib.Parallel(n_jobs=workers) as pool:
+    with Workers(workers) as pool:
         batches = {seed: batch_of(seed) for seed in training}
-        found = pool(
-            _joblib.delayed(cross_validate)(candidates[name], batches[seed], cv=cv, unit=unit, score=score, seed=seed)
-            for name in names
-            for seed in training
+        validate = partial(_validated, cv, unit, score)
+        validations = pool.call(
+            validate, ((candidates[name], batches[seed], seed) for name in names for seed in training)
         )
-        validations = cast("list[Validation]", found)
         k = validations[0].errors.size
         errors = np.array([each.errors for each in validations]).reshape(len(names), len(training), k)
         means = errors.mean(axis=(1, 2))
@@ -176,12 +181,11 @@ def choose_approximator(
             )
         best = names[int(means.argmin())]
         tests, p_values = _compare(names, errors, best, validations[0].test_to_train)
-        returns = pool(
-            _joblib.delayed(_reported)(
-                candidates[best], batch_of(seed), env if alone else _copy_of(env), seed, report_episodes, max_steps
-            )
+        reported = (
+            (candidates[best], batch_of(seed), env if alone else _copy_of(env), seed, report_episodes, max_steps)
             for seed in reporting
         )
+        returns = pool.call(_reported, reported)
     return Choice(names, errors, best, tests, p_values, np.array(returns, dtype=np.float64))
 
 
@@ -223,7 +227,7 @@ def _compare(
     return tests, p_values
 
 
-def _copy_of(env: "str | gymnasium.Env[Any, Any]") -> "str | gymnasium.Env[Any, Any]":
+def _copy_of(env: str | Env) -> str | Env:
     """One environment for each worker, whose threads could otherwise step the same one."""
     try:
         return copy.deepcopy(env)
@@ -233,9 +237,13 @@ def _copy_of(env: "str | gymnasium.Env[Any, Any]") -> "str | gymnasium.Env[Any, 
         ) from error
 
 
-def _reported(
-    learner: Any, batch: Batch, env: "str | gymnasium.Env[Any, Any]", seed: int, episodes: int, max_steps: int
-) -> float:
+def _validated(
+    cv: int | Splitter, unit: Unit, score: Score | str, learner: Learner, batch: Batch, seed: int
+) -> Validation:
+    return cross_validate(learner, batch, cv=cv, unit=unit, score=score, seed=seed)
+
+
+def _reported(learner: ActingLearner, batch: Batch, env: str | Env, seed: int, episodes: int, max_steps: int) -> float:
     """Mean return of a learner that has learned on the batch of a seed, in episodes that no batch has."""
     learn_seed, play_seed = np.random.SeedSequence([seed, 1]).generate_state(2).tolist()
     learned = learned_anew(learner, batch, learn_seed)

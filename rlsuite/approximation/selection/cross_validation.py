@@ -10,25 +10,74 @@ import copy
 import dataclasses
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-import sklearn.base
-import sklearn.model_selection
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.approximation.batch.batch import Batch, check_batch
+from rlsuite.approximation.batch.rollout import Act
 from rlsuite.approximation.selection import diagnostics
+from rlsuite.approximation.selection.diagnostics import Values
 from rlsuite.core.checks import one_of, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import LearningError, ParameterError, RlsuiteWarning, level_of_the_caller
+from rlsuite.features.estimators import T, clone, scikit_learn
 
-# scikit-learn has no type annotations
-_base: Any = sklearn.base
-_model_selection: Any = sklearn.model_selection
 
-Score: TypeAlias = Callable[[Any, Batch], float]
+class Learner(Protocol):
+    """What learns from a batch."""
+
+    @property
+    def learn(self) -> Callable[..., object]:
+        """Learn from a `Batch`."""
+        ...
+
+
+class ActingLearner(Learner, Protocol):
+    """What learns from a batch how to act."""
+
+    @property
+    def act(self) -> Act:
+        """Return the action for an observation."""
+        ...
+
+
+class ActionValues(Protocol):
+    """What has learned action values."""
+
+    gamma: float
+
+    @property
+    def q(self) -> Values:
+        """Values of all actions at observations (n, d)."""
+        ...
+
+
+class StateValues(Protocol):
+    """What has learned values."""
+
+    gamma: float
+
+    @property
+    def value(self) -> Values:
+        """Values of observations (n, d)."""
+        ...
+
+
+class Splitter(Protocol):
+    """A splitter of scikit-learn, such as ``LeaveOneOut()``."""
+
+    @property
+    def split(self) -> Callable[..., Iterable[tuple[ArrayLike, ArrayLike]]]:
+        """Yield the indices of each training set, and of the test set that belongs to it."""
+        ...
+
+
+L = TypeVar("L", bound=Learner)
+
+Score: TypeAlias = Callable[..., float]
 """From a learner that has learned, and held-out transitions, to a number; smaller is better."""
 
 Unit: TypeAlias = Literal["episodes", "transitions"]
@@ -38,15 +87,15 @@ def _mean_square(errors: NDArray[np.float64], weight: NDArray[np.float64]) -> fl
     return float(np.average(errors**2, weights=weight))
 
 
-def _control(learner: Any, batch: Batch) -> float:
+def _control(learner: ActionValues, batch: Batch) -> float:
     return _mean_square(diagnostics.control_errors(learner.q, batch, learner.gamma), batch.weight)
 
 
-def _evaluation(learner: Any, batch: Batch) -> float:
+def _evaluation(learner: StateValues, batch: Batch) -> float:
     return _mean_square(diagnostics.evaluation_errors(learner.value, batch, learner.gamma), batch.weight)
 
 
-def _returns(learner: Any, batch: Batch) -> float:
+def _returns(learner: StateValues, batch: Batch) -> float:
     return float(np.mean(diagnostics.return_errors(learner.value, batch, learner.gamma) ** 2))
 
 
@@ -82,10 +131,10 @@ class Validation:
 
 @says_what_to_write
 def cross_validate(
-    learner: Any,
+    learner: Learner,
     batch: Batch,
     *,
-    cv: Any = 10,
+    cv: int | Splitter = 10,
     unit: Unit = "episodes",
     score: Score | str = "control",
     seed: int | None = None,
@@ -158,7 +207,7 @@ def cross_validate(
     return Validation(np.array(errors), float(np.mean(ratios)))
 
 
-def learned_anew(learner: Any, batch: Batch, seed: int) -> Any:
+def learned_anew(learner: L, batch: Batch, seed: int) -> L:
     """Return a copy of a learner that has learned from a batch alone."""
     fresh = unlearned(learner)
     takes_seed = "seed" in inspect.signature(fresh.learn).parameters
@@ -166,7 +215,7 @@ def learned_anew(learner: Any, batch: Batch, seed: int) -> Any:
     return fresh
 
 
-def unlearned(learner: Any) -> Any:
+def unlearned(learner: T) -> T:
     """Return a copy of a learner without what it has learned.
 
     Raises
@@ -182,14 +231,14 @@ def unlearned(learner: Any) -> Any:
     if dataclasses.is_dataclass(learner) and not isinstance(learner, type):
         return copy.deepcopy(dataclasses.replace(learner))
     if hasattr(learner, "get_params"):
-        return _base.clone(learner)
+        return clone(learner)
     raise ParameterError(
         f"{type(learner).__name__} cannot be copied without what it has learned: make it a dataclass, whose fields are "
         "its parameters, or an estimator of scikit-learn"
     )
 
 
-def _measure(learner: Any, score: Score | str) -> Score:
+def _measure(learner: Learner, score: Score | str) -> Score:
     if callable(score):
         return score
     needed = "q" if one_of("score", score, SCORES) == "control" else "value"
@@ -202,7 +251,7 @@ def _measure(learner: Any, score: Score | str) -> Score:
     return SCORES[score]
 
 
-def _error(learner: Any, learned: Batch, held: Batch, measure: Score, seed: int) -> float:
+def _error(learner: Learner, learned: Batch, held: Batch, measure: Score, seed: int) -> float:
     try:
         found = float(measure(learned_anew(learner, learned, seed), held))
     except LearningError as error:  # the error of a learner that fails is infinite
@@ -223,11 +272,11 @@ def _units(batch: Batch, unit: str) -> tuple[int, NDArray[np.int64]]:
     return int(episode[-1]) + 1, episode
 
 
-def _splitter(cv: Any, n_units: int, unit: str, seed: int) -> Any:
-    if hasattr(cv, "split"):
+def _splitter(cv: int | Splitter, n_units: int, unit: str, seed: int) -> Splitter:
+    if not isinstance(cv, int | np.integer) and hasattr(cv, "split"):
         return cv
     k = whole_number("cv", cv, at_least=2)
     if k > n_units:
         hint = ", or give unit='transitions'" if unit == "episodes" else ""
         raise ParameterError(f"cv={k} is more than the {n_units} {unit} of the batch; give fewer folds{hint}")
-    return _model_selection.KFold(k, shuffle=True, random_state=seed)
+    return scikit_learn("model_selection").KFold(k, shuffle=True, random_state=seed)

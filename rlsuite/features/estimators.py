@@ -1,0 +1,100 @@
+"""Estimators as rlsuite uses them, with types: scikit-learn, which most of them are of, has none.
+
+An estimator is known by its methods, as in scikit-learn. What they take is up to it: arrays (n, d), or sparse matrices
+too.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix: TypeAlias = Any
+"""(n, k): a NumPy array, or a sparse matrix of SciPy; no type says what the two have in common."""
+T = TypeVar("T")
+
+
+Fitted: TypeAlias = dict[str, NDArray[Any]]
+"""What a feature map has learned: arrays by the names of its attributes."""
+
+
+class SparseFeatures(Protocol):
+    """A ``scipy.sparse.csr_array`` (n, k) of float64."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows and columns."""
+        ...
+
+    def toarray(self) -> NDArray[np.float64]:
+        """Return the dense array."""
+        ...
+
+
+Features: TypeAlias = NDArray[np.float64] | SparseFeatures
+"""(n, k) float64: an array, or a sparse matrix in row form."""
+
+
+class Predictor(Protocol):
+    """A regressor or classifier: ``fit(X, y)`` returns it, ``predict(X)`` has one number for each row of X."""
+
+    @property
+    def fit(self) -> "Callable[..., Predictor]":
+        """Learn from samples (n, d) and their targets (n,)."""
+        ...
+
+    @property
+    def get_params(self) -> Callable[..., Mapping[str, object]]:
+        """Return the parameters by name."""
+        ...
+
+    @property
+    def set_params(self) -> Callable[..., object]:
+        """Change parameters."""
+        ...
+
+    @property
+    def predict(self) -> Callable[..., object]:
+        """Predict the targets (n,) of samples (n, d)."""
+        ...
+
+
+class Transformer(Protocol):
+    """Features: ``fit(X)``, and ``transform(X)`` with one row for each row of X."""
+
+    @property
+    def fit(self) -> Callable[..., object]:
+        """Learn from samples (n, d)."""
+        ...
+
+    @property
+    def transform(self) -> Callable[..., object]:
+        """Compute the features (n, k) of samples (n, d)."""
+        ...
+
+
+def scikit_learn(module: str) -> Any:
+    """Return a module of scikit-learn, which has no type annotations.
+
+    >>> scikit_learn("cluster").KMeans(3)
+    KMeans(n_clusters=3)
+    """
+    return importlib.import_module(f"sklearn.{module}")
+
+
+def clone(estimator: T) -> T:
+    """Return an unfitted copy of an estimator."""
+    return scikit_learn("base").clone(estimator)
+
+
+def is_classifier(estimator: object) -> bool:
+    """Whether an estimator says that it predicts classes."""
+    return bool(scikit_learn("base").is_classifier(estimator))
+
+
+def dense(features: object) -> NDArray[np.float64]:
+    """Return features (n, k) as an array, which a sparse matrix becomes."""
+    found: Matrix = features
+    return found.toarray() if hasattr(found, "toarray") else np.asarray(found, dtype=np.float64)
