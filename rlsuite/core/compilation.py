@@ -17,7 +17,7 @@ import hashlib
 import sys
 import types as python_types
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 import numba
 import numba.core.caching
@@ -28,12 +28,14 @@ from numba.core import types
 
 from rlsuite.core.fingerprints import fingerprint_of
 
-# numba's extension points have no type annotations
-_extending: Any = numba.extending
-_imputils: Any = numba.core.imputils
-_caching: Any = numba.core.caching
-_sigutils: Any = numba.core.sigutils
-_types: Any = types
+Numba: TypeAlias = Any
+"""Objects of numba's inner modules, which have no type annotations."""
+
+_extending: Numba = numba.extending
+_imputils: Numba = numba.core.imputils
+_caching: Numba = numba.core.caching
+_sigutils: Numba = numba.core.sigutils
+_types: Numba = types
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -99,7 +101,7 @@ class Compiled(Generic[Arguments, Result]):
         _known[self.numba_type.key] = self
 
     @functools.cached_property
-    def inner(self) -> Any:
+    def inner(self) -> Numba:
         """The form that compiled functions call: without the wrapper for Python values, which is as long as a rule."""
         return self._jit("-inner", no_cpython_wrapper=True)
 
@@ -125,7 +127,7 @@ class Compiled(Generic[Arguments, Result]):
     def __repr__(self) -> str:
         return f"<compiled {self.function.__module__}.{self.function.__qualname__}>"
 
-    def _jit(self, form: str = "", **options: Any) -> Any:
+    def _jit(self, form: str = "", **options: Any) -> Numba:
         source = cast(python_types.FunctionType, self.function)
         named = python_types.FunctionType(
             source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__
@@ -133,7 +135,7 @@ class Compiled(Generic[Arguments, Result]):
         # numba names its cache files after the qualified name
         named.__qualname__ = f"{source.__qualname__}-{self.fingerprint}{form}".replace("<locals>.", "")
         named.__module__ = self._module
-        dispatcher: Any = numba.njit(named, **self._options, **options)
+        dispatcher: Numba = numba.njit(named, **self._options, **options)
         try:
             dispatcher._cache = _SignatureCache(named)
         except RuntimeError as error:
@@ -143,7 +145,7 @@ class Compiled(Generic[Arguments, Result]):
         return dispatcher
 
 
-_FunctionCache: Any = _caching.FunctionCache
+_FunctionCache: Numba = _caching.FunctionCache
 
 
 class _SignatureCache(_FunctionCache):
@@ -154,18 +156,18 @@ class _SignatureCache(_FunctionCache):
     machine code under the other's name.
     """
 
-    def load_overload(self, signature: Any, target_context: Any) -> Any:
+    def load_overload(self, signature: Numba, target_context: Numba) -> Numba:
         """Look the compiled form up; None if there is none."""
         if not self._turn_to(signature):
             return None
         return _FunctionCache.load_overload(self, signature, target_context)
 
-    def save_overload(self, signature: Any, data: Any) -> None:
+    def save_overload(self, signature: Numba, data: Numba) -> None:
         """Keep the compiled form, unless no other process could ever use it."""
         if self._turn_to(signature):
             _FunctionCache.save_overload(self, signature, data)
 
-    def _turn_to(self, signature: Any) -> bool:
+    def _turn_to(self, signature: Numba) -> bool:
         """Select the index of a signature; return whether there can be one."""
         arguments, _ = _sigutils.normalize_signature(signature)
         classes = [named for argument in arguments for named in _named_tuples(argument)]
@@ -183,7 +185,7 @@ class _SignatureCache(_FunctionCache):
         return True
 
 
-def _named_tuples(numba_type: Any) -> Iterator[Any]:
+def _named_tuples(numba_type: Numba) -> Iterator[Numba]:
     """The NamedTuple classes that a type is made of."""
     if hasattr(numba_type, "instance_class"):
         yield numba_type.instance_class
@@ -191,14 +193,14 @@ def _named_tuples(numba_type: Any) -> Iterator[Any]:
         yield from _named_tuples(inner)
 
 
-def _can_be_found(named: Any) -> bool:
+def _can_be_found(named: Numba) -> bool:
     """Whether a class can be found by its name in other processes too: not one of a script, a prompt or a function."""
     if named.__module__ == "__main__":
         return False
     return getattr(sys.modules.get(named.__module__), named.__qualname__, None) is named
 
 
-def _lookup(name: str, fingerprint: str) -> "Compiled[..., Any]":
+def _lookup(name: str, fingerprint: str) -> "Compiled[..., object]":
     return _known[name, fingerprint]
 
 
@@ -217,7 +219,7 @@ class CompiledType(types.Callable, types.Dummy):
     def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
         return CompiledType, self.reference
 
-    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+    def get_call_type(self, context: Numba, args: Numba, kws: Numba) -> Numba:
         """Resolve a call: numba's protocol for callable types."""
         # a literal 0 would be a type of its own, and the function compiled once more for it
         args = tuple(_types.unliteral(each) for each in args)
@@ -226,11 +228,11 @@ class CompiledType(types.Callable, types.Dummy):
         signature = template(context).apply(args, kws)
         return signature.replace(pysig=python_signature) if signature else None
 
-    def get_call_signatures(self) -> tuple[list[Any], bool]:
+    def get_call_signatures(self) -> tuple[list[Numba], bool]:
         """Signatures compiled so far: numba's protocol for callable types."""
         return _known[self.reference].inner.nopython_signatures, True
 
-    def get_impl_key(self, sig: Any) -> Any:
+    def get_impl_key(self, sig: Numba) -> Numba:
         """Entry of the compiled form for a signature: numba's protocol for callable types."""
         return _known[self.reference].inner.get_overload(sig.args)
 
@@ -239,17 +241,17 @@ _extending.register_model(CompiledType)(_extending.models.OpaqueModel)
 
 
 @_extending.typeof_impl.register(Compiled)
-def _typeof(value: Compiled[..., Any], context: Any) -> CompiledType:
+def _typeof(value: Compiled[..., object], context: Numba) -> CompiledType:
     return value.numba_type
 
 
 @_extending.unbox(CompiledType)
-def _unbox(numba_type: CompiledType, value: Any, context: Any) -> Any:
+def _unbox(numba_type: CompiledType, value: Any, context: Numba) -> Numba:
     return _extending.NativeValue(context.context.get_dummy_value())
 
 
 @_imputils.lower_constant(CompiledType)
-def _constant(context: Any, builder: Any, numba_type: CompiledType, value: Any) -> Any:
+def _constant(context: Numba, builder: Numba, numba_type: CompiledType, value: Any) -> Numba:
     return context.get_dummy_value()
 
 

@@ -32,13 +32,13 @@ class _Preparation(numba.core.event.Listener):
         with self._lock:
             return self._finished + (time.perf_counter() - self._begun if self._depth else 0.0)
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: object) -> None:
         with self._lock:
             if self._depth == 0:
                 self._begun = time.perf_counter()
             self._depth += 1
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, event: object) -> None:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
@@ -146,14 +146,14 @@ class CompilingTime(numba.core.event.Listener):
     ) -> None:
         _events.unregister(_COMPILING, self)
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: object) -> None:
         """Called by numba; compiling one function may start that of another."""
         if threading.get_ident() == self._thread:
             if self._depth == 0:
                 self._begun = time.perf_counter()
             self._depth += 1
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, event: object) -> None:
         """Called by numba."""
         if threading.get_ident() == self._thread:
             self._depth -= 1
@@ -195,13 +195,13 @@ class Compiling(numba.core.event.Listener):
     ) -> None:
         _events.unregister(_COMPILING, self)
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: object) -> None:
         """Called by numba; compiling one function may start that of another."""
         self._depth += 1
         if not self._said:
             self._said = True
             self._say()
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, event: object) -> None:
         """Called by numba."""
         self._depth -= 1

@@ -19,8 +19,10 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.core.aliases import Info
 from rlsuite.core.compilation import Compiled
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
+from rlsuite.models.aliases import FloatArray
 
 State = tuple[float, ...]
 
@@ -51,7 +53,7 @@ class CompiledDynamics:
 
     begin: Compiled[..., Any]
     step: Compiled[..., Any]
-    observe: Compiled[[Any, Any, NDArray[np.float64]], None]
+    observe: Compiled[[Any, Any, FloatArray], None]
     constants: Any = ()
     read: Callable[[Any], State] = _read
     write: Callable[[Any, State], None] = _write
@@ -178,9 +180,7 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
         self.state: State = ()
         self._checked = False
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.floating[Any]], dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[NDArray[np.floating[Any]], Info]:
         """Begin an episode.
 
         Raises
@@ -195,7 +195,7 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
         self.state = self.dynamics.begin(self.dynamics.constants, self.np_random)
         return self._observation(), {}
 
-    def step(self, action: SupportsIndex) -> tuple[NDArray[np.floating[Any]], float, bool, bool, dict[str, Any]]:
+    def step(self, action: SupportsIndex) -> tuple[NDArray[np.floating[Any]], float, bool, bool, Info]:
         """Take an action.
 
         Raises

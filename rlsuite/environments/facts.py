@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from rlsuite import errors
-from rlsuite.core.aliases import Env
+from rlsuite.core.aliases import BareEnv, Env
 from rlsuite.environments.compiled_env import CompiledDynamics
 from rlsuite.environments.wrappers import VectorObservation
 from rlsuite.models import MDP, POMDP
@@ -35,7 +35,7 @@ class EnvironmentFacts(NamedTuple):
     """An environment and what it says of itself; made by `facts_of`."""
 
     env: Env
-    base: Any
+    base: BareEnv
     """The environment without its wrappers; it may have any attributes."""
     name: str
     """Its id, or the name of its class."""
@@ -99,7 +99,7 @@ def facts_of(env: Env) -> EnvironmentFacts:
     >>> facts.name, facts.time_limit, facts.has_table
     ('FrozenLake-v1', 100, True)
     """
-    base: Any = env.unwrapped
+    base: BareEnv = env.unwrapped
     layers: list[Wrapper] = []
     layer: Any = env
     while layer is not base:

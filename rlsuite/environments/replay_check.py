@@ -20,7 +20,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from rlsuite import errors
-from rlsuite.core.aliases import Env
+from rlsuite.core.aliases import BareEnv, Env
 from rlsuite.environments.compiled_env import CompiledDynamics, CompiledEnv, State, check_dynamics
 from rlsuite.environments.facts import TRANSPARENT, EnvironmentFacts, replaced_methods
 from rlsuite.environments.tabular_env import TabularEnv
@@ -105,7 +105,7 @@ def trusted_dynamics(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> Non
     if kind.step is CompiledEnv.step and kind.reset is CompiledEnv.reset:
         return
     double = _double_of(facts)
-    base: Any = double.unwrapped
+    base: BareEnv = double.unwrapped
     rng = copy.deepcopy(base.np_random)
     space = cast(gymnasium.spaces.Discrete, double.action_space)
     actions = np.random.default_rng(0).integers(0, space.n, DYNAMICS_WALK).tolist()
@@ -133,7 +133,7 @@ def trusted_dynamics(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> Non
 
 
 def _compare_dynamics(
-    name: str, base: Any, dynamics: CompiledDynamics, state: object, observation: object, rng: Generator, where: str
+    name: str, base: BareEnv, dynamics: CompiledDynamics, state: object, observation: object, rng: Generator, where: str
 ) -> None:
     seen = np.zeros(np.shape(cast("ArrayLike", observation)))
     dynamics.observe(dynamics.constants, state, seen)
@@ -211,7 +211,7 @@ class _Replay:
         self.env = _double_of(facts)
         self.name = facts.name
         self.vectors = None if facts.vectors is None else np.asarray(facts.vectors, dtype=np.float64)
-        self.base: Any = self.env.unwrapped
+        self.base: BareEnv = self.env.unwrapped
         self.table = TabularEnv(model)
         self.table.np_random = copy.deepcopy(self.base.np_random)
         self.legal = (model.mdp if isinstance(model, POMDP) else model).legal
@@ -299,7 +299,7 @@ def _digest(model: MDP | POMDP, attributes: list[tuple[object, ...]]) -> bytes:
     return digest.digest()
 
 
-def _simple_attributes(base: Any) -> dict[str, Any]:
+def _simple_attributes(base: BareEnv) -> dict[str, Any]:
     """The attributes in which a step could keep a state of its own, by name."""
     attributes: dict[str, Any] = base.__dict__
     simple: dict[str, Any] = {}
@@ -311,7 +311,7 @@ def _simple_attributes(base: Any) -> dict[str, Any]:
     return simple
 
 
-def attribute_record(base: Any) -> list[tuple[object, ...]]:
+def attribute_record(base: BareEnv) -> list[tuple[object, ...]]:
     """Return the content of all attributes that a step may read besides the table, for comparison.
 
     Left out are the table, models, spaces and compiled functions, which are compared in other ways or do not change,

@@ -27,8 +27,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from rlsuite.core.aliases import Info
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP
+from rlsuite.models.aliases import FloatArray
 from rlsuite.models.mdp_fields import Transition, TransitionView
 
 if TYPE_CHECKING:
@@ -227,7 +229,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         return model.P if isinstance(model, MDP) else model.mdp.P
 
     @property
-    def initial_state_distrib(self) -> NDArray[np.float64]:
+    def initial_state_distrib(self) -> FloatArray:
         """(S,) float64: probability of starting in each state, under Gymnasium's name for it."""
         return self.model.start
 
@@ -245,7 +247,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
 
     # ------------------------------------------------------------------------------------- Gymnasium's interface
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[int, Info]:
         """Begin an episode.
 
         Parameters
@@ -268,12 +270,12 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         self.lastaction = None
         observation = self.s if dynamics.nothing is None else dynamics.nothing
         self._shown = (None, observation)
-        info: dict[str, Any] = {"prob": float(self._model.start[self.s])}
+        info: Info = {"prob": float(self._model.start[self.s])}
         if dynamics.mask is not None:
             info["action_mask"] = dynamics.mask[self.s].copy()
         return observation, info
 
-    def step(self, action: SupportsIndex) -> tuple[int, float, bool, bool, dict[str, Any]]:
+    def step(self, action: SupportsIndex) -> tuple[int, float, bool, bool, Info]:
         """Take an action.
 
         Parameters
@@ -316,7 +318,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         if dynamics.nothing is not None:
             observation = dynamics.emission(self.s, action).pick(draw.random())
         self._shown = (reward, observation)
-        info: dict[str, Any] = {"prob": probability}
+        info: Info = {"prob": probability}
         if dynamics.mask is not None:
             info["action_mask"] = dynamics.mask[self.s].copy()
         return observation, reward, terminated, False, info
@@ -374,13 +376,13 @@ class TabularEnv(gymnasium.Env[Any, Any]):
 
     # -------------------------------------------------------------------------------------------- details
 
-    def _refuse(self) -> tuple[int, float, bool, bool, dict[str, Any]]:
+    def _refuse(self) -> tuple[int, float, bool, bool, Info]:
         """Return the outcome of an illegal action."""
         assert self._dynamics.mask is not None
         mask = self._dynamics.mask[self.s].copy()
         observation = self.s if self._dynamics.nothing is None else self._shown[1]
         self._shown = (0.0, observation)
-        info: dict[str, Any] = {"prob": 1.0, "action_mask": mask, "illegal_action": True}
+        info: Info = {"prob": 1.0, "action_mask": mask, "illegal_action": True}
         return observation, 0.0, not mask.any(), False, info
 
     def _caption(self, observation: int) -> str:

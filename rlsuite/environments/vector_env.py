@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-import gymnasium
 import numpy as np
-from gymnasium import Space
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rlsuite.core.aliases import Env, Info, Space
 from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import find_env
@@ -24,16 +23,17 @@ from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.environments.vector_sampling import Dynamics
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, POMDP
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 
 if TYPE_CHECKING:
     from rlsuite.rendering import Drawing
 
 
-Report: TypeAlias = dict[str, tuple[NDArray[Any], NDArray[np.bool_]]]
+Report: TypeAlias = dict[str, tuple[AnyArray, BoolArray]]
 """Infos of the copies: per key the values (N, ...) and the copies (N,) that have one."""
 
 
-class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[Any]], SaysWhatToWrite):
+class TabularVectorEnv(VectorEnv[IndexArray, IndexArray, AnyArray], SaysWhatToWrite):
     """N copies of the environment that a model defines, with one random generator for all of them.
 
     Observations, rewards, flags and infos are those of ``gymnasium.vector.SyncVectorEnv`` over `TabularEnv`, in all
@@ -107,8 +107,8 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         self.metadata = {**TabularEnv.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = render_mode
         self._model = model
-        self.single_observation_space: Space[Any] = self._single.observation_space
-        self.single_action_space: Space[Any] = self._single.action_space
+        self.single_observation_space: Space = self._single.observation_space
+        self.single_action_space: Space = self._single.action_space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._dynamics = Dynamics(model)
@@ -124,7 +124,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
     @classmethod
     def from_env(
         cls,
-        env: str | gymnasium.Env[Any, Any],
+        env: str | Env,
         num_envs: int = 1,
         *,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
@@ -181,8 +181,8 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
     # ---------------------------------------------------------------------------------- Gymnasium's methods
 
     def reset(  # pyright: ignore[reportIncompatibleMethodOverride] - Gymnasium names its type variables
-        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.int64], dict[str, Any]]:
+        self, *, seed: int | Sequence[int | None] | None = None, options: Info | None = None
+    ) -> tuple[IndexArray, Info]:
         """Begin an episode in all copies, or in some.
 
         Parameters
@@ -210,13 +210,11 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
         elif seed is not None and (numbers := _seeds(seed, self.num_envs)):
             # The setter of np_random records that this generator has no single seed.
             self.np_random = np.random.default_rng(numbers)
-        infos: dict[str, Any] = {}
+        infos: Info = {}
         _publish(infos, self._restart(copies, self.np_random.random(int(copies.sum()))), copies)
         return self._observations.copy(), infos
 
-    def step(
-        self, actions: ArrayLike
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+    def step(self, actions: ArrayLike) -> tuple[IndexArray, FloatArray, BoolArray, BoolArray, Info]:
         """Take one action in every copy.
 
         Parameters
@@ -252,12 +250,12 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
             restarted = self._restart(waiting, uniform[waiting])
         truncated = np.zeros_like(terminated) if self._limit is None else self._elapsed >= self._limit
         self.waiting = terminated | truncated
-        infos: dict[str, Any] = {}
+        infos: Info = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self.waiting.any():
             waiting = self.waiting.copy()
             infos["final_obs"] = np.full(self.num_envs, None, dtype=object)
             infos["final_obs"][waiting] = self._observations[waiting].tolist()
-            final_info: dict[str, Any] = {}
+            final_info: Info = {}
             _publish(final_info, report, waiting)
             infos["final_info"] = final_info
             infos["_final_obs"], infos["_final_info"] = waiting.copy(), waiting.copy()
@@ -286,7 +284,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
 
     # ------------------------------------------------------------------------------------ methods to override
 
-    def draw_rewards(self, actions: NDArray[np.int64], pairs: NDArray[np.int64], mean: NDArray[np.float64]) -> Any:
+    def draw_rewards(self, actions: IndexArray, pairs: IndexArray, mean: FloatArray) -> Any:
         """Draw the rewards of one step; subclasses whose copies differ in their rewards may override it.
 
         Parameters
@@ -309,15 +307,13 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
             mean = np.where(mdp.bernoulli[pairs], heads, mean)
         return mean
 
-    def more_info(self, actions: NDArray[np.int64] | None) -> dict[str, NDArray[Any]]:
+    def more_info(self, actions: IndexArray | None) -> dict[str, AnyArray]:
         """Return additional arrays (N, ...) for the infos of a step, or of a reset if `actions` is None."""
         return {}
 
     # ------------------------------------------------------------------------------------ private methods
 
-    def _advance(
-        self, actions: NDArray[np.int64], uniform: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], Report]:
+    def _advance(self, actions: IndexArray, uniform: FloatArray) -> tuple[FloatArray, BoolArray, Report]:
         """Move all copies by one transition; return rewards, terminations and entries for the infos."""
         moves = self._dynamics.move(self.states, actions, uniform)
         rewards = self.draw_rewards(actions, moves.pairs, moves.reward)
@@ -338,7 +334,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
             report["illegal_action"] = (moves.illegal, moves.illegal)
         return rewards, moves.terminated, report
 
-    def _restart(self, copies: NDArray[np.bool_], uniform: NDArray[np.float64]) -> Report:
+    def _restart(self, copies: BoolArray, uniform: FloatArray) -> Report:
         """Start the episodes of some copies, one uniform number for each; return entries for the infos."""
         states = self._dynamics.start(uniform)
         nothing = self._dynamics.nothing
@@ -357,7 +353,7 @@ class TabularVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[A
 # -------------------------------------------------------------------------------------- infos
 
 
-def _publish(infos: dict[str, Any], report: Report, copies: NDArray[np.bool_]) -> None:
+def _publish(infos: Info, report: Report, copies: BoolArray) -> None:
     """Add the infos of some copies.
 
     Parameters
@@ -417,11 +413,11 @@ def _seeds(given: Sequence[int | None], num_envs: int) -> list[int]:
     return numbers
 
 
-def _reset_mask(options: dict[str, Any] | None, num_envs: int) -> NDArray[np.bool_]:
+def _reset_mask(options: Info | None, num_envs: int) -> BoolArray:
     """Return the copies to reset, all of them by default: (N,) bool, or raise `ParameterError`."""
     if options is None or "reset_mask" not in options:
         return np.ones(num_envs, dtype=np.bool_)
-    mask: NDArray[Any] = np.array(options["reset_mask"])
+    mask: AnyArray = np.array(options["reset_mask"])
     if mask.dtype != np.bool_ or mask.shape != (num_envs,) or not mask.any():
         raise ParameterError(
             f"options['reset_mask'] has dtype {mask.dtype}, shape {mask.shape} and {np.count_nonzero(mask)} copies "
@@ -430,9 +426,9 @@ def _reset_mask(options: dict[str, Any] | None, num_envs: int) -> NDArray[np.boo
     return mask
 
 
-def _actions_of(given: ArrayLike, num_envs: int, n_actions: int) -> NDArray[np.int64]:
+def _actions_of(given: ArrayLike, num_envs: int, n_actions: int) -> IndexArray:
     """Return a new array with one action per copy: (N,) int64, or raise `ParameterError`."""
-    array: NDArray[Any] = np.asarray(given)
+    array: AnyArray = np.asarray(given)
     if array.shape != (num_envs,) or array.dtype.kind not in "iu":
         raise ParameterError(
             f"actions has dtype {array.dtype} and shape {array.shape}; "
@@ -444,7 +440,7 @@ def _actions_of(given: ArrayLike, num_envs: int, n_actions: int) -> NDArray[np.i
     return array.astype(np.int64)
 
 
-def _check_none_ended(ended: NDArray[np.bool_]) -> None:
+def _check_none_ended(ended: BoolArray) -> None:
     """Raise `ParameterError` if some copies have ended and nothing will reset them."""
     if ended.any():
         copies = ", ".join(map(str, np.flatnonzero(ended)[:10]))

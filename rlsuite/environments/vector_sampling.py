@@ -8,9 +8,9 @@ that the choice is the same, to the last bit, as one row at a time.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite.models import MDP, POMDP
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 
 # Up to this length of a row it is faster to compare with every entry than to search by halving.
 SHORT = 12
@@ -36,7 +36,7 @@ class RowSampler:
     [0, 1, 2]
     """
 
-    def __init__(self, indptr: NDArray[np.int64], probability: NDArray[np.float64]) -> None:
+    def __init__(self, indptr: IndexArray, probability: FloatArray) -> None:
         self._first = indptr[:-1]
         self._end = indptr[1:]
         lengths = self._end - self._first
@@ -47,8 +47,8 @@ class RowSampler:
         # A draw can run past the end of a row only if rounding left the sum of the row at or below the greatest u.
         self._exhaustible = bool((total <= GREATEST_UNIFORM).any())
         self._halvings = longest.bit_length()
-        self._running: NDArray[np.float64] | None = None
-        self._columns: list[NDArray[np.float64]] = []
+        self._running: FloatArray | None = None
+        self._columns: list[FloatArray] = []
         if longest > SHORT:
             self._running = running
             return
@@ -59,7 +59,7 @@ class RowSampler:
             column[needed > k] = running[self._first[needed > k] + k]
             self._columns.append(column)
 
-    def draw(self, rows: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.int64]:
+    def draw(self, rows: IndexArray, u: FloatArray) -> IndexArray:
         """Pick an entry from each of some rows.
 
         Parameters
@@ -87,11 +87,11 @@ class RowSampler:
 
     def _halve(
         self,
-        running: NDArray[np.float64],
-        low: NDArray[np.int64],
-        high: NDArray[np.int64],
-        u: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
+        running: FloatArray,
+        low: IndexArray,
+        high: IndexArray,
+        u: FloatArray,
+    ) -> IndexArray:
         """Find the first running sum above u by halving all rows at once."""
         last = high - 1
         for _ in range(self._halvings):
@@ -101,9 +101,7 @@ class RowSampler:
         return low
 
 
-def _running_sums(
-    first: NDArray[np.int64], lengths: NDArray[np.int64], probability: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _running_sums(first: IndexArray, lengths: IndexArray, probability: FloatArray) -> FloatArray:
     """Sum every row from the left: (N,) float64. One ``cumsum`` over all rows would round differently."""
     running = probability.copy()
     rows = np.argsort(-lengths, kind="stable")
@@ -118,14 +116,14 @@ def _running_sums(
 class Moves(NamedTuple):
     """One transition of every copy; each array is (N,) and may be written to."""
 
-    pairs: NDArray[np.int64]
+    pairs: IndexArray
     """``state * A + action`` of the row that was looked up."""
-    reached: NDArray[np.int64]
-    probability: NDArray[np.float64]
-    reward: NDArray[np.float64]
+    reached: IndexArray
+    probability: FloatArray
+    reward: FloatArray
     """Means."""
-    terminated: NDArray[np.bool_]
-    illegal: NDArray[np.bool_]
+    terminated: BoolArray
+    illegal: BoolArray
     """Copies that did not move, because their action is illegal."""
 
 
@@ -159,11 +157,11 @@ class Dynamics:
         if isinstance(model, POMDP):
             self._emissions, self._emitted = _emission_rows(model.observation)
 
-    def start(self, uniform: NDArray[np.float64]) -> NDArray[np.int64]:
+    def start(self, uniform: FloatArray) -> IndexArray:
         """Return one start state for each uniform number: (n,) int64."""
         return self._start_states[self._starts.draw(np.zeros(uniform.size, dtype=np.int64), uniform)]
 
-    def move(self, states: NDArray[np.int64], actions: NDArray[np.int64], uniform: NDArray[np.float64]) -> Moves:
+    def move(self, states: IndexArray, actions: IndexArray, uniform: FloatArray) -> Moves:
         """Take an action in every copy; all arguments are (N,)."""
         mdp = self.mdp
         pairs = states * mdp.n_actions + actions
@@ -186,15 +184,13 @@ class Dynamics:
             moves.terminated[illegal] = ~mdp.legal[states[illegal]].any(axis=1)
         return moves
 
-    def observe(
-        self, actions: NDArray[np.int64], reached: NDArray[np.int64], uniform: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
+    def observe(self, actions: IndexArray, reached: IndexArray, uniform: FloatArray) -> IndexArray:
         """Return an observation of a `POMDP` for each copy: (N,) int64."""
         rows = actions * self.mdp.n_states + reached
         return self._emitted[self._emissions.draw(rows, uniform)]
 
 
-def _emission_rows(observation: NDArray[np.float64]) -> tuple[RowSampler, NDArray[np.int64]]:
+def _emission_rows(observation: FloatArray) -> tuple[RowSampler, IndexArray]:
     """Rows over (action, state reached) of the possible observations, and which observation each entry is."""
     n_observations = observation.shape[2]
     flat = observation.reshape(-1, n_observations)

@@ -7,15 +7,17 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rlsuite.core.aliases import Env, Info, Observation
 from rlsuite.core.checks import fits_in_memory
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import MDP, POMDP
+from rlsuite.models.aliases import AnyArray, FloatArray
 from rlsuite.rendering import GridLayout
 
 
-class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], RecordConstructorArgs):
+class VectorObservation(gymnasium.ObservationWrapper[AnyArray, Any, Any], RecordConstructorArgs):
     """Replaces each id by a vector, looked up in a table.
 
     Nothing else changes: an agent with features learns on the model of the environment at compiled speed, as it would
@@ -50,7 +52,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
     (array([3., 0.]), array([ 3., 11.]))
     """
 
-    def __init__(self, env: gymnasium.Env[Any, Any], vectors: ArrayLike) -> None:
+    def __init__(self, env: Env, vectors: ArrayLike) -> None:
         RecordConstructorArgs.__init__(self, vectors=vectors)
         super().__init__(env)
         ids = _ids_of(env)
@@ -70,12 +72,12 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
         self.vectors.flags.writeable = False
         self.observation_space = spaces.Box(table.min(axis=0), table.max(axis=0), self._shape, table.dtype.type)
 
-    def observation(self, observation: Any) -> NDArray[Any]:
+    def observation(self, observation: Observation) -> AnyArray:
         """Look up the vector of an id."""
         return self.vectors[int(observation) - self._first].reshape(self._shape).copy()
 
     @classmethod
-    def one_hot(cls, env: gymnasium.Env[Any, Any]) -> Self:
+    def one_hot(cls, env: Env) -> Self:
         """Replace ids by one-hot vectors: 1 at the id, and 0 everywhere else.
 
         Raises
@@ -90,7 +92,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
         return cls(env, np.eye(n))
 
     @classmethod
-    def coordinates(cls, env: gymnasium.Env[Any, Any]) -> Self:
+    def coordinates(cls, env: Env) -> Self:
         """Replace ids by the row and the column of the state, counted from 0 at the top left, float64 (2,).
 
         A state that lies nowhere on the grid, such as an end, has -1 for both.
@@ -103,7 +105,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
         return cls(env, _layout_of(env).cells.astype(np.float64))
 
     @classmethod
-    def image(cls, env: gymnasium.Env[Any, Any], *, flat: bool = False) -> Self:
+    def image(cls, env: Env, *, flat: bool = False) -> Self:
         """Replace ids by planes of zeros and ones over the grid, float32 (n_planes, n_rows, n_columns).
 
         The first plane shows where one is, the second the walls, and one more for each kind of mark, in alphabetical
@@ -132,7 +134,7 @@ class VectorObservation(gymnasium.ObservationWrapper[NDArray[Any], Any, Any], Re
         return cls(env, planes.reshape(layout.n_states, -1) if flat else planes)
 
 
-def _ids_of(env: gymnasium.Env[Any, Any]) -> spaces.Discrete:
+def _ids_of(env: Env) -> spaces.Discrete:
     if not isinstance(env.observation_space, spaces.Discrete):
         raise UnsuitableEnvironment(
             f"{env} shows {env.observation_space}, and only ids (Discrete) can be looked up in a table of vectors; "
@@ -141,7 +143,7 @@ def _ids_of(env: gymnasium.Env[Any, Any]) -> spaces.Discrete:
     return env.observation_space
 
 
-def _layout_of(env: gymnasium.Env[Any, Any]) -> GridLayout:
+def _layout_of(env: Env) -> GridLayout:
     layout = GridLayout.from_env(env)
     if _ids_of(env).n != layout.n_states:
         raise UnsuitableEnvironment(
@@ -151,7 +153,7 @@ def _layout_of(env: gymnasium.Env[Any, Any]) -> GridLayout:
     return layout
 
 
-class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], RecordConstructorArgs):
+class BeliefObservation(gymnasium.Wrapper[FloatArray, Any, Any, Any], RecordConstructorArgs):
     """Replaces each observation by the belief: the distribution of the hidden state, given observations and actions.
 
     The belief is a sufficient statistic of the history (KLC98, section 3.3), so the wrapped environment is Markov: the
@@ -192,7 +194,7 @@ class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], R
     (0, [0.953, 0.047])
     """
 
-    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+    def __init__(self, env: Env) -> None:
         RecordConstructorArgs.__init__(self)
         super().__init__(env)
         model: object = getattr(env.unwrapped, "model", None)
@@ -206,7 +208,7 @@ class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], R
         self._belief = model.start
 
     @property
-    def belief(self) -> NDArray[np.float64]:
+    def belief(self) -> FloatArray:
         """(S,) float64: the current belief, read-only."""
         return self._belief
 
@@ -215,15 +217,13 @@ class BeliefObservation(gymnasium.Wrapper[NDArray[np.float64], Any, Any, Any], R
         """The model of the environment."""
         return cast("POMDP", cast(Any, self.env.unwrapped).model)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[FloatArray, Info]:
         """Begin an episode; the belief is the start distribution of the model."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._belief = self.model.start
         return self._belief.copy(), {**info, "observation": observation}
 
-    def step(self, action: SupportsIndex) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+    def step(self, action: SupportsIndex) -> tuple[FloatArray, float, bool, bool, Info]:
         """Take an action, and update the belief by the observation.
 
         Raises
@@ -292,7 +292,7 @@ class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
     -0.025
     """
 
-    def __init__(self, env: gymnasium.Env[Any, Any], actions: int | ArrayLike = 3) -> None:
+    def __init__(self, env: Env, actions: int | ArrayLike = 3) -> None:
         RecordConstructorArgs.__init__(self, actions=actions)
         super().__init__(env)
         space: Any = env.action_space
@@ -302,7 +302,7 @@ class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         self.actions.flags.writeable = False
         self.action_space = spaces.Discrete(len(self.actions))
 
-    def step(self, action: SupportsIndex) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: SupportsIndex) -> tuple[Any, SupportsFloat, bool, bool, Info]:
         """Pass the action with that index to the environment.
 
         Raises
@@ -315,7 +315,7 @@ class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         return self.env.step(self.actions[action])
 
 
-def _spaced(space: Any, n: int) -> NDArray[Any]:
+def _spaced(space: Any, n: int) -> AnyArray:
     """Actions from the lower to the upper bound (n, ...)."""
     if n < 2:
         raise ParameterError(f"actions={n} is too small; at least 2 actions are needed")
@@ -328,7 +328,7 @@ def _spaced(space: Any, n: int) -> NDArray[Any]:
     return np.asarray(space.low * (1.0 - share) + space.high * share, dtype=space.dtype)
 
 
-def _listed(space: Any, actions: ArrayLike) -> NDArray[Any]:
+def _listed(space: Any, actions: ArrayLike) -> AnyArray:
     """The actions of a list (n, ...)."""
     try:
         listed = np.array(actions, dtype=space.dtype)

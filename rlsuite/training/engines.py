@@ -10,16 +10,17 @@ from typing import Any, Final, NamedTuple, cast
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.aliases import Env, Info
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
+from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.training import kernels
 from rlsuite.training.environment_functions import Adapter, dynamics_step
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, Rule, RunState
 from rlsuite.training.legality import Legality, listed_actions
-from rlsuite.training.observation_view import NONE, Encoding, ObservationView, Receive, receive_id, receive_vector
+from rlsuite.training.observation_view import NONE, Encoding, ObservationView, Receive, View, receive_id, receive_vector
 from rlsuite.training.step_buffer import StepBuffer, first_answer, first_mask_of, where
 
 CHUNK = 200_000
@@ -34,10 +35,10 @@ class Learner(NamedTuple):
 
     rule: Rule
     memory: Any
-    view: ObservationView | tuple[()]  # for an agent that observes vectors; () for one that observes ids
-    legal: NDArray[np.bool_]  # (n_observations, n_actions), or ``view.legal``; the memory has the same array
+    view: View  # for an agent that observes vectors; () for one that observes ids
+    legal: BoolArray  # (n_observations, n_actions), or ``view.legal``; the memory has the same array
     legality: Legality  # looks up whether an action is legal
-    gap: NDArray[np.float64]  # (n_states, n_actions), or (0, 0) if unknown
+    gap: FloatArray  # (n_states, n_actions), or (0, 0) if unknown
     rng: np.random.Generator
     run_state: RunState
 
@@ -83,7 +84,7 @@ class CompiledEngine:
             self.state,
         )
 
-    def advance(self, steps: int, episodes: int) -> NDArray[np.float64]:
+    def advance(self, steps: int, episodes: int) -> FloatArray:
         """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
         self.prepare()
         assert self.run is not None
@@ -132,9 +133,9 @@ class EnvironmentEngine:
         self,
         facts: EnvironmentFacts,
         learner: Learner,
-        mask_info: dict[str, Any] | None,
+        mask_info: Info | None,
         encoding: Encoding | None,
-        info: dict[str, Any],
+        info: Info,
         expected: ExpectedRewards | None,
     ):
         self.facts = facts
@@ -174,7 +175,7 @@ class EnvironmentEngine:
     def prepare(self) -> None:
         """Do nothing: the session was compiled when it was opened."""
 
-    def advance(self, steps: int, episodes: int) -> NDArray[np.float64]:
+    def advance(self, steps: int, episodes: int) -> FloatArray:
         """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
         place = self.learner.run_state.position
         env_step, limit, most = self.env.step, NO_LIMIT, CHECKED_STEPS
@@ -188,7 +189,7 @@ class EnvironmentEngine:
         if self.expected is not None:
             receive_step = self.expected.watch(self.buffer)
         action_offset = self.first_action
-        finished: list[NDArray[np.float64]] = []
+        finished: list[FloatArray] = []
         action, elapsed, info = self.action, int(place[ELAPSED]), self.info
         try:
             while remaining and len(finished) < episodes:
@@ -234,7 +235,7 @@ class EnvironmentEngine:
         """Continue; no copy of the environment is kept that could be out of date."""
         self.facts = facts
 
-    def _refused(self, action: int, info: dict[str, Any], error: Exception) -> None:
+    def _refused(self, action: int, info: Info, error: Exception) -> None:
         """Raise LearningError if the environment refused an action that its mask forbids, and that its table allows."""
         mask: Any = info.get("action_mask")
         if self.buffer.told or mask is None or action < 0 or np.all(np.asarray(mask).ravel()[action : action + 1]):
@@ -295,7 +296,7 @@ def _of_the_answer(error: BaseException) -> bool:
 Engine = CompiledEngine | EnvironmentEngine
 
 
-def id_space_of(env: gymnasium.Env[Any, Any]) -> gymnasium.spaces.Discrete:
+def id_space_of(env: Env) -> gymnasium.spaces.Discrete:
     """Return the Discrete observation space, or raise an error that says what to do."""
     return _discrete(
         "tabular agents need a Discrete observation",
@@ -305,7 +306,7 @@ def id_space_of(env: gymnasium.Env[Any, Any]) -> gymnasium.spaces.Discrete:
     )
 
 
-def action_space_of(env: gymnasium.Env[Any, Any]) -> gymnasium.spaces.Discrete:
+def action_space_of(env: Env) -> gymnasium.spaces.Discrete:
     """Return the Discrete action space, or raise an error that says what to do."""
     space: Any = env.action_space
     wrapper = "gymnasium.wrappers.TransformAction, with a function that takes an integer"
@@ -329,7 +330,7 @@ def _discrete(need: str, space: Any, wrapper: str) -> gymnasium.spaces.Discrete:
     return cast(gymnasium.spaces.Discrete, space)
 
 
-def bad_action(env: gymnasium.Env[Any, Any], learner: Learner) -> errors.LearningError:
+def bad_action(env: Env, learner: Learner) -> errors.LearningError:
     """Describe an action that the agent's rule should not have chosen."""
     observation, action = (int(learner.run_state.position[i]) for i in (OBSERVATION, ACTION))
     if action == kernels.NO_ROOM:

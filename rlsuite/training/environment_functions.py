@@ -14,33 +14,37 @@ draws.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rlsuite.core.aliases import BareEnv, Observation
 from rlsuite.core.compilation import Compiled, compiled
-from rlsuite.environments.compiled_env import CompiledDynamics
+from rlsuite.environments.compiled_env import CompiledDynamics, State
 from rlsuite.environments.facts import EnvironmentFacts
 from rlsuite.models import MDP, POMDP
-from rlsuite.training.observation_view import NONE, ObservationView, next_row
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.training.observation_view import NONE, ObservationView, View, next_row
+
+EnvState: TypeAlias = Any
+"""The state of an environment: an int if it has a table, a tuple of floats if it has compiled dynamics."""
 
 
 class EnvironmentFunctions(NamedTuple):
     """An environment in compiled form."""
 
-    data: Any
-    begin: Compiled[..., Any]
-    step: Compiled[..., Any]
+    data: object
+    begin: Compiled[..., tuple[EnvState, int]]
+    step: Compiled[..., tuple[EnvState, float, bool, int]]
 
 
 class Adapter(NamedTuple):
     """How the compiled loop reads an environment's state before a run, and sets it afterwards."""
 
     functions: EnvironmentFunctions
-    read: Callable[[], Any]
+    read: Callable[[], EnvState]
     """The state of the environment, in the form that the functions use."""
-    write: Callable[[Any], None]
+    write: Callable[[EnvState], None]
     """Sets the environment to a state."""
 
 
@@ -51,19 +55,19 @@ class Table(NamedTuple):
     """
 
     n_actions: int
-    indptr: NDArray[np.int64]  # (S * A + 1,)
-    next_state: NDArray[np.int32]  # (N,)
-    probability: NDArray[np.float64]  # (N,)
-    reward: NDArray[np.float64]  # (N,), means
-    terminated: NDArray[np.bool_]  # (N,)
-    start: NDArray[np.float64]  # (S,), running sums
-    reward_std: NDArray[np.float64]  # (S * A,) or (0,)
-    bernoulli: NDArray[np.bool_]  # (S * A,) or (0,)
-    observation: NDArray[np.float64]  # (A, S, Z), running sums over Z, or (0, 0, 0)
+    indptr: IndexArray  # (S * A + 1,)
+    next_state: StateArray  # (N,)
+    probability: FloatArray  # (N,)
+    reward: FloatArray  # (N,), means
+    terminated: BoolArray  # (N,)
+    start: FloatArray  # (S,), running sums
+    reward_std: FloatArray  # (S * A,) or (0,)
+    bernoulli: BoolArray  # (S * A,) or (0,)
+    observation: FloatArray  # (A, S, Z), running sums over Z, or (0, 0, 0)
 
 
 @compiled(in_place=True)
-def table_begin(table: Table, view: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+def table_begin(table: Table, view: View, rng: np.random.Generator) -> tuple[EnvState, Observation]:
     """Draw a start state; in a POMDP its observation is the last of the space, which means "nothing observed yet"."""
     state = np.searchsorted(table.start, rng.random(), side="right")
     if state == table.start.size:
@@ -73,8 +77,8 @@ def table_begin(table: Table, view: Any, rng: np.random.Generator) -> tuple[Any,
 
 @compiled(in_place=True)
 def table_step(
-    table: Table, state: int, action: int, observation: int, view: Any, rng: np.random.Generator
-) -> tuple[Any, float, bool, Any]:
+    table: Table, state: int, action: int, observation: int, view: View, rng: np.random.Generator
+) -> tuple[EnvState, float, bool, Observation]:
     """Draw a successor, then its reward, then an observation, where these are random."""
     pair = state * table.n_actions + action
     outcome = table.indptr[pair]
@@ -106,8 +110,8 @@ class VectorTable(NamedTuple):
     """A table whose observations are shown as vectors."""
 
     table: Table
-    vectors: NDArray[np.float64]  # (n_observations, d)
-    legal: NDArray[np.bool_]  # (n_states, n_actions), or (0, 0) if every action always exists
+    vectors: FloatArray  # (n_observations, d)
+    legal: BoolArray  # (n_states, n_actions), or (0, 0) if every action always exists
 
 
 @compiled(in_place=True)
@@ -140,14 +144,14 @@ def vector_table_step(
 class DynamicsFunctions(NamedTuple):
     """The functions of compiled dynamics, and their constants."""
 
-    constants: Any
-    begin: Compiled[..., Any]
-    step: Compiled[..., Any]
+    constants: object
+    begin: Compiled[..., State]
+    step: Compiled[..., tuple[State, float, bool]]
     observe: Compiled[..., None]
 
 
 @compiled(in_place=True)
-def dynamics_begin(data: DynamicsFunctions, view: ObservationView, rng: np.random.Generator) -> tuple[Any, int]:
+def dynamics_begin(data: DynamicsFunctions, view: ObservationView, rng: np.random.Generator) -> tuple[State, int]:
     """Draw a start state, and write its observation."""
     state = data.begin(data.constants, rng)
     row = next_row(NONE)
@@ -157,8 +161,13 @@ def dynamics_begin(data: DynamicsFunctions, view: ObservationView, rng: np.rando
 
 @compiled(in_place=True)
 def dynamics_step(
-    data: DynamicsFunctions, state: Any, action: int, observation: int, view: ObservationView, rng: np.random.Generator
-) -> tuple[Any, float, bool, int]:
+    data: DynamicsFunctions,
+    state: State,
+    action: int,
+    observation: int,
+    view: ObservationView,
+    rng: np.random.Generator,
+) -> tuple[State, float, bool, int]:
     """Take an action, and write the next observation."""
     successor, reward, terminated = data.step(data.constants, state, action, rng)
     row = next_row(observation)
@@ -184,7 +193,7 @@ def tabulate(model: MDP | POMDP) -> Table:
     )
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+def _read_only(array: AnyArray) -> AnyArray:
     """Make an array read-only, as those of a model are: numba would compile the loop again for writable ones."""
     array.flags.writeable = False
     return array
@@ -198,7 +207,7 @@ def table_adapter(facts: EnvironmentFacts, model: MDP | POMDP) -> Adapter:
     )
 
 
-def vector_table_adapter(facts: EnvironmentFacts, model: MDP | POMDP, vectors: NDArray[np.float64]) -> Adapter:
+def vector_table_adapter(facts: EnvironmentFacts, model: MDP | POMDP, vectors: FloatArray) -> Adapter:
     """Adapter in an environment with a table, for an agent that observes the vector (d,) of each observation."""
     base = facts.base
     mdp = model.mdp if isinstance(model, POMDP) else model
@@ -219,7 +228,7 @@ def dynamics_adapter(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> Ada
     )
 
 
-def _set_state_of(base: Any) -> Callable[[int], None]:
+def _set_state_of(base: BareEnv) -> Callable[[int], None]:
     def write(state: int) -> None:
         base.s = int(state)
 

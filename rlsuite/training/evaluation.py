@@ -11,20 +11,20 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.core.aliases import Env
+from rlsuite.core.aliases import Env, Info, Observation
 from rlsuite.core.checks import legal_actions
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
 from rlsuite.environments.replay_check import finite_reward
 from rlsuite.models import MDP, POMDP
+from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.observation_view import Encoding
 from rlsuite.training.step_buffer import first_answer
 
-Policy = NDArray[np.float64] | Callable[[NDArray[np.float64], Any], NDArray[np.float64]]
+Policy = FloatArray | Callable[[FloatArray, Any], FloatArray]
 """Probabilities (n_observations, n_actions), or a function from a vector (d,) and a mask of the legal actions, None for
 all, to probabilities (n_actions,)."""
 
@@ -108,14 +108,14 @@ class _OnModel:
         mdp = model.mdp if isinstance(model, POMDP) else model
         self.has_ends = bool(mdp.terminated.any())
 
-    def __call__(self, policy: NDArray[np.float64]) -> Evaluation:
+    def __call__(self, policy: FloatArray) -> Evaluation:
         limit = None if self.limit == NO_LIMIT else self.limit
         if self.value.gamma < 1.0 and (limit is not None or self.has_ends):
             return Evaluation(*self.value.value_and_total(policy, limit))
         value = self.value(policy)
         return Evaluation(value, value if self.value.gamma == 1.0 else math.nan)
 
-    def ends(self, policy: NDArray[np.float64]) -> float | None:
+    def ends(self, policy: FloatArray) -> float | None:
         return self.value.ends(policy) if self.has_ends else None
 
 
@@ -148,7 +148,7 @@ class _Episodes:
             probabilities = np.cumsum(self._probabilities(policy, observation, info))
             u = self.rng.random() * float(probabilities[-1])
             action = int(np.searchsorted(probabilities, u, side="right"))
-            answer = cast("tuple[Any, float, bool, bool, dict[str, Any]]", self.env.step(action + self.first_action))
+            answer = cast("tuple[Any, float, bool, bool, Info]", self.env.step(action + self.first_action))
             observation, reward, terminated, truncated, info = answer
             paid = finite_reward(reward, self.name, step)
             value += discount * paid
@@ -158,11 +158,11 @@ class _Episodes:
                 break
         return Evaluation(value, total)
 
-    def _probabilities(self, policy: Policy, observation: Any, info: dict[str, Any]) -> NDArray[np.float64]:
+    def _probabilities(self, policy: Policy, observation: Observation, info: Info) -> FloatArray:
         if self.encode is not None:
             assert callable(policy)
             return policy(self.encode.encode(observation), info.get("action_mask") if self.told else None)
-        row = cast("NDArray[np.float64]", policy)[observation - self.first_observation]
+        row = cast("FloatArray", policy)[observation - self.first_observation]
         if not self.told:
             return row
         # the actions that were legal during learning may be illegal now, or the agent was never in this state

@@ -6,11 +6,12 @@ environment returns are, and only for agents that declare a range.
 
 import math
 import warnings
-from typing import Any, Self
+from typing import Self, SupportsFloat
 
 import numpy as np
 
 from rlsuite import errors
+from rlsuite.core.aliases import Info, Observation
 from rlsuite.models import MDP, POMDP
 from rlsuite.training.step_buffer import ReceiveStep, StepBuffer
 
@@ -53,7 +54,9 @@ class ExpectedRewards:
         if self._warned:
             return buffer.receive_step
 
-        def receive_step(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
+        def receive_step(
+            observation: Observation, reward: SupportsFloat, terminated: bool, truncated: bool, info: Info
+        ) -> None:
             buffer.receive_step(observation, reward, terminated, truncated, info)
             received = float(buffer.numbers[1])
             if not self.low <= received <= self.high:

@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training.environment_functions import EnvironmentFunctions
 from rlsuite.training.legality import Legality
-from rlsuite.training.observation_view import BAD, NONE, Receive, observed
+from rlsuite.training.observation_view import BAD, NONE, Receive, View, observed
 
 Begin = Compiled[..., int]
 Step = Compiled[..., int]
@@ -60,8 +60,8 @@ class RunState(NamedTuple):
     ``totals`` holds [return and regret of this episode, reward and regret in all].
     """
 
-    position: NDArray[np.int64]  # (5,)
-    totals: NDArray[np.float64]  # (4,)
+    position: IndexArray  # (5,)
+    totals: FloatArray  # (4,)
 
 
 OBSERVATION, ACTION, ELAPSED, ALL_STEPS, ALL_EPISODES = range(5)
@@ -83,21 +83,21 @@ def new_run_state() -> RunState:
 @compiled(in_place=True)
 def run_compiled(
     functions: EnvironmentFunctions,
-    view: Any,
+    view: View,
     rule: Rule,
-    memory: Any,
-    legal: NDArray[np.bool_],
+    memory: object,
+    legal: BoolArray,
     legality: Legality,
-    gap: NDArray[np.float64],
+    gap: FloatArray,
     rng: np.random.Generator,
     env_rng: np.random.Generator,
     run_state: RunState,
-    state: Any,
+    state: object,
     steps: int,
     episodes: int,
     time_limit: int,
-    finished: NDArray[np.float64],
-) -> tuple[int, Any]:
+    finished: FloatArray,
+) -> tuple[int, object]:
     """Learn for a number of steps or episodes, whichever is reached first.
 
     The return, regret and length of each finished episode go to the rows of ``finished`` (capacity, 3). Returns FINE or
@@ -158,16 +158,16 @@ def run_compiled(
 @compiled(in_place=True)
 def session(
     receive: Receive,
-    view: Any,
+    view: View,
     rule: Rule,
-    memory: Any,
-    legal: NDArray[np.bool_],
+    memory: object,
+    legal: BoolArray,
     legality: Legality,
-    gap: NDArray[np.float64],
+    gap: FloatArray,
     rng: np.random.Generator,
     run_state: RunState,
-    buffer: NDArray[np.float64],
-    finished: NDArray[np.float64],
+    buffer: FloatArray,
+    finished: FloatArray,
 ) -> Iterator[int]:
     """Serve actions one at a time; between two of them the caller puts the environment's answer into ``buffer``.
 

@@ -8,21 +8,21 @@ in row 0.
 
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
-import gymnasium
 import numba.extending
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.aliases import Observation, Space, UntypedSpace
 from rlsuite.core.checks import row_of_id
-from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.core.compilation import Compiled, Numba, compiled
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray
 
-_extending: Any = numba.extending  # numba's extension functions have no type annotations
+_extending: Numba = numba.extending
 
-Receive = Compiled[[Any, float, int, int], int]
+Receive = Compiled[..., int]
 
 NONE = -1  # as an action: none is chosen yet, the episode begins; as an observation: none yet, reset comes first
 BAD = -2  # the observation is not valid
@@ -31,26 +31,30 @@ BAD = -2  # the observation is not valid
 class ObservationView(NamedTuple):
     """The vectors that an agent observes, and the actions that are legal there."""
 
-    vectors: NDArray[np.float64]  # (2, d)
-    arrived: NDArray[np.float64]  # (d,), the environment's latest answer, not checked yet
-    legal: NDArray[np.bool_]  # (2, n_actions), which actions are legal there
+    vectors: FloatArray  # (2, d)
+    arrived: FloatArray  # (d,), the environment's latest answer, not checked yet
+    legal: BoolArray  # (2, n_actions), which actions are legal there
+
+
+View: TypeAlias = ObservationView | tuple[()]
+"""An agent's view of vectors; empty for one that observes ids."""
 
 
 @_extending.intrinsic
-def observed(context: Any, view: Any, observation: Any) -> Any:
+def observed(context: Numba, view: Numba, observation: Numba) -> Numba:
     """What a rule observes: the vector of a row, or an id itself. For compiled code, ``observed(view, observation)``.
 
     It is an intrinsic because a compiled function that makes no arrays may not return a part of one either.
     """
     if len(view) == 0:
 
-        def pass_on(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def pass_on(context: Numba, builder: Numba, signature: Numba, arguments: Numba) -> Numba:
             return arguments[1]
 
         return observation(view, observation), pass_on
     getitem = context.resolve_function_type(operator.getitem, (view[0], observation), {})
 
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def build(context: Numba, builder: Numba, signature: Numba, arguments: Numba) -> Numba:
         vectors = builder.extract_value(arguments[0], 0)
         return context.get_function(operator.getitem, getitem)(builder, (vectors, arguments[1]))
 
@@ -64,7 +68,7 @@ def next_row(observation: int) -> int:
 
 
 @compiled(in_place=True)
-def receive_id(view: Any, answer: float, n_ids: int, observation: int) -> int:
+def receive_id(view: View, answer: float, n_ids: int, observation: int) -> int:
     """Take an id from the environment; BAD if it is not a valid one."""
     return int(answer) if 0.0 <= answer < n_ids and answer == np.floor(answer) else BAD
 
@@ -83,25 +87,25 @@ def receive_vector(view: ObservationView, answer: float, n_ids: int, observation
 class Encoding(NamedTuple):
     """How the observations of a space become the vectors that an agent observes."""
 
-    low: NDArray[np.float64]  # (k,), infinite where there is no bound
-    high: NDArray[np.float64]  # (k,)
+    low: FloatArray  # (k,), infinite where there is no bound
+    high: FloatArray  # (k,)
     first: int = 0
     """The first id of a Discrete space: ids are counted from 0."""
-    transform: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+    transform: Callable[[FloatArray], FloatArray] | None = None
     """The function from vectors (n, k) to those that are observed (n, d), where only Python can compute it."""
     plain: bool = False
     """Whether an observation is itself the vector that is observed, so that nothing has to be done."""
     n_ids: int = 0
     """How many ids a Discrete space has; 0 for the others."""
 
-    def encode(self, observation: Any) -> NDArray[np.float64]:
+    def encode(self, observation: Observation) -> FloatArray:
         """Return the vector (d,) for an observation."""
         if self.plain and isinstance(observation, np.ndarray):
-            return cast("NDArray[Any]", observation)
+            return cast("AnyArray", observation)
         vector = as_vector(observation) - self.first
         return vector if self.transform is None else self.transform(vector[None])[0]
 
-    def numbers_of(self, observation: object) -> NDArray[np.float64]:
+    def numbers_of(self, observation: object) -> FloatArray:
         """Return the vector (k,) of an observation that a user gives, before any `transform`.
 
         Raises
@@ -118,7 +122,7 @@ class Encoding(NamedTuple):
             )
         return vector
 
-    def given(self, observation: Any) -> NDArray[np.float64]:
+    def given(self, observation: Observation) -> FloatArray:
         """Return the vector (d,) that is shown for an observation that a user gives; errors as in `numbers_of`."""
         if self.plain and type(observation) is np.ndarray and observation.shape == self.low.shape:
             return observation if observation.dtype.kind in "biuf" else numbers_of(observation)
@@ -126,7 +130,7 @@ class Encoding(NamedTuple):
         return vector if self.transform is None else self.transform(vector[None])[0]
 
 
-def as_vector(observation: Any) -> NDArray[np.float64]:
+def as_vector(observation: Observation) -> FloatArray:
     """Return all numbers of an observation as one vector: arrays flattened, the parts of a tuple one after the other.
 
     >>> as_vector((3, [0.5, 1.5]))
@@ -140,7 +144,7 @@ def as_vector(observation: Any) -> NDArray[np.float64]:
     return np.asarray(observation, dtype=np.float64).ravel()
 
 
-def numbers_of(observation: object) -> NDArray[np.float64]:
+def numbers_of(observation: object) -> FloatArray:
     """Return all numbers of an observation that a user gives as one vector, as `as_vector` does.
 
     Raises
@@ -172,7 +176,7 @@ def _numeric(observation: object) -> bool:
     return np.asarray(observation).dtype.kind in "biuf"
 
 
-def encoding(space: gymnasium.Space[Any]) -> Encoding:
+def encoding(space: Space) -> Encoding:
     """Describe how observations of a space become vectors.
 
     Raises
@@ -192,9 +196,9 @@ def encoding(space: gymnasium.Space[Any]) -> Encoding:
     return Encoding(low, high, plain=isinstance(space, spaces.Box) and space.shape == low.shape)
 
 
-def _bounds(space: gymnasium.Space[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _bounds(space: Space) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest numbers of the vectors of a space."""
-    some: Any = space  # Gymnasium does not annotate the types of these attributes
+    some: UntypedSpace = space
     if isinstance(space, spaces.Box):
         return as_vector(some.low), as_vector(some.high)
     if isinstance(space, spaces.Discrete):
@@ -206,7 +210,7 @@ def _bounds(space: gymnasium.Space[Any]) -> tuple[NDArray[np.float64], NDArray[n
         return np.zeros(n), np.ones(n)
     if isinstance(space, spaces.Tuple | spaces.Dict):
         named = isinstance(space, spaces.Dict)
-        parts: list[Any] = [some.spaces[name] for name in sorted(some.spaces)] if named else list(some.spaces)
+        parts: list[Space] = [some.spaces[name] for name in sorted(some.spaces)] if named else list(some.spaces)
         bounds = [_bounds(part) for part in parts]
         return as_vector(tuple(low for low, _ in bounds)), as_vector(tuple(high for _, high in bounds))
     raise errors.UnsuitableEnvironment(

@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.environments.facts import EnvironmentFacts
 from rlsuite.models import MDP, POMDP
+from rlsuite.models.aliases import FloatArray
 from rlsuite.planning import solve
 
 
 class Optimum(NamedTuple):
     """The value of the optimal policy of a model and its action gaps, as far as they are known."""
 
-    gap: NDArray[np.float64]
+    gap: FloatArray
     """``V*(s) - Q*(s, a)`` of the legal pairs, shape (S, A); (0, 0) if unknown."""
     value: float | None
     """Value of the optimal policy at the start, at the model's discount; None if unknown."""

@@ -4,17 +4,18 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rlsuite.models.aliases import FloatArray, IndexArray
 
 TimeUnit = Literal["steps", "episodes"]
 Loop = Literal["compiled", "stepwise"]
 
 
-def _floats() -> NDArray[np.float64]:
+def _floats() -> FloatArray:
     return np.zeros(0)
 
 
-def _integers() -> NDArray[np.int64]:
+def _integers() -> IndexArray:
     return np.zeros(0, dtype=np.int64)
 
 
@@ -69,15 +70,15 @@ class Record:
     seed: int
     loop: Loop
     unit: TimeUnit
-    episode_return: NDArray[np.float64]
-    episode_length: NDArray[np.int64]
-    episode_regret: NDArray[np.float64] = field(default_factory=_floats)
-    time: NDArray[np.int64] = field(default_factory=_integers)
-    cumulative_reward: NDArray[np.float64] = field(default_factory=_floats)
-    regret: NDArray[np.float64] = field(default_factory=_floats)
-    evaluation_time: NDArray[np.int64] = field(default_factory=_integers)
-    evaluation: NDArray[np.float64] = field(default_factory=_floats)
-    evaluation_return: NDArray[np.float64] = field(default_factory=_floats)
+    episode_return: FloatArray
+    episode_length: IndexArray
+    episode_regret: FloatArray = field(default_factory=_floats)
+    time: IndexArray = field(default_factory=_integers)
+    cumulative_reward: FloatArray = field(default_factory=_floats)
+    regret: FloatArray = field(default_factory=_floats)
+    evaluation_time: IndexArray = field(default_factory=_integers)
+    evaluation: FloatArray = field(default_factory=_floats)
+    evaluation_return: FloatArray = field(default_factory=_floats)
     end_probability: float | None = None
     optimal_value: float | None = None
     optimum_unknown: str = ""
@@ -115,15 +116,15 @@ class Results:
         return self.records[0].unit
 
     @property
-    def time(self) -> NDArray[np.int64]:
+    def time(self) -> IndexArray:
         """Times of the checkpoints, shape (n_checkpoints,)."""
         return self.records[0].time
 
     @property
-    def evaluation_time(self) -> NDArray[np.int64]:
+    def evaluation_time(self) -> IndexArray:
         """Times of the evaluations, shape (n_evaluations,)."""
         return self.records[0].evaluation_time
 
-    def stacked(self, name: str) -> NDArray[np.float64]:
+    def stacked(self, name: str) -> FloatArray:
         """One curve of all seeds: ``cumulative_reward``, ``regret``, ``evaluation`` ..., shape (n_seeds, n_times)."""
         return np.stack([getattr(record, name) for record in self.records])

@@ -9,7 +9,6 @@ from typing import Any, Literal, Self, cast
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from rlsuite import errors
@@ -17,13 +16,14 @@ from rlsuite.core.aliases import Env, Space
 from rlsuite.core.checks import whole_number
 from rlsuite.environments.facts import NO_LIMIT, facts_of
 from rlsuite.models import MDP, POMDP
+from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kernels import ALL_EPISODES, ALL_REGRET, ALL_REWARD, ALL_STEPS, OBSERVATION, Rule, new_run_state
 from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.model_of_environment import Watch, compiled_form
-from rlsuite.training.observation_view import Encoding, ObservationView
+from rlsuite.training.observation_view import Encoding, ObservationView, View
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.step_buffer import first_answer, first_mask_of
@@ -78,7 +78,7 @@ class _Notes:
     """What one call of `learn` records."""
 
     unit: TimeUnit
-    finished: list[NDArray[np.float64]] = field(default_factory=lambda: [])  # (n, 3): return, regret, length
+    finished: list[FloatArray] = field(default_factory=lambda: [])  # (n, 3): return, regret, length
     checkpoints: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, reward, regret
     evaluations: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, value, total
     ends: float | None = None
@@ -123,7 +123,7 @@ class Run:
         self,
         env: Env,
         rule: Rule,
-        init_memory: Callable[[NDArray[np.bool_], Legality], Any],
+        init_memory: Callable[[BoolArray, Legality], Any],
         gamma: float,
         seed: int | None,
         loop: LoopChoice,
@@ -154,7 +154,7 @@ class Run:
         self.mask_info = info if told else None
         self.first_info = info
         legal = np.ones((2 if observations is None else int(observations.n), n_actions), dtype=np.bool_)
-        view: ObservationView | tuple[()] = ()
+        view: View = ()
         place = 0
         if observations is not None:
             place = _index(observation, observations, self.name)
@@ -340,7 +340,7 @@ def _index(observation: object, space: gymnasium.spaces.Discrete, name: str) -> 
     return int(cast(Any, observation)) - int(space.start)
 
 
-def _vector(observation: object, encode: Encoding, space: Space, name: str) -> NDArray[np.float64]:
+def _vector(observation: object, encode: Encoding, space: Space, name: str) -> FloatArray:
     """The vector of a first observation."""
     if not space.contains(observation):
         raise errors.LearningError(f"{name}: reset returned observation {observation!r}, which is not in {space}")

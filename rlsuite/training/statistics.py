@@ -7,20 +7,21 @@ them would be far too narrow.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from rlsuite.errors import ParameterError
+from rlsuite.models.aliases import FloatArray
 
 
 class Interval(NamedTuple):
     """A mean and its confidence interval, at every time."""
 
-    mean: NDArray[np.float64]
+    mean: FloatArray
     """(T,) mean over seeds."""
-    low: NDArray[np.float64]
+    low: FloatArray
     """(T,) lower end."""
-    high: NDArray[np.float64]
+    high: FloatArray
     """(T,) upper end."""
 
 

@@ -4,20 +4,20 @@ import inspect
 import struct
 from collections.abc import Callable
 from operator import index
-from typing import Any, TypeAlias, cast
+from typing import Any, SupportsFloat, TypeAlias, cast
 
-import gymnasium
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.aliases import Env, Info, Observation
 from rlsuite.core.checks import legal_actions
 from rlsuite.environments.facts import name_of
 from rlsuite.environments.replay_check import finite_reward
+from rlsuite.models.aliases import BoolArray
 from rlsuite.training.kernels import ALL_STEPS, OBSERVATION, RunState
-from rlsuite.training.observation_view import Encoding, ObservationView, next_row
+from rlsuite.training.observation_view import Encoding, ObservationView, View, next_row
 
-ReceiveStep: TypeAlias = Callable[[Any, Any, Any, Any, dict[str, Any]], None]
+ReceiveStep: TypeAlias = Callable[[Observation, SupportsFloat, bool, bool, Info], None]
 """Takes what `step` returns: observation, reward, terminated, truncated, info."""
 
 SHORT = 16
@@ -53,17 +53,17 @@ class StepBuffer:
 
     def __init__(
         self,
-        env: gymnasium.Env[Any, Any],
+        env: Env,
         run_state: RunState,
-        view: ObservationView | tuple[()],
-        legal: NDArray[np.bool_],
+        view: View,
+        legal: BoolArray,
         told: bool,
         encoding: Encoding | None,
     ):
         self.env, self.run_state, self.legal, self.told = env, run_state, legal, told
-        self.masks: dict[bytes, NDArray[np.bool_]] = {}  # checked masks by their bytes
+        self.masks: dict[bytes, BoolArray] = {}  # checked masks by their bytes
         self.numbers = np.zeros(4 + (view.arrived.size if isinstance(view, ObservationView) else 0))
-        self.view: ObservationView | tuple[()] = ()
+        self.view: View = ()
         self.receive_step: ReceiveStep
         if isinstance(view, ObservationView) and encoding is not None:
             self.numbers[4:] = view.arrived  # the first observation, at the start of a run
@@ -80,7 +80,9 @@ class StepBuffer:
         space: Any = self.env.observation_space
         first, told = int(space.start), self.told
 
-        def receive_step(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
+        def receive_step(
+            observation: Observation, reward: SupportsFloat, terminated: bool, truncated: bool, info: Info
+        ) -> None:
             try:
                 row = index(observation) - first
             except TypeError:
@@ -101,7 +103,9 @@ class StepBuffer:
     def _short_vectors(self, careful: ReceiveStep) -> ReceiveStep:
         pack, buffer = struct.Struct(f"{self.numbers.size}d").pack_into, self.numbers.data.cast("B")
 
-        def receive_step(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
+        def receive_step(
+            observation: Observation, reward: SupportsFloat, terminated: bool, truncated: bool, info: Info
+        ) -> None:
             try:
                 pack(buffer, 0, 0.0, reward, terminated, truncated, *observation.tolist())
             except (struct.error, TypeError, AttributeError):  # not an array of this shape, or not a valid answer
@@ -113,7 +117,9 @@ class StepBuffer:
         pack, buffer = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
         encode, arrived, place = encoding.encode, view.arrived, self.run_state.position
 
-        def receive_step(observation: Any, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]) -> None:
+        def receive_step(
+            observation: Observation, reward: SupportsFloat, terminated: bool, truncated: bool, info: Info
+        ) -> None:
             try:
                 vector = encode(observation)
                 if vector.shape != arrived.shape:
@@ -134,7 +140,7 @@ class StepBuffer:
 
         return receive_step
 
-    def _note_actions(self, row: int, info: dict[str, Any], over: Any) -> None:
+    def _note_actions(self, row: int, info: Info, over: Any) -> None:
         """Store which actions are legal; after the end of an episode they are not read."""
         if "action_mask" in info:
             mask = info["action_mask"]
@@ -159,7 +165,7 @@ class StepBuffer:
             )
 
 
-def mask_of(mask: object, n_actions: int, place: str) -> NDArray[np.bool_]:
+def mask_of(mask: object, n_actions: int, place: str) -> BoolArray:
     """Return ``info["action_mask"]`` as bool (n_actions,); `place` says for the error where it was found.
 
     Raises
@@ -173,7 +179,7 @@ def mask_of(mask: object, n_actions: int, place: str) -> NDArray[np.bool_]:
         raise errors.LearningError(f"{place} {error}") from error
 
 
-def first_mask_of(mask: object, n_actions: int, env: gymnasium.Env[Any, Any]) -> NDArray[np.bool_]:
+def first_mask_of(mask: object, n_actions: int, env: Env) -> BoolArray:
     """Return ``info["action_mask"]`` of the first reset.
 
     Raises
@@ -190,7 +196,7 @@ def first_mask_of(mask: object, n_actions: int, env: gymnasium.Env[Any, Any]) ->
     return legal
 
 
-def first_answer(env: gymnasium.Env[Any, Any], seed: int | None = None) -> tuple[Any, dict[str, Any]]:
+def first_answer(env: Env, seed: int | None = None) -> tuple[Any, Info]:
     """Reset an environment; return its first observation and the info.
 
     Raises
@@ -209,10 +215,10 @@ def first_answer(env: gymnasium.Env[Any, Any], seed: int | None = None) -> tuple
             "call super().reset(seed=seed) first, and draw from self.np_random"
         ) from error
     if isinstance(answer, tuple) and len(cast("tuple[Any, ...]", answer)) == 2 and isinstance(answer[1], dict):
-        return cast("tuple[Any, dict[str, Any]]", answer)
+        return cast("tuple[Any, Info]", answer)
     raise errors.LearningError(f"{name_of(env)}: reset returned {answer!r}, which is not (observation, info)")
 
 
-def where(env: gymnasium.Env[Any, Any], run_state: RunState) -> str:
+def where(env: Env, run_state: RunState) -> str:
     """Return how messages begin: which environment, and at which step."""
     return f"{name_of(env)}, step {int(run_state.position[ALL_STEPS]) + 1}:"

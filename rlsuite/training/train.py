@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
 from tqdm import tqdm
 
 from rlsuite import errors
+from rlsuite.core.aliases import Env, Info
 from rlsuite.core.checks import seed_list, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.training.optimum import Optima
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @says_what_to_write
 def train(
     agent: "Agent",
-    env: str | gymnasium.Env[Any, Any],
+    env: str | Env,
     *,
     steps: int | None = None,
     episodes: int | None = None,
@@ -111,7 +111,7 @@ def _own_options(agent: object, loop: LoopChoice, optima: Optima | None) -> dict
     """Return what `learn` takes beside the options of every agent."""
     learn = getattr(agent, "learn", None)
     taken: Mapping[str, inspect.Parameter] = inspect.signature(learn).parameters if callable(learn) else {}
-    options: dict[str, Any] = {"loop": loop, "optima": optima}
+    options: Info = {"loop": loop, "optima": optima}
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values()):
         return options
     if not {"env", "steps", "episodes", "seed"} <= taken.keys() or isinstance(agent, type):
