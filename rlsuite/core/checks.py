@@ -1,18 +1,46 @@
-"""Checks of arguments that are single numbers; each error names the argument and what is allowed."""
+"""Checks of arguments that are single numbers; each error names the argument and what is allowed.
+
+The functions ``is_...`` say of what type an object is, for the type checker too: what it holds may be anything.
+"""
+
+from __future__ import annotations
 
 import math
 import os
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError, unknown
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator
 """A seed or a generator of random numbers."""
+
+
+def is_tuple(value: object) -> TypeIs[tuple[object, ...]]:
+    """Whether `value` is a tuple."""
+    return isinstance(value, tuple)
+
+
+def is_list(value: object) -> TypeIs[list[object]]:
+    """Whether `value` is a list."""
+    return isinstance(value, list)
+
+
+def is_dict(value: object) -> TypeIs[dict[str, Any]]:
+    """Whether `value` is a dict; its keys are taken for strings."""
+    return isinstance(value, dict)
+
+
+def is_array(value: object) -> TypeIs[NDArray[Any]]:
+    """Whether `value` is an array of NumPy."""
+    return isinstance(value, np.ndarray)
 
 
 def whole_number(name: str, value: object, at_least: int = 1) -> int:
@@ -122,8 +150,8 @@ def row_of_id(observation: object, first: int, n: int) -> int:
     (3, 3)
     """
     found: object = observation
-    if isinstance(found, np.ndarray) and cast("NDArray[Any]", found).size == 1:
-        found = cast("NDArray[Any]", found).reshape(-1)[0]
+    if is_array(found) and found.size == 1:
+        found = found.reshape(-1)[0]
     if isinstance(found, bool | np.bool_) or not isinstance(found, Integral):
         raise ParameterError(f"observation {observation!r} is not an integer in {first}..{first + n - 1}")
     row = int(found) - first

@@ -53,7 +53,7 @@ def compiled(
 ) -> "Callable[[Callable[Arguments, Result]], Compiled[Arguments, Result]]": ...
 
 
-def compiled(function: Callable[..., Any] | None = None, *, in_place: bool = False) -> Any:
+def compiled(function: Callable[..., object] | None = None, *, in_place: bool = False) -> Any:
     """Mark a function for compilation; the decorator of every learning rule.
 
     Nothing is compiled before the first call, and the result is cached beside the source file (or in the user's cache
@@ -246,12 +246,12 @@ def _typeof(value: Compiled[..., object], context: Numba) -> CompiledType:
 
 
 @_extending.unbox(CompiledType)
-def _unbox(numba_type: CompiledType, value: Any, context: Numba) -> Numba:
+def _unbox(numba_type: CompiledType, value: Numba, context: Numba) -> Numba:
     return _extending.NativeValue(context.context.get_dummy_value())
 
 
 @_imputils.lower_constant(CompiledType)
-def _constant(context: Numba, builder: Numba, numba_type: CompiledType, value: Any) -> Numba:
+def _constant(context: Numba, builder: Numba, numba_type: CompiledType, value: Numba) -> Numba:
     return context.get_dummy_value()
 
 

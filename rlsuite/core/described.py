@@ -6,13 +6,11 @@ The classes are found by introspection, so a class of your own is known as soon 
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rlsuite import errors
+from rlsuite.core.checks import is_array, is_list, is_tuple
 from rlsuite.core.keywords import SaysWhatToWrite
 
 Kind = TypeVar("Kind")
@@ -51,7 +49,7 @@ def parameters(described: Described) -> dict[str, Any]:
     return {field.name: getattr(described, field.name) for field in fields if field.init}
 
 
-def describe(value: Any) -> Any:
+def describe(value: object) -> Any:
     """Turn an agent, or a part of one, into plain data, arrays into lists; plain data stays as it is.
 
     >>> from rlsuite.agents.exploration import EpsilonGreedy
@@ -61,9 +59,9 @@ def describe(value: Any) -> Any:
     if isinstance(value, Described):
         given = {key: describe(inner) for key, inner in parameters(value).items() if inner is not None}
         return {"name": type(value).__name__, **given}
-    if isinstance(value, list | tuple):
-        return [describe(inner) for inner in cast("Sequence[Any]", value)]
-    return cast("NDArray[Any]", value).tolist() if isinstance(value, np.ndarray) else value
+    if is_list(value) or is_tuple(value):
+        return [describe(inner) for inner in value]
+    return value.tolist() if is_array(value) else value
 
 
 def build(what: str, classes: Mapping[str, type], plain: Mapping[str, Any]) -> Any:
@@ -104,7 +102,7 @@ def build(what: str, classes: Mapping[str, type], plain: Mapping[str, Any]) -> A
     return kind(**{key: build_part(key, inner) for key, inner in given.items()})
 
 
-def build_part(key: str, plain: Any) -> Any:
+def build_part(key: str, plain: object) -> Any:
     """Make the value of a parameter from plain data: an exploration, a schedule, a feature map, or what it is.
 
     Raises
@@ -112,8 +110,8 @@ def build_part(key: str, plain: Any) -> Any:
     ParameterError
         As `build`.
     """
-    if isinstance(plain, list):
-        return [build_part(key, inner) for inner in cast("list[Any]", plain)]
+    if is_list(plain):
+        return [build_part(key, inner) for inner in plain]
     if not isinstance(plain, Mapping):
         return plain
     return build(*choices(key), cast("Mapping[str, Any]", plain))

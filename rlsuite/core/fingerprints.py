@@ -10,16 +10,24 @@ import dis
 import hashlib
 import types as python_types
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite import __version__
+from rlsuite.core.checks import is_array, is_list, is_tuple
 from rlsuite.errors import ParameterError
 
 
-def fingerprint_of(function: Callable[..., Any]) -> tuple[str, str]:
+class Digest(Protocol):
+    """A hash of `hashlib`."""
+
+    def update(self, data: bytes, /) -> None:
+        """Add some bytes."""
+        ...
+
+
+def fingerprint_of(function: Callable[..., object]) -> tuple[str, str]:
     """Hash of a function's code and of everything that it refers to, and the module that its machine code names.
 
     A file may be imported under several names, and its machine code serves all: what is cached names a module that is
@@ -39,7 +47,7 @@ def fingerprint_of(function: Callable[..., Any]) -> tuple[str, str]:
     return digest.hexdigest()[:12], source.__module__ if by_name else __name__
 
 
-def _used_by(source: python_types.FunctionType) -> Iterator[Any]:
+def _used_by(source: python_types.FunctionType) -> Iterator[object]:
     """What a function refers to: names of its module, names around it, and attributes of modules among these."""
     cells = source.__closure__ or ()
     around = dict(zip(source.__code__.co_freevars, (cell.cell_contents for cell in cells), strict=True))
@@ -61,7 +69,7 @@ def _used_by(source: python_types.FunctionType) -> Iterator[Any]:
         yield value
 
 
-def _content(value: Any) -> str | None:
+def _content(value: object) -> str | None:
     """What identifies a value in every process, whatever its module is called; None if nothing does."""
     known: object = getattr(value, "fingerprint", None)  # of a compiled function
     if isinstance(known, str):
@@ -72,17 +80,13 @@ def _content(value: Any) -> str | None:
         return "module"  # the attributes that are used come next
     if isinstance(value, type):
         return f"{value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}"
-    if isinstance(value, tuple | list):
-        parts = [_content(type(cast("object", value))), *map(_content, cast("list[Any]", value))]
+    if is_list(value) or is_tuple(value):
+        parts = [_content(type(value)), *map(_content, value)]
         return None if None in parts else repr(parts)
-    if isinstance(value, np.ndarray):
-        array = cast("NDArray[Any]", value)
-        return (
-            None
-            if array.dtype.hasobject
-            else f"{array.dtype.str} {array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}"
-        )
-    function: Any = getattr(value, "py_func", value)
+    if is_array(value):
+        content = hashlib.sha256(value.tobytes()).hexdigest()
+        return None if value.dtype.hasobject else f"{value.dtype.str} {value.shape} {content}"
+    function: object = getattr(value, "py_func", value)
     if isinstance(function, python_types.FunctionType):
         digest = hashlib.sha256()
         _add_code(digest, function.__code__)
@@ -109,7 +113,7 @@ def _chains(code: python_types.CodeType) -> Iterator[list[str]]:
             yield from (inner for inner in _chains(constant) if inner[0] not in (*local, *code.co_varnames))
 
 
-def _add_code(digest: Any, code: python_types.CodeType) -> None:
+def _add_code(digest: Digest, code: python_types.CodeType) -> None:
     digest.update(code.co_code)
     digest.update(repr(code.co_names).encode())
     for constant in code.co_consts:

@@ -55,7 +55,7 @@ class SaysWhatToWrite:
 
     if not TYPE_CHECKING:  # type checkers should look at `__init__`
 
-        def __new__(cls, *args: Any, **given: Any) -> Any:
+        def __new__(cls, *args: object, **given: object) -> Any:
             """Make an object, unless a keyword is unknown."""
             if given and not given.keys() <= getattr(cls, "__dataclass_fields__", {}).keys():
                 _check(cls.__name__, given, _names(cls.__init__), cls.not_here)
@@ -75,7 +75,7 @@ class MadeFromArrays:
 
     if not TYPE_CHECKING:  # type checkers should look at `__init__`
 
-        def __new__(cls, *args: Any, **given: Any) -> Any:
+        def __new__(cls, *args: object, **given: object) -> Any:
             """Make an object, unless the arguments do not fit the constructor."""
             if args or given:  # copies are made without arguments
                 try:
@@ -85,7 +85,7 @@ class MadeFromArrays:
             return super().__new__(cls)
 
 
-def _names(function: Callable[..., Any]) -> list[str] | None:
+def _names(function: Callable[..., object]) -> list[str] | None:
     """Return the keywords that a function takes; None if it takes any."""
     parameters = [one for one in inspect.signature(function).parameters.values() if one.name not in ("self", "cls")]
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
@@ -93,13 +93,13 @@ def _names(function: Callable[..., Any]) -> list[str] | None:
     return [one.name for one in parameters if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
 
 
-def _needed(function: Callable[..., Any]) -> list[str]:
+def _needed(function: Callable[..., object]) -> list[str]:
     """Return the keywords without a default."""
     parameters = inspect.signature(function).parameters.values()
     return [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
 
 
-def _check(what: str, given: Mapping[str, Any], names: Iterable[str] | None, remark: str = "") -> None:
+def _check(what: str, given: Mapping[str, object], names: Iterable[str] | None, remark: str = "") -> None:
     if names is None:
         return
     known = list(names)

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from rlsuite.core.checks import is_dict
 from rlsuite.errors import FileError, MissingPackage, RlsuiteError
 
 LARGEST_RATIO = 1032
@@ -89,7 +90,7 @@ class Npz:
         return (name for name in list(self.headers) if name.startswith(prefix))
 
     def take(
-        self, name: str, dtype: Any = None, shape: tuple[int, ...] | None = None, ndim: int | None = None
+        self, name: str, dtype: DTypeLike | None = None, shape: tuple[int, ...] | None = None, ndim: int | None = None
     ) -> NDArray[Any]:
         """Unpack one array, if it is of this type and this shape, or has this number of dimensions.
 
@@ -122,10 +123,10 @@ class Npz:
         header = self.headers[name]
         if header.dtype.kind != "U" or header.shape != ():
             raise ValueError(f"{name} is {header.dtype} {header.shape}, not text")
-        found = json.loads(str(self.take(name)))
-        if not isinstance(found, dict):
+        found: object = json.loads(str(self.take(name)))
+        if not is_dict(found):
             raise ValueError(f"{name} is not a JSON object")
-        return cast("dict[str, Any]", found)
+        return found
 
     def finish(self) -> None:
         """Raise unless all arrays have been taken.

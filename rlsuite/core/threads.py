@@ -8,7 +8,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 Result = TypeVar("Result")
 
@@ -37,7 +37,7 @@ def at_the_same_time(tasks: Sequence[Callable[[], Result]], worth_it: bool = Tru
     """
     if not worth_it or len(tasks) < 2:
         return [task() for task in tasks]
-    results: list[Any] = [None] * len(tasks)
+    results: dict[int, Result] = {}
     waiting = deque(enumerate(tasks))
 
     def work() -> None:
@@ -54,7 +54,7 @@ def at_the_same_time(tasks: Sequence[Callable[[], Result]], worth_it: bool = Tru
     for helper in helpers:
         if not helper.cancel():  # a helper that has not begun by now has nothing left to do
             helper.result()
-    return results
+    return [results[number] for number in range(len(tasks))]
 
 
 def _threads() -> ThreadPoolExecutor:

@@ -13,25 +13,29 @@ written as compiled functions, agents learn in it at compiled speed. The state i
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, cast
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.core.aliases import Info
+from rlsuite.core.aliases import BareEnv, Info, UntypedSpace
+from rlsuite.core.checks import is_tuple
 from rlsuite.core.compilation import Compiled
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
-from rlsuite.models.aliases import FloatArray
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 State = tuple[float, ...]
+Constants = tuple[Any, ...]
 
 
-def _read(env: Any) -> State:
+def _read(env: BareEnv) -> State:
     return tuple(float(number) for number in env.state)
 
 
-def _write(env: Any, state: State) -> None:
+def _write(env: BareEnv, state: State) -> None:
     env.state = state
 
 
@@ -51,12 +55,12 @@ class CompiledDynamics:
         ``write(env, state)``: puts the environment into a state.
     """
 
-    begin: Compiled[..., Any]
-    step: Compiled[..., Any]
-    observe: Compiled[[Any, Any, FloatArray], None]
-    constants: Any = ()
-    read: Callable[[Any], State] = _read
-    write: Callable[[Any, State], None] = _write
+    begin: Compiled[..., State]
+    step: Compiled[..., tuple[State, float, bool]]
+    observe: Compiled[..., None]
+    constants: Constants = ()
+    read: Callable[[BareEnv], State] = _read
+    write: Callable[[BareEnv, State], None] = _write
 
 
 def check_dynamics(dynamics: CompiledDynamics, name: str) -> None:
@@ -67,26 +71,26 @@ def check_dynamics(dynamics: CompiledDynamics, name: str) -> None:
     UnsuitableEnvironment
         If one is not compiled, or returns something else than it should; `name` is that of the environment.
     """
-    functions = {"begin": dynamics.begin, "step": dynamics.step, "observe": dynamics.observe}
+    functions: dict[str, object] = {"begin": dynamics.begin, "step": dynamics.step, "observe": dynamics.observe}
     for part, function in functions.items():
-        if not isinstance(cast(object, function), Compiled):
+        if not isinstance(function, Compiled):
             raise UnsuitableEnvironment(
                 f"{name}: {part} of its compiled dynamics is {function!r}, which is not compiled; decorate it "
                 "with @rlsuite.compiled(in_place=True)"
             )
     rng = np.random.default_rng(0)
-    begun: Any = dynamics.begin(dynamics.constants, rng)
+    begun: object = dynamics.begin(dynamics.constants, rng)
     if not _is_state(begun):
         raise UnsuitableEnvironment(
             f"{name}: begin of its compiled dynamics returned {begun!r}; it has to return a state, a tuple of floats"
         )
-    answer: Any = dynamics.step(dynamics.constants, begun, 0, rng)
-    if not (isinstance(answer, tuple) and len(cast("tuple[Any, ...]", answer)) == 3):
+    answer: object = dynamics.step(dynamics.constants, begun, 0, rng)
+    if not (is_tuple(answer) and len(answer) == 3):
         raise UnsuitableEnvironment(
             f"{name}: step of its compiled dynamics returned {answer!r}; it has to return (next state, "
             "reward, terminated)"
         )
-    ahead = cast("tuple[Any, ...]", answer)[0]
+    ahead = answer[0]
     if not (_is_state(ahead) and len(ahead) == len(begun)):
         raise UnsuitableEnvironment(
             f"{name}: step of its compiled dynamics returned the next state {ahead!r} for the state {begun!r}; it has "
@@ -94,8 +98,8 @@ def check_dynamics(dynamics: CompiledDynamics, name: str) -> None:
         )
 
 
-def _is_state(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(one, float) for one in cast("tuple[Any, ...]", value))
+def _is_state(value: object) -> "TypeIs[State]":
+    return is_tuple(value) and all(isinstance(one, float) for one in value)
 
 
 class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
@@ -172,7 +176,7 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
             allowed = ", ".join(map(repr, [*self.metadata["render_modes"], None]))
             raise ParameterError(f"render_mode={render_mode!r} is not supported; allowed: {allowed}")
         self.dynamics = dynamics
-        self.observation_space = cast(Any, observation_space)
+        self.observation_space: UntypedSpace = observation_space
         self.action_space = action_space
         self._first_action = int(action_space.start)
         self._shape, self._dtype = observation_space.shape, cast("np.dtype[Any]", observation_space.dtype)

@@ -11,16 +11,14 @@ import copy
 import hashlib
 import math
 import pickle
-from typing import Any, cast
+from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium.envs.toy_text import CliffWalkingEnv, FrozenLakeEnv, TaxiEnv
 from numpy.random import Generator
-from numpy.typing import ArrayLike
 
 from rlsuite import errors
-from rlsuite.core.aliases import BareEnv, Env
+from rlsuite.core.aliases import BareEnv, Env, Observation, UntypedSpace
 from rlsuite.environments.compiled_env import CompiledDynamics, CompiledEnv, State, check_dynamics
 from rlsuite.environments.facts import TRANSPARENT, EnvironmentFacts, replaced_methods
 from rlsuite.environments.tabular_env import TabularEnv
@@ -107,7 +105,7 @@ def trusted_dynamics(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> Non
     double = _double_of(facts)
     base: BareEnv = double.unwrapped
     rng = copy.deepcopy(base.np_random)
-    space = cast(gymnasium.spaces.Discrete, double.action_space)
+    space: UntypedSpace = double.action_space
     actions = np.random.default_rng(0).integers(0, space.n, DYNAMICS_WALK).tolist()
     elapsed = facts.time_limit
     state: State | None = None
@@ -133,9 +131,15 @@ def trusted_dynamics(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> Non
 
 
 def _compare_dynamics(
-    name: str, base: BareEnv, dynamics: CompiledDynamics, state: object, observation: object, rng: Generator, where: str
+    name: str,
+    base: BareEnv,
+    dynamics: CompiledDynamics,
+    state: object,
+    observation: Observation,
+    rng: Generator,
+    where: str,
 ) -> None:
-    seen = np.zeros(np.shape(cast("ArrayLike", observation)))
+    seen = np.zeros(np.shape(observation))
     dynamics.observe(dynamics.constants, state, seen)
     for what, found, expected, tolerance in (
         ("state", dynamics.read(base), state, ROUNDING),

@@ -9,7 +9,7 @@ from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import ArrayLike
 
-from rlsuite.core.aliases import Env, Info, Observation
+from rlsuite.core.aliases import BareEnv, Env, Info, Observation
 from rlsuite.core.checks import fits_in_memory
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import MDP, POMDP
@@ -147,7 +147,7 @@ def _layout_of(env: Env) -> GridLayout:
     layout = GridLayout.from_env(env)
     if _ids_of(env).n != layout.n_states:
         raise UnsuitableEnvironment(
-            f"{env} shows {cast(Any, env.observation_space).n} different observations, and its grid has "
+            f"{env} shows {_ids_of(env).n} different observations, and its grid has "
             f"{layout.n_states} states: its states are hidden, and coordinates would reveal them"
         )
     return layout
@@ -215,7 +215,8 @@ class BeliefObservation(gymnasium.Wrapper[FloatArray, Any, Any, Any], RecordCons
     @property
     def model(self) -> POMDP:
         """The model of the environment."""
-        return cast("POMDP", cast(Any, self.env.unwrapped).model)
+        base: BareEnv = self.env.unwrapped
+        return base.model
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[FloatArray, Info]:
         """Begin an episode; the belief is the start distribution of the model."""
@@ -232,7 +233,7 @@ class BeliefObservation(gymnasium.Wrapper[FloatArray, Any, Any, Any], RecordCons
             If the observation is impossible in the model.
         """
         seen, reward, terminated, truncated, info = self.env.step(action)
-        model, a, observation = self.model, int(action), cast(Any, seen)
+        model, a, observation = self.model, int(action), cast(int, seen)
         if info.get("illegal_action"):
             joint = np.where(model.mdp.legal[:, a], 0.0, self._belief)
         else:

@@ -148,8 +148,7 @@ class _Episodes:
             probabilities = np.cumsum(self._probabilities(policy, observation, info))
             u = self.rng.random() * float(probabilities[-1])
             action = int(np.searchsorted(probabilities, u, side="right"))
-            answer = cast("tuple[Any, float, bool, bool, Info]", self.env.step(action + self.first_action))
-            observation, reward, terminated, truncated, info = answer
+            observation, reward, terminated, truncated, info = self.env.step(action + self.first_action)
             paid = finite_reward(reward, self.name, step)
             value += discount * paid
             total += paid

@@ -8,7 +8,7 @@ in row 0.
 
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import numba.extending
 import numpy as np
@@ -16,9 +16,9 @@ from gymnasium import spaces
 
 from rlsuite import errors
 from rlsuite.core.aliases import Observation, Space, UntypedSpace
-from rlsuite.core.checks import row_of_id
+from rlsuite.core.checks import is_dict, is_tuple, row_of_id
 from rlsuite.core.compilation import Compiled, Numba, compiled
-from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray
+from rlsuite.models.aliases import BoolArray, FloatArray
 
 _extending: Numba = numba.extending
 
@@ -101,7 +101,7 @@ class Encoding(NamedTuple):
     def encode(self, observation: Observation) -> FloatArray:
         """Return the vector (d,) for an observation."""
         if self.plain and isinstance(observation, np.ndarray):
-            return cast("AnyArray", observation)
+            return cast("FloatArray", observation)
         vector = as_vector(observation) - self.first
         return vector if self.transform is None else self.transform(vector[None])[0]
 
@@ -126,7 +126,7 @@ class Encoding(NamedTuple):
         """Return the vector (d,) that is shown for an observation that a user gives; errors as in `numbers_of`."""
         if self.plain and type(observation) is np.ndarray and observation.shape == self.low.shape:
             return observation if observation.dtype.kind in "biuf" else numbers_of(observation)
-        vector = self.numbers_of(cast(object, observation))
+        vector = self.numbers_of(observation)
         return vector if self.transform is None else self.transform(vector[None])[0]
 
 
@@ -137,10 +137,10 @@ def as_vector(observation: Observation) -> FloatArray:
     array([3. , 0.5, 1.5])
     """
     if isinstance(observation, dict):
-        parts = cast("dict[str, Any]", observation)
+        parts = cast("dict[str, Observation]", observation)
         return np.concatenate([as_vector(parts[name]) for name in sorted(parts)])
     if isinstance(observation, tuple):
-        return np.concatenate([as_vector(part) for part in cast("tuple[Any, ...]", observation)])
+        return np.concatenate([as_vector(part) for part in cast("tuple[Observation, ...]", observation)])
     return np.asarray(observation, dtype=np.float64).ravel()
 
 
@@ -169,10 +169,10 @@ def numbers_of(observation: object) -> FloatArray:
 
 def _numeric(observation: object) -> bool:
     """Whether all parts of an observation are numbers or arrays of numbers."""
-    if isinstance(observation, dict):
-        return all(_numeric(part) for part in cast("dict[object, object]", observation).values())
-    if isinstance(observation, tuple):
-        return all(_numeric(part) for part in cast("tuple[object, ...]", observation))
+    if is_dict(observation):
+        return all(map(_numeric, observation.values()))
+    if is_tuple(observation):
+        return all(map(_numeric, observation))
     return np.asarray(observation).dtype.kind in "biuf"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 from rlsuite import errors
-from rlsuite.core.aliases import Env, Space
+from rlsuite.core.aliases import Env, Observation, Space
 from rlsuite.core.checks import whole_number
 from rlsuite.environments.facts import NO_LIMIT, facts_of
 from rlsuite.models import MDP, POMDP
@@ -333,11 +333,11 @@ class Run:
         return self.facts.name
 
 
-def _index(observation: object, space: gymnasium.spaces.Discrete, name: str) -> int:
+def _index(observation: Observation, space: gymnasium.spaces.Discrete, name: str) -> int:
     """Index of a first observation among the rows of a table."""
     if not space.contains(observation):
         raise errors.LearningError(f"{name}: reset returned observation {observation!r}, which is not in {space}")
-    return int(cast(Any, observation)) - int(space.start)
+    return int(observation) - int(space.start)
 
 
 def _vector(observation: object, encode: Encoding, space: Space, name: str) -> FloatArray:

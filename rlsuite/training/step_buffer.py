@@ -4,13 +4,13 @@ import inspect
 import struct
 from collections.abc import Callable
 from operator import index
-from typing import Any, SupportsFloat, TypeAlias, cast
+from typing import Any, SupportsFloat, TypeAlias
 
 import numpy as np
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Info, Observation
-from rlsuite.core.checks import legal_actions
+from rlsuite.core.checks import is_dict, is_tuple, legal_actions
 from rlsuite.environments.facts import name_of
 from rlsuite.environments.replay_check import finite_reward
 from rlsuite.models.aliases import BoolArray
@@ -205,7 +205,7 @@ def first_answer(env: Env, seed: int | None = None) -> tuple[Any, Info]:
         If `reset` returns anything else, or takes no seed.
     """
     try:
-        answer: Any = env.reset() if seed is None else env.reset(seed=seed)
+        answer: object = env.reset() if seed is None else env.reset(seed=seed)
     except TypeError as error:
         taken = inspect.signature(env.unwrapped.reset).parameters.values()
         if any(one.name == "seed" or one.kind is inspect.Parameter.VAR_KEYWORD for one in taken):
@@ -214,8 +214,8 @@ def first_answer(env: Env, seed: int | None = None) -> tuple[Any, Info]:
             f"{name_of(env)}: reset does not take a seed ({error}); write def reset(self, *, seed=None, options=None), "
             "call super().reset(seed=seed) first, and draw from self.np_random"
         ) from error
-    if isinstance(answer, tuple) and len(cast("tuple[Any, ...]", answer)) == 2 and isinstance(answer[1], dict):
-        return cast("tuple[Any, Info]", answer)
+    if is_tuple(answer) and len(answer) == 2 and is_dict(answer[1]):
+        return answer[0], answer[1]
     raise errors.LearningError(f"{name_of(env)}: reset returned {answer!r}, which is not (observation, info)")
 
 
