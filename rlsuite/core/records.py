@@ -5,6 +5,7 @@ side, and Python reads and writes them under the same names.
 """
 
 import functools
+import operator
 from collections.abc import Iterator
 from typing import Any, Protocol, TypeVar, cast, get_type_hints
 
@@ -47,5 +48,14 @@ def record(fields: type[Fields]) -> Record[Fields]:
 
 @functools.cache
 def _dtype(fields: type) -> "np.dtype[Any]":
-    columns = [(name, _KINDS[kind]) for name, kind in get_type_hints(fields).items()]
-    return np.dtype((np.record, np.dtype(columns, align=True)))
+    """Return the dtype, whose scalars have properties: those of `np.record` take ten times as long."""
+    kinds = get_type_hints(fields)
+    row = type(fields.__name__, (np.void,), {name: _property(name) for name in kinds})
+    return np.dtype((row, np.dtype([(name, _KINDS[kind]) for name, kind in kinds.items()], align=True)))
+
+
+def _property(name: str) -> property:
+    def write(row: np.void, value: float) -> None:
+        row[name] = value
+
+    return property(operator.itemgetter(name), write)

@@ -209,8 +209,9 @@ class PointSearch:
         watch.between(lower, upper)
         if not watch.goes_on(upper - lower):
             return False
-        spent = watch.seconds + self._answer_seconds()
-        if watch.deadline is not None and (spent >= watch.deadline or self.search.late):
+        if watch.deadline is not None and (
+            self.search.late or watch.seconds + self._answer_seconds() >= watch.deadline
+        ):
             watch.give_up(f"deadline={watch.deadline:g} seconds passed")
         if self.search.full:
             watch.give_up("the memory that the search may take (max_gb=) is used up")
