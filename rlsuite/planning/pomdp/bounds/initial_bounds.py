@@ -50,6 +50,8 @@ def informed_sweep(
     fall = 0.0
     for z in range(n_symbols * n_actions):
         sums[z] = 0.0
+    # Only the observations that can follow are summed and cleared: half the time of clearing and reading all of them on
+    # tag-avoid, where few can; 1.4 to 1.6 times as long on Tiger-grid and hallway, where most can.
     for s in range(n_states):
         for a in range(n_actions):
             if reward[s * n_actions + a] == -np.inf:
@@ -66,6 +68,8 @@ def informed_sweep(
                     into = sums[symbol[o] * n_actions : (symbol[o] + 1) * n_actions]
                     for b in range(n_actions):
                         into[b] += w * ahead[b]
+            # The best action after each observation. The first visit of one takes its maximum and clears it, so that
+            # further visits add 0.
             for r in range(row[s * n_actions + a], row[s * n_actions + a + 1]):
                 s2 = np.int64(successor[r])
                 for o in range(seen[a * n_states + s2], seen[a * n_states + s2 + 1]):

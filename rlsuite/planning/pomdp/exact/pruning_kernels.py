@@ -230,8 +230,9 @@ def prune(
             continue
         if work > work_limit or n_kept == kept.shape[1]:
             break
-        # The linear program for a sum w: the least theta for which some mixture of kept vectors is nowhere more than
-        # theta below w. A theta of at most `limit` proves that w does not matter.
+        # The linear program for a sum w (the dual of the one by which Cassandra 1998 looks for a witness): the least
+        # theta for which some mixture of kept vectors is nowhere more than theta below w. A theta of at most `limit`
+        # proves that w does not matter.
         for s in range(n_states):
             basis.target[s] = left[s, position // n_right] + right[s, position % n_right]
         limit = largest if task == MEASURE else epsilon
@@ -284,6 +285,8 @@ def prune(
             if entering == n_kept:
                 entering, above = _best_of_set(basis, kept, n_kept)
                 work += n_kept * size[0]
+                # A witness: w is better there than all kept vectors. Kept is not w, which may be best nowhere, but
+                # what is best at the witness (Cassandra 1998).
                 if task != MEASURE and above > epsilon + zero:
                     outcome = MATTERS
                     _write_belief(basis)
@@ -305,6 +308,7 @@ def prune(
                 if basis.values[entering] <= zero - basis.inverse[0, 0]:
                     optimal = True
                     continue
+            # A pivot: a vector enters the mixture, or a state leaves the support of the multipliers.
             falling = leaving(basis, kept, entering)
             work += (n_states + size[0]) * size[0]
             if falling == 0 or (entering >= 0 and falling < 0 and size[0] + 1 == basis.weight.size):
@@ -325,7 +329,7 @@ def prune(
         if outcome == DOMINATED or (outcome == UNDECIDED and task != PURGE):
             largest = max(largest, worst)
         if outcome == UNDECIDED or singular:
-            size[0] = 0
+            size[0] = 0  # the next pair begins with a basis of its own
         position += 1
         size[1] = 0
     return n_kept, position, largest, False

@@ -74,6 +74,7 @@ class Basis(NamedTuple):
 def begin(basis: Basis, kept: FloatArray, n_kept: int) -> None:
     """Set up the basis of the one vector that covers the target best."""
     values, target = basis.values, basis.target
+    # how far the target rises above each vector, max_s (v - w_k)(s); the vector above which it rises least
     for k in range(n_kept):
         values[k] = -np.inf
     for s in range(target.size):
@@ -86,6 +87,8 @@ def begin(basis: Basis, kept: FloatArray, n_kept: int) -> None:
     for s in range(target.size):
         if target[s] - kept[s, cover] > target[top] - kept[top, cover]:
             top = s
+    # That vector has all the weight, and theta is the rise, which the state `top` attains: its sigma is 0, and not in
+    # the basis. The core is ((0, 1), (1, w(top))), and its inverse ((-w(top), 1), (1, 0)).
     basis.x[0], basis.x[1] = target[top] - kept[top, cover], 1.0
     for s in range(target.size):
         basis.place[s] = -1
@@ -116,6 +119,7 @@ def locate(basis: Basis, kept: FloatArray) -> None:
 def invert(basis: Basis, kept: FloatArray) -> bool:
     """Compute the inverse anew, by elimination with row pivots; False if the core is singular."""
     n, table, inverse = basis.size[0] + 1, basis.table, basis.inverse
+    # the core: row 0 says that the weights add up to 1, column 0 is theta's
     for r in range(n):
         for p in range(n):
             inverse[r, p] = 1.0 if r == p else 0.0
@@ -123,6 +127,7 @@ def invert(basis: Basis, kept: FloatArray) -> bool:
                 table[r, p] = 0.0 if r == p else 1.0
             else:
                 table[r, p] = kept[basis.state[r], basis.weight[p]]
+    # Gauss and Jordan, column by column, with the largest entry as the pivot.
     for p in range(n):
         chosen = p
         for r in range(p + 1, n):
@@ -172,6 +177,7 @@ def leaving(basis: Basis, kept: FloatArray, entering: int) -> int:
     That is the number of a weight in the core, or -1 - s for sigma_s; 0, which is theta, if nothing falls.
     """
     a, inverse, falls = basis.size[0], basis.inverse, basis.x_falls
+    # the column that enters, times the inverse: how fast theta and the weights fall
     for p in range(a + 1):
         if entering < 0:
             falls[p] = -inverse[p, basis.place[-1 - entering]]
@@ -179,6 +185,7 @@ def leaving(basis: Basis, kept: FloatArray, entering: int) -> int:
             falls[p] = inverse[p, 0]
             for r in range(1, a + 1):
                 falls[p] += inverse[p, r] * kept[basis.state[r], entering]
+    # The ratio test: what comes to zero first leaves; of equals, what falls fastest, as the largest pivot rounds least.
     first, steepest, ratio = 0, 0.0, np.inf
     for p in range(1, a + 1):
         if falls[p] > PIVOT:
@@ -188,6 +195,7 @@ def leaving(basis: Basis, kept: FloatArray, entering: int) -> int:
     for s in range(basis.sigma.size):
         if basis.place[s] >= 0:
             continue
+        # sigma_s = theta + lambda w(s) - v(s), so its fall follows from theirs
         fall = falls[0]
         for p in range(1, a + 1):
             fall += falls[p] * kept[s, basis.weight[p]]
