@@ -14,10 +14,8 @@ import numpy as np
 
 from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
-from rlsuite.planning.prefetch import AHEAD, prefetch
 
 ONE = np.uint64(1)
-PREFETCH = np.uint64(AHEAD)
 
 Range = tuple[float, float]
 """Least and greatest change of a sweep, over the states that are not closed; (inf, -inf) if there is none."""
@@ -134,8 +132,6 @@ def backup(
         best, chosen = -np.inf, -1
         for a in range(n_actions):
             first, last = last, indptr[row + ONE]
-            prefetch(successor, first + PREFETCH)
-            prefetch(weight, first + PREFETCH)
             follows = expected(first, last, successor, weight, ahead)
             value = reward[row] + gamma * follows
             if value > best and last > first:
@@ -213,8 +209,6 @@ def greedy_backup(
         earlier = -np.inf  # the largest value of the actions before the best one
         for a in range(n_actions):
             first, last = last, indptr[row + ONE]
-            prefetch(successor, first + PREFETCH)
-            prefetch(weight, first + PREFETCH)
             follows = expected(first, last, successor, weight, ahead)
             q = reward[row] + gamma * follows
             if q > best and last > first:

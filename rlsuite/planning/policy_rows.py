@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import FloatArray, PointerArray, SingleArray, StateArray, SuccessorArray
 from rlsuite.planning.certificate import interval, largest_change
-from rlsuite.planning.kernels import ONE, PREFETCH, Range, expected
+from rlsuite.planning.kernels import ONE, Range, expected
 from rlsuite.planning.operators import Lookahead
-from rlsuite.planning.prefetch import prefetch
 from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.vectors import vector
 
@@ -178,8 +177,6 @@ def propagate(
     last = indptr[begin]
     for s in range(np.uint64(begin), np.uint64(end)):
         first, last = last, indptr[s + ONE]
-        prefetch(successor, first + PREFETCH)
-        prefetch(weight, first + PREFETCH)
         follows = np.float32(0.0)
         for i in range(first, last):
             follows += weight[i] * change[successor[i]]
