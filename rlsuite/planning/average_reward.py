@@ -14,8 +14,8 @@ import numpy as np
 
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray
-from rlsuite.planning.absorbing_completion import CompletedModel
 from rlsuite.planning.certificate import representable
+from rlsuite.planning.long_run import CompletedModel
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.solution import Solution
 

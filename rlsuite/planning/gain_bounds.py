@@ -6,7 +6,7 @@ Let g and h be any vectors and w(s, a) = r - g + P h - h the residual of the opt
 transient state reaches the classes after T steps on average; there P g - g adds up to no more than T times its maximum,
 and T <= t / c for every t >= 0 with t - P t >= c on the transient states.
 
-*Above.* For ever, a policy can only stay in end components (`rlsuite.planning.long_run_structure`). In the component M
+*Above.* For ever, a policy can only stay in end components (`rlsuite.planning.long_run`). In the component M
 it earns at most G_M, the maximum of g + w over the pairs that stay in M. What it gets by wandering between them is at
 most U for every U that is constant on each M, at least G_M there, and superharmonic, U >= P U, for every pair that does
 not stay in a component: then U(s_t) is a supermartingale, and its limit is at least the gain of the class where the
@@ -26,10 +26,8 @@ import numpy as np
 
 from rlsuite.core.clock import Clock
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
-from rlsuite.planning.absorbing_completion import CompletedModel
 from rlsuite.planning.linear_system import fixed_point_solver, seconds_to_eliminate
-from rlsuite.planning.long_run import LongRun
-from rlsuite.planning.long_run_structure import LongRunStructure
+from rlsuite.planning.long_run import CompletedModel, LongRun, LongRunStructure
 from rlsuite.planning.operators import EPS
 
 ATTEMPTS = 50

@@ -5,7 +5,7 @@ reading use the fast forms, which have the same names or are named beside them i
 """
 
 from rlsuite.reference.hmm import backward, baum_welch, forward, forward_backward, viterbi
-from rlsuite.reference.learning import epsilon_greedy, generators, q_learning, sarsa_lambda, td_lambda
+from rlsuite.reference.learning import active_tiles, epsilon_greedy, generators, q_learning, sarsa_lambda, td_lambda
 from rlsuite.reference.mdp import (
     arrays,
     iterative_policy_evaluation,
@@ -14,9 +14,15 @@ from rlsuite.reference.mdp import (
     policy_iteration,
     value_iteration,
 )
-from rlsuite.reference.pomdp import backprojection, hidden_arrays, pbvi, point_based_backup
-from rlsuite.reference.pruning import incremental_pruning, prune, witness
-from rlsuite.reference.tile_coding import active_tiles
+from rlsuite.reference.pomdp import (
+    backprojection,
+    hidden_arrays,
+    incremental_pruning,
+    pbvi,
+    point_based_backup,
+    prune,
+    witness,
+)
 
 __all__ = [
     "active_tiles",

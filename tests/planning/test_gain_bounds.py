@@ -12,7 +12,7 @@ from rlsuite.core.clock import Clock
 from rlsuite.errors import ConvergenceWarning, ModelError
 from rlsuite.models import MDP
 from rlsuite.planning import average_reward_policy_iteration, relative_value_iteration
-from rlsuite.planning.long_run_structure import long_run_structure
+from rlsuite.planning.long_run import long_run_structure
 
 
 def check(mdp, solution, exact_gain, best_gain):
@@ -50,9 +50,8 @@ def test_policy_iteration_with_masks_ends_and_any_rewards(random_mdps, exact_gai
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_bounds_hold_for_every_policy_and_the_lower_one_is_tight(long_run_mdps, exact_gain, best_gain, data):
-    from rlsuite.planning.absorbing_completion import CompletedModel
     from rlsuite.planning.gain_bounds import gain_bounds
-    from rlsuite.planning.long_run import gain_and_bias
+    from rlsuite.planning.long_run import CompletedModel, gain_and_bias
 
     mdp = data.draw(long_run_mdps())
     policy = np.array([data.draw(st.sampled_from(np.flatnonzero(mdp.legal[s]).tolist())) for s in range(mdp.n_states)])

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlsuite.models import MDP
-from rlsuite.planning.long_run_structure import long_run_structure
+from rlsuite.planning.long_run import long_run_structure
 
 
 def _successors(mdp, s, a):

@@ -8,14 +8,12 @@ from rlsuite.core.clock import OutOfTime
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
-from rlsuite.planning.absorbing_completion import CompletedModel
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
 from rlsuite.planning.certificate import warn_unless_converged
 from rlsuite.planning.gain_bounds import gain_bounds
 from rlsuite.planning.kernels import backup
 from rlsuite.planning.linear_system import seconds_to_eliminate
-from rlsuite.planning.long_run import LongRun, gain_and_bias
-from rlsuite.planning.long_run_structure import episodes_end, long_run_structure
+from rlsuite.planning.long_run import CompletedModel, LongRun, episodes_end, gain_and_bias, long_run_structure
 from rlsuite.planning.mdp.relative_value_iteration import TAU, sweep_relatively
 from rlsuite.planning.operators import EPS, Lookahead, best, greedy
 from rlsuite.planning.threads import on_blocks

@@ -12,7 +12,7 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
 from rlsuite.planning.certificate import warn_unless_converged
 from rlsuite.planning.kernels import Range, greedy_backup
-from rlsuite.planning.long_run_structure import episodes_end, long_run_structure
+from rlsuite.planning.long_run import episodes_end, long_run_structure
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.watch import Watch
@@ -45,7 +45,7 @@ def relative_value_iteration(
     values are the same, and no chain is periodic.
 
     The bounds come together only if the optimal gain is the same in every state. It is if the model is weakly
-    communicating, and that is checked first (`rlsuite.planning.long_run_structure`). If episodes can end, that means
+    communicating, and that is checked first (`rlsuite.planning.long_run`). If episodes can end, that means
     that every policy comes to an end: then the gain is 0, and the relative values are the total rewards until the end.
 
     Parameters
