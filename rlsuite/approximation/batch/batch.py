@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, SupportsInt
+from typing import TYPE_CHECKING, Self, SupportsInt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:
+    from rlsuite.approximation.batch.sources import RecordedDataset
     from rlsuite.models import MDP
 
 
@@ -286,7 +287,7 @@ class Batch:
         return cls.from_arrays(**read(path), n_actions=n_actions, first_action=first_action)
 
     @classmethod
-    def from_minari(cls, dataset: Any) -> Self:
+    def from_minari(cls, dataset: str | RecordedDataset) -> Self:
         """Read a data set of Minari.
 
         Parameters

@@ -5,8 +5,8 @@ Each function returns the arguments of `Batch.from_arrays`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, SupportsInt, TypedDict, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, SupportsInt, TypedDict, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,26 @@ from rlsuite.training.step_buffer import mask_of
 
 if TYPE_CHECKING:
     from rlsuite.models import MDP
+
+
+class RecordedEpisode(Protocol):
+    """An episode of a data set of Minari: arrays with one entry for each step, observations with one more."""
+
+    observations: Any
+    actions: Sequence[int]
+    rewards: ArrayLike
+    terminations: ArrayLike
+
+
+class RecordedDataset(Protocol):
+    """A data set of Minari, which is not installed by default."""
+
+    action_space: Space
+    observation_space: Space
+
+    def iterate_episodes(self) -> Iterable[RecordedEpisode]:
+        """Iterate over the episodes."""
+        ...
 
 
 class Transitions(TypedDict):
@@ -188,7 +208,7 @@ def simulated(env: str | Env, states: ArrayLike, samples: int, seed: int | None)
     )
 
 
-def from_dataset(dataset: Any) -> Transitions:
+def from_dataset(dataset: str | RecordedDataset) -> Transitions:
     """Take over a data set of Minari; see `Batch.from_minari`."""
     if isinstance(dataset, str):
         dataset = _loaded(dataset)
@@ -198,7 +218,7 @@ def from_dataset(dataset: Any) -> Transitions:
         )
     space = check_discrete_actions(dataset.action_space, "this data set")
     as_vector = encoding(dataset.observation_space).encode
-    episodes: list[tuple[NDArray[np.float64], Any]] = []
+    episodes: list[tuple[NDArray[np.float64], RecordedEpisode]] = []
     for episode in dataset.iterate_episodes():
         if len(episode.actions):
             times = range(len(episode.actions) + 1)
@@ -222,7 +242,7 @@ def from_dataset(dataset: Any) -> Transitions:
     )
 
 
-def _loaded(name: str) -> Any:
+def _loaded(name: str) -> RecordedDataset:
     try:
         import minari  # pyright: ignore[reportMissingImports]
 
