@@ -10,8 +10,8 @@ from rlsuite.cli.output import columns, one_line, print_json
 from rlsuite.errors import LearningError, RlsuiteError
 
 if TYPE_CHECKING:
+    from rlsuite.core.aliases import Env
     from rlsuite.environments.facts import EnvironmentFacts
-    from rlsuite.environments.finding import AnyEnv
 
 WALK = 200
 """Steps of the two runs that are compared."""
@@ -45,7 +45,7 @@ def run(chosen: argparse.Namespace) -> int:
     import_packages()
     from rlsuite.environments.finding import find_env
 
-    def make(**more: Any) -> "AnyEnv":
+    def make(**more: Any) -> "Env":
         return find_env(chosen.environment, **keywords("--env", chosen.env), **more)
 
     make().close()  # an environment that cannot be made is an error, not a finding
@@ -125,7 +125,7 @@ def _answers(make: Callable[..., Any]) -> Iterator[Finding]:
         yield Finding("ok", "seeds", f"two copies with the same seed agree for {WALK} steps")
 
 
-def _walk(env: "AnyEnv") -> list[str]:
+def _walk(env: "Env") -> list[str]:
     """What an environment returns, as text, which can always be compared."""
     import numpy as np
 

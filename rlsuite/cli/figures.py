@@ -13,7 +13,7 @@ from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rlsuite.environments.finding import AnyEnv
+    from rlsuite.core.aliases import Env
     from rlsuite.models import MDP, POMDP
     from rlsuite.rendering import GridLayout
 
@@ -28,7 +28,7 @@ ANY_PLAN = "gap"
 
 def drawer(
     chosen: argparse.Namespace,
-    env: "AnyEnv | None",
+    env: "Env | None",
     layout: "GridLayout | None",
     model: "MDP | POMDP",
     method: str,
@@ -57,7 +57,7 @@ def drawer(
     return _of_values(chosen, env, layout)
 
 
-def _of_values(chosen: argparse.Namespace, env: "AnyEnv | None", layout: "GridLayout | None") -> "Draw":
+def _of_values(chosen: argparse.Namespace, env: "Env | None", layout: "GridLayout | None") -> "Draw":
     from rlsuite.plotting import solution_figures
 
     typed: str = chosen.figure or (ELSEWHERE if layout is None else ON_GRID)

@@ -13,7 +13,7 @@ from rlsuite.models.mdp import SUFFIXES as MDP_SUFFIXES
 from rlsuite.models.pomdp import SUFFIXES as POMDP_SUFFIXES
 
 if TYPE_CHECKING:
-    from rlsuite.environments.finding import AnyEnv
+    from rlsuite.core.aliases import Env
 
 Model: TypeAlias = MDP | POMDP | HMM
 
@@ -25,7 +25,7 @@ class Opened(NamedTuple):
     """A model, and its source."""
 
     model: Model
-    env: "AnyEnv | None" = None
+    env: "Env | None" = None
     """None if it comes from a file."""
 
 

@@ -21,7 +21,7 @@ from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 
 if TYPE_CHECKING:
     from rlsuite.cli.solutions import FoundForMDP, FoundForPOMDP
-    from rlsuite.environments.finding import AnyEnv
+    from rlsuite.core.aliases import Env
     from rlsuite.models import MDP, POMDP
     from rlsuite.rendering import GridLayout
 
@@ -130,7 +130,7 @@ def _method(model: "MDP | POMDP", typed: str) -> str:
     return name
 
 
-def _opened(chosen: argparse.Namespace) -> "tuple[AnyEnv | None, MDP | POMDP]":
+def _opened(chosen: argparse.Namespace) -> "tuple[Env | None, MDP | POMDP]":
     """The environment, if it is one, and the model."""
     from rlsuite.cli.load import open_model
     from rlsuite.models import MDP, POMDP
@@ -143,7 +143,7 @@ def _opened(chosen: argparse.Namespace) -> "tuple[AnyEnv | None, MDP | POMDP]":
     return env, model
 
 
-def _layout(env: "AnyEnv | None", model: "MDP | POMDP") -> "GridLayout | None":
+def _layout(env: "Env | None", model: "MDP | POMDP") -> "GridLayout | None":
     """The layout of the states, one on each square; None if there is none."""
     from rlsuite.models import MDP
     from rlsuite.rendering import GridLayout

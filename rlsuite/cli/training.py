@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from rlsuite.agents import Agent
-    from rlsuite.environments.finding import AnyEnv
+    from rlsuite.core.aliases import Env
     from rlsuite.training.results import Results
 
 DEFAULT_STEPS = 10_000
@@ -119,7 +119,7 @@ def _figure(chosen: argparse.Namespace) -> str:
     return typed.replace("-", "_")
 
 
-def _drawn_env(chosen: argparse.Namespace, env_keywords: Keywords) -> "AnyEnv":
+def _drawn_env(chosen: argparse.Namespace, env_keywords: Keywords) -> "Env":
     """The environment again, made with a render mode."""
     from rlsuite.environments.finding import find_env
 
@@ -184,7 +184,7 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywor
     return Results(results.agent, chosen.environment, results.records)
 
 
-def _length(chosen: argparse.Namespace, agent: "Agent", env: "AnyEnv") -> Keywords:
+def _length(chosen: argparse.Namespace, agent: "Agent", env: "Env") -> Keywords:
     """How long to learn and how often to evaluate: at the end at least, if the greedy policy can be evaluated."""
     from rlsuite.environments.facts import NO_LIMIT, facts_of
 
@@ -205,7 +205,7 @@ def _watched() -> bool:
     return sys.stderr.isatty()
 
 
-def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown: "AnyEnv | None") -> dict[str, str]:
+def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown: "Env | None") -> dict[str, str]:
     """Write the files that were asked for; what was written, by flag."""
     written: dict[str, str] = {}
     if chosen.save:
@@ -226,7 +226,7 @@ def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown
     return written
 
 
-def _frames(agent: "Agent", env: "AnyEnv", seed: int) -> Any:
+def _frames(agent: "Agent", env: "Env", seed: int) -> Any:
     """Pictures of one episode of the greedy policy."""
     observation, _ = env.reset(seed=seed % 2**31)
     yield env.render()

@@ -13,22 +13,21 @@ from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import EnvironmentNotFound, FileError, ParameterError, RlsuiteError, unknown
 
 if TYPE_CHECKING:
-    from gymnasium import Env
     from gymnasium.envs.registration import EnvSpec
 
-    AnyEnv: TypeAlias = Env[Any, Any]
+    from rlsuite.core.aliases import Env
 
 PLUGIN_GROUP = "rlsuite.envs"
 """Entry-point group in which a package announces ``namespace = "package"``."""
 
 
-def find_env(spec: str | EnvSpec | AnyEnv, **kwargs: Any) -> AnyEnv:
+def find_env(spec: str | EnvSpec | Env, **kwargs: Any) -> Env:
     """Return the environment that `spec` names.
 
     Parameters
@@ -136,7 +135,7 @@ def _registered_id(spec: str, place: str, name: str) -> str:
     raise EnvironmentNotFound(known + hint)
 
 
-def _make(env_id: str | EnvSpec, spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
+def _make(env_id: str | EnvSpec, spec: str, kwargs: Mapping[str, Any]) -> Env:
     import gymnasium
     from gymnasium.envs.registration import load_env_creator
 
@@ -150,17 +149,17 @@ def _make(env_id: str | EnvSpec, spec: str, kwargs: Mapping[str, Any]) -> AnyEnv
 # ---------------------------------------------------------------------------------------------------- by file
 
 
-def _env_of_file(spec: str, place: str, name: str, module: ModuleType, kwargs: Mapping[str, Any]) -> AnyEnv:
+def _env_of_file(spec: str, place: str, name: str, module: ModuleType, kwargs: Mapping[str, Any]) -> Env:
     import gymnasium
 
     classes = {
-        key: cast("type[AnyEnv]", value)
+        key: cast("type[Env]", value)
         for key, value in vars(module).items()
         if inspect.isclass(value) and issubclass(value, gymnasium.Env) and value.__module__ == module.__name__
     }
     found = vars(module).get(name)
     if inspect.isclass(found) and issubclass(found, gymnasium.Env):
-        env_class = cast("Callable[..., AnyEnv]", found)
+        env_class = cast("Callable[..., Env]", found)
         own = {key: value for key, value in kwargs.items() if key != "max_episode_steps"}
         if own.keys() == kwargs.keys() or "max_episode_steps" in _parameters(env_class):
             return _built(lambda: env_class(**kwargs), lambda: env_class, spec, kwargs)
@@ -263,7 +262,7 @@ def run_file(file: Path) -> ModuleType:
 # --------------------------------------------------------------------------------------------------- building
 
 
-def _built(build: Callable[[], AnyEnv], creator: Callable[[], object], spec: str, kwargs: Mapping[str, Any]) -> AnyEnv:
+def _built(build: Callable[[], Env], creator: Callable[[], object], spec: str, kwargs: Mapping[str, Any]) -> Env:
     """Return ``build()``; errors inside are raised in terms of the specification."""
     from gymnasium import error
 

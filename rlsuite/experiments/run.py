@@ -35,7 +35,7 @@ from rlsuite.training.results import Record, Results
 from rlsuite.training.run import Budget
 
 if TYPE_CHECKING:
-    from rlsuite.environments.finding import AnyEnv
+    from rlsuite.core.aliases import Env
 
 
 class Progress:
@@ -132,7 +132,7 @@ class Originals:
     """
 
     def __init__(self, cells: Sequence[Cell]) -> None:
-        self._made: dict[str, AnyEnv] = {}
+        self._made: dict[str, Env] = {}
         for cell in cells:
             if _key(cell) not in self._made:
                 self._made[_key(cell)] = find_env(cell.env_id, **cell.keywords)
@@ -150,7 +150,7 @@ class Originals:
             observations = f"observations of {encoding(space).low.size} numbers"
         return f"{observations}, {action_space_of(env).n} actions"
 
-    def copy(self, cell: Cell) -> AnyEnv:
+    def copy(self, cell: Cell) -> Env:
         """An environment for a run of this cell; copying is cheaper than building a model again."""
         try:
             return copy.deepcopy(self._made[_key(cell)])

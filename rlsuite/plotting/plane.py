@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
-    from rlsuite.environments.finding import AnyEnv
+    from rlsuite.core.aliases import Env
 
-    Where = AnyEnv | str | tuple[ArrayLike, ArrayLike]
+    Where = Env | str | tuple[ArrayLike, ArrayLike]
 
 
 PLANE_SIZE: Final = (4.6, 3.7)

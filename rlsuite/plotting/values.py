@@ -23,7 +23,7 @@ from rlsuite.rendering.painting import square_colours
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rlsuite.environments.finding import AnyEnv
+    from rlsuite.core.aliases import Env
     from rlsuite.planning import Solution
 
 
@@ -38,7 +38,7 @@ HATCH: Final = (176, 179, 184)
 
 def emptied(
     overlay: Overlay,
-    env: "AnyEnv | None",
+    env: "Env | None",
     *,
     acting: NDArray[np.bool_] | None = None,
     q: ArrayLike | None = None,
@@ -96,7 +96,7 @@ def draw_hatch(axes: "Axes", overlay: Overlay) -> None:
     )
 
 
-def _model(env: "AnyEnv") -> MDP | None:
+def _model(env: "Env") -> MDP | None:
     try:
         return MDP.from_env(env, gamma=0.5)
     except RlsuiteError:  # it has no table, or none that can be trusted
@@ -131,7 +131,7 @@ LINES_FROM: Final = 0.06
 @figure_of_solution(on_grid=True)
 @says_what_to_write
 def value_map(
-    where: "GridLayout | AnyEnv | str",
+    where: "GridLayout | Env | str",
     value: "ArrayLike | Solution | None" = None,
     policy: ArrayLike | None = None,
     *,
