@@ -1,14 +1,17 @@
 """The linear system behind every exact evaluation: v = c + M v with a nonnegative matrix M whose powers vanish."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.sparse import csc_array, csr_matrix, eye_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
-from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+
+if TYPE_CHECKING:
+    from rlsuite.planning.operators import Matrix
 
 DENSE_LIMIT = 64
 """Up to this many unknowns the dense solver of LAPACK is faster than setting up a sparse one."""
@@ -20,7 +23,7 @@ CROWDED = 10.0
 """Unknowns with more neighbours than this many times the root of their number are eliminated last."""
 
 
-def solve_fixed_point(matrix: CsrMatrix, constant: FloatArray) -> FloatArray:
+def solve_fixed_point(matrix: "Matrix", constant: FloatArray) -> FloatArray:
     """Return the v with v = constant + matrix @ v.
 
     Parameters
@@ -39,7 +42,7 @@ def solve_fixed_point(matrix: CsrMatrix, constant: FloatArray) -> FloatArray:
     return fixed_point_solver(matrix)(constant)
 
 
-def seconds_to_eliminate(matrix: CsrMatrix) -> float:
+def seconds_to_eliminate(matrix: "Matrix") -> float:
     """Estimate the seconds that `fixed_point_solver` takes for a matrix (n, n), rather too many than too few.
 
     An elimination cannot check the clock, so callers with a deadline call this before. The fill-in lies between the
@@ -50,7 +53,7 @@ def seconds_to_eliminate(matrix: CsrMatrix) -> float:
     most = 2.0 / 3.0 * n**3 / PER_SECOND
     if n <= DENSE_LIMIT or most < 1e-3:
         return most
-    pattern = csr_matrix(cast("Any", matrix) + cast("Any", matrix).T)
+    pattern = csr_matrix(matrix + matrix.T)
     few: BoolArray = np.diff(pattern.indptr) <= CROWDED * n**0.5
     kept: IndexArray = np.flatnonzero(few)
     if kept.size == 0:
@@ -67,7 +70,7 @@ def seconds_to_eliminate(matrix: CsrMatrix) -> float:
     return min(most, float(2.0 * (reach**2).sum() + crowded**3) / PER_SECOND)
 
 
-def fixed_point_solver(matrix: CsrMatrix) -> Callable[[FloatArray], FloatArray]:
+def fixed_point_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
     """Return the function that solves v = constant + matrix @ v, factorised once for many constants.
 
     Parameters
@@ -87,8 +90,8 @@ def fixed_point_solver(matrix: CsrMatrix) -> Callable[[FloatArray], FloatArray]:
         dense = np.eye(n) - matrix.toarray()
         return lambda constant: cast("FloatArray", np.linalg.solve(dense, constant))
     # I - matrix is an M-matrix: elimination without pivoting is stable, so the order may follow sparsity alone.
-    system = csc_array(eye_array(n) - cast("Any", matrix))
+    system = csc_array(eye_array(n) - matrix)
     factors: Any = splu(
         system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True, "Equil": False}
     )
-    return lambda constant: cast("FloatArray", factors.solve(constant))
+    return lambda constant: factors.solve(constant)

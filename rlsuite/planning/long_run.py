@@ -28,7 +28,7 @@ and everything outside it is transient under every policy. Then the optimal gain
 several of them it need not be.
 """
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -215,7 +215,7 @@ class CompletedModel:
         matrix: Any = csr_array((mdp.probability, successor, mdp.indptr), shape=(self.legal.size, self.n), copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-        total = np.where(self.legal, cast("FloatArray", matrix.sum(axis=1)), 1.0)
+        total = np.where(self.legal, matrix.sum(axis=1), 1.0)
         lengths = np.diff(matrix.indptr)
         matrix.data /= np.repeat(total, lengths)
         self.transition: Any = matrix
@@ -225,7 +225,7 @@ class CompletedModel:
 
     def ahead(self, x: FloatArray) -> FloatArray:
         """Return the mean of x (n,) after one step: (S, A) float64, minus infinity for illegal actions."""
-        mean = cast("FloatArray", self.transition @ x)
+        mean: FloatArray = self.transition @ x
         return np.where(self.legal, mean, -np.inf).reshape(self.n_states, self.n_actions)
 
     def surplus(self, gain: FloatArray, bias: FloatArray) -> FloatArray:

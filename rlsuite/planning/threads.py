@@ -7,17 +7,23 @@ order can change a result.
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from rlsuite.core import threads
 
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 WORTH_A_THREAD = 1 << 14
 """Least number of states in a block: about the work that outweighs handing it to a thread."""
 
 
-def on_blocks(kernel: Callable[..., Result], blocks: list[tuple[int, int]], *arguments: Any) -> list[Result]:
+def on_blocks(
+    kernel: Callable[Concatenate[int, int, Arguments], Result],
+    blocks: list[tuple[int, int]],
+    *arguments: Arguments.args,
+    **named: Arguments.kwargs,
+) -> list[Result]:
     """Return ``kernel(begin, end, *arguments)`` of each block, run at the same time.
 
     Parameters
@@ -26,10 +32,10 @@ def on_blocks(kernel: Callable[..., Result], blocks: list[tuple[int, int]], *arg
         A compiled kernel that writes nothing outside the states of its block.
     blocks : list of (int, int)
         As `cut` or `fixed_blocks` return them.
-    *arguments
+    *arguments, **named
         What else the kernel takes.
     """
-    return threads.at_the_same_time([partial(kernel, begin, end, *arguments) for begin, end in blocks])
+    return threads.at_the_same_time([partial(kernel, begin, end, *arguments, **named) for begin, end in blocks])
 
 
 def cut(n_states: int) -> list[tuple[int, int]]:

@@ -1,7 +1,5 @@
 """Howard's policy iteration for the average reward, with gain and bias, unichain or multichain. P94 section 9.2."""
 
-from typing import Any
-
 import numpy as np
 
 from rlsuite.core.clock import OutOfTime
@@ -168,8 +166,7 @@ def average_reward_policy_iteration(
 
 def _in_time(chain: MarkovChain, watch: Watch) -> bool:
     """Return whether there is time to evaluate a policy, which takes two eliminations."""
-    transition: Any = chain.transition
-    return watch.deadline is None or 2.0 * seconds_to_eliminate(transition) < watch.left
+    return watch.deadline is None or 2.0 * seconds_to_eliminate(chain.transition) < watch.left
 
 
 def _improved(model: CompletedModel, policy: IndexArray, run: LongRun, watch: Watch) -> IndexArray:

@@ -4,7 +4,7 @@ A policy pi turns the model into a chain with rewards r_pi(s) = sum_a pi(a | s) 
 C_pi(s, s') = sum_a pi(a | s) c(s' | s, a). Its value is the solution of v = r_pi + gamma C_pi v.
 """
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,9 @@ from rlsuite.planning.certificate import contracting, representable
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.operators import Lookahead, averaging
 from rlsuite.planning.reachability import reachable
+
+if TYPE_CHECKING:
+    from rlsuite.planning.operators import Matrix
 
 
 @says_what_to_write
@@ -77,7 +80,7 @@ def evaluate_policy(mdp: MDP, policy: ArrayLike, *, horizon: int | None = None) 
     return solve_fixed_point(mdp.gamma * chain, reward)
 
 
-def induced_by_actions(lookahead: Lookahead, policy: IndexArray) -> tuple[Any, FloatArray]:
+def induced_by_actions(lookahead: Lookahead, policy: IndexArray) -> tuple["Matrix", FloatArray]:
     """Return gamma C_pi and r_pi of a policy (S,) that is known to be legal, -1 at ends; gamma < 1."""
     states = lookahead.mdp.n_states
     acting = np.flatnonzero(policy >= 0)
@@ -87,13 +90,13 @@ def induced_by_actions(lookahead: Lookahead, policy: IndexArray) -> tuple[Any, F
     return lookahead.mdp.gamma * chain, reward
 
 
-def induced(lookahead: Lookahead, weights: FloatArray) -> tuple[Any, FloatArray]:
+def induced(lookahead: Lookahead, weights: FloatArray) -> tuple["Matrix", FloatArray]:
     """Return C_pi, a csr_array (S, S), and r_pi (S,), of the policy with probabilities `weights` (S, A)."""
     average = averaging(weights)
     return average @ lookahead.continuation, average @ lookahead.reward
 
 
-def _total_reward(mdp: MDP, weights: FloatArray, chain: Any, reward: FloatArray) -> FloatArray:
+def _total_reward(mdp: MDP, weights: FloatArray, chain: "Matrix", reward: FloatArray) -> FloatArray:
     """Return the undiscounted value, P94 chapter 7, after checking that there is one.
 
     A policy may stay for ever in a recurrent class without rewards: the value there is 0, as after an end.

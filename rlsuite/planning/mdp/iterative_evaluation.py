@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
-from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, SuccessorArray
 from rlsuite.models.policies import policy_weights
 from rlsuite.planning.certificate import Interval, discounted, interval, largest_change, warn_not_converged
 from rlsuite.planning.kernels import Range
@@ -183,10 +183,10 @@ class Chain:
         begin = lookahead.indptr[taken]
         lengths = lookahead.indptr[taken + 1] - begin
         entry: IndexArray = np.repeat(begin - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
-        self.successor: StateArray = lookahead.successor[entry]
+        self.successor: SuccessorArray = lookahead.successor[entry].view(np.uint32)
         self.weight: FloatArray = lookahead.mdp.gamma * lookahead.weight[entry] * np.repeat(chance, lengths)
         row_lengths = np.bincount(taken // actions, lengths, minlength=states).astype(np.int64)
-        self.indptr: IndexArray = np.concatenate([[0], np.cumsum(row_lengths)])
+        self.indptr: PointerArray = np.concatenate([[0], np.cumsum(row_lengths)]).astype(np.uint64)
         earned = np.bincount(taken // actions, chance * lookahead.reward[taken], minlength=states)
         self.reward: FloatArray = earned.astype(np.float64, copy=False)
         self.filled = row_lengths > 0

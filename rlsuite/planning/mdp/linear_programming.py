@@ -18,7 +18,7 @@ the transpose of the system of `evaluate_policy`, and action a is taken x(s) pi(
 policy is the sum over all pairs of that number times r(s, a).
 """
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +37,9 @@ from rlsuite.planning.operators import Lookahead, best
 from rlsuite.planning.reachability import reachable
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
+
+if TYPE_CHECKING:
+    from rlsuite.planning.operators import Matrix
 
 
 @says_what_to_write
@@ -152,11 +155,11 @@ def _solved(
     return scale * np.asarray(program.x, dtype=np.float64), ""
 
 
-def _constraints(lookahead: Lookahead, pairs: IndexArray) -> Any:
+def _constraints(lookahead: Lookahead, pairs: IndexArray) -> "Matrix":
     """Return the left-hand sides of `pairs`, as a csr_array (n, S): V(s) - gamma sum_s' c(s' | s, a) V(s')."""
     own = pairs // lookahead.n_actions, np.arange(pairs.size + 1)
     here: Any = csr_array((np.ones(pairs.size), *own), shape=(pairs.size, lookahead.n_states))
-    return here - lookahead.mdp.gamma * cast("Any", lookahead.continuation)[pairs]
+    return here - lookahead.mdp.gamma * lookahead.continuation[pairs]
 
 
 def occupancy(mdp: MDP, policy: ArrayLike) -> FloatArray:

@@ -8,7 +8,7 @@ from rlsuite.core.compilation import compiled
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, SuccessorArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
 from rlsuite.planning.certificate import warn_unless_converged
 from rlsuite.planning.kernels import Range, greedy_backup
@@ -143,8 +143,8 @@ def sweep(
     begin: int,
     end: int,
     n_actions: int,
-    indptr: IndexArray,
-    successor: StateArray,
+    indptr: PointerArray,
+    successor: SuccessorArray,
     weight: FloatArray,
     reward: FloatArray,
     gamma: float,

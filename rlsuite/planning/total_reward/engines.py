@@ -4,7 +4,7 @@ Both begin with a proper policy, one that surely comes to an end, and both can t
 """
 
 import copy
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from rlsuite.planning.operators import Lookahead, best, greedy
 from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.threads import fixed_blocks, on_blocks
 from rlsuite.planning.watch import Watch
+
+if TYPE_CHECKING:
+    from rlsuite.planning.operators import Matrix
 
 DEPTH, DEEPEST = 0.05, 20
 """A policy is followed until its changes fall to this share, in at most this many sweeps; as in `gauss_seidel`."""
@@ -149,12 +152,11 @@ class Exact:
         return value
 
 
-def _chain_of(model: Lookahead, policy: IndexArray) -> tuple[IndexArray, IndexArray, Any]:
+def _chain_of(model: Lookahead, policy: IndexArray) -> tuple[IndexArray, IndexArray, "Matrix"]:
     """Return the n open states, the pairs of a policy in them, and the chain (n, n) that it makes of them."""
     open_: IndexArray = np.flatnonzero((policy >= 0) & ~model.closed)
     rows = open_ * model.n_actions + policy[open_]
-    continuation: Any = model.continuation
-    return open_, rows, continuation[rows][:, open_]
+    return open_, rows, model.continuation[rows][:, open_]
 
 
 def with_linear_systems(engine: Engine, policy: IndexArray, seconds: float) -> Engine:

@@ -10,7 +10,7 @@ Components in which every step is free are not there any more (`rlsuite.planning
 staying costs something wherever no pair that stays pays more than 0, and only the other components are looked at.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -141,7 +141,7 @@ def _never_stopping(
     rows = of_class * mdp.n_actions + action[of_class]
     if of_class.size <= LARGEST_SYSTEM:
         return Stay(int(of_class[0]), _mean(lookahead, of_class, rows, clock))
-    chain: Any = lookahead.continuation
+    chain = lookahead.continuation
     # In the average over the class, the values cancel: the least of these differences is at most the mean.
     least = float((lookahead.reward[rows] + chain[rows] @ worth - worth[of_class]).min())
     return Stay(int(of_class[0]), None) if least >= -NEGLIGIBLE * lookahead.reward_size else None
@@ -152,7 +152,7 @@ def _mean(lookahead: Lookahead, of_class: IndexArray, rows: IndexArray, clock: C
     reward = lookahead.reward[rows]
     if reward.min() == reward.max():
         return float(reward[0])
-    chain: Any = lookahead.continuation
+    chain = lookahead.continuation
     chain = chain[rows][:, of_class]
     # A round begins and ends in the first state.
     system = chain[1:][:, 1:]
