@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from rlsuite.core.compilation import compiled
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
 from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
@@ -197,7 +197,7 @@ def _blind(
     model: PreparedModel, a: int, acting: BoolArray, watch: Watch, tol: float, until: float, value: FloatArray
 ) -> tuple[FloatArray, float]:
     """Return a lower bound (S,) on the value of taking action a for ever, and how far it is below at most."""
-    step: Any = model.steps[a]
+    step = model.steps[a]
     impossible = acting & ~model.pomdp.mdp.legal[:, a]
     while impossible.any():
         more = impossible | (step @ impossible.astype(np.float64) > 0.0)
@@ -206,13 +206,13 @@ def _blind(
         impossible = acting if watch.hurries else more
     possible = acting & ~impossible
     reward = np.where(possible, model.reward[:, a], 0.0)
-    matrix: Any = step * model.pomdp.gamma
+    matrix: CsrMatrix = cast("Any", step) * model.pomdp.gamma
     factor = model.modulus / (1.0 - model.modulus)
     if reward.size <= DIRECT and not (watch.hurries or watch.seconds > until):
         value = np.where(possible, solve_fixed_point(matrix, reward), 0.0)
     else:
         for _ in range(MOST_SWEEPS):
-            before, value = value, np.where(possible, reward + cast("FloatArray", matrix @ value), 0.0)
+            before, value = value, np.where(possible, reward + matrix @ value, 0.0)
             if (
                 factor * (value - before).max() - factor * (value - before).min() <= tol
                 or watch.hurries
@@ -220,7 +220,7 @@ def _blind(
             ):
                 break
     # With T the backup of this policy, its value lies between TV + factor min(TV - V) and TV + factor max(TV - V).
-    after = np.where(possible, reward + cast("FloatArray", matrix @ value), 0.0)
+    after = np.where(possible, reward + matrix @ value, 0.0)
     least, most = min(float((after - value).min()), 0.0), max(float((after - value).max()), 0.0)
     rounding = model.rounding(float(np.abs(after).max(initial=0.0)))
     return np.where(possible, after + factor * least - rounding, -np.inf), factor * (most - least) + 2.0 * rounding

@@ -10,14 +10,14 @@ actions: it maximises gamma^depth (U - L) times the probability of the observati
 way is the one with the largest U(b, a).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rlsuite.core.compilation import compiled
 from rlsuite.core.records import Record, record
 from rlsuite.models import POMDP
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray, StateArray
 
 GOES_ON, CLOSED, PROVEN, FULL, STUCK = range(5)
 """Why a search returned."""
@@ -390,9 +390,10 @@ def used_bytes(tree: BoundTree) -> int:
 
 def grown(tree: BoundTree) -> BoundTree:
     """Return the same tree with twice the room where it needs more."""
-    larger: dict[str, Any] = {}
+    arrays: dict[str, AnyArray] = tree._asdict()
+    larger: dict[str, AnyArray] = {}
     for name, used in _full_arrays(tree).items():
-        old = getattr(tree, name)
+        old = arrays[name]
         larger[name] = np.zeros(2 * old.size, dtype=old.dtype)
         larger[name][:used] = old[:used]
     return tree._replace(**larger)

@@ -4,13 +4,13 @@ All of it is stored in pools with room to spare, because compiled code that make
 it wants more room, and the functions below make it.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rlsuite.core.compilation import compiled
 from rlsuite.core.records import Record, record
-from rlsuite.models.aliases import FloatArray, IndexArray, SingleArray, StateArray
+from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray, SingleArray, StateArray
 from rlsuite.planning.pomdp.bounds.point_tables import Tables
 from rlsuite.planning.vectors import vector
 
@@ -319,25 +319,24 @@ def grow_points(pools: Pools, k: int) -> Pools:
     return pools._replace(points=p)
 
 
-def _made(size: int, *dtypes: type) -> tuple[Any, ...]:
-    made: list[Any] = [np.zeros(size, dtype=dtype) for dtype in dtypes]
-    return tuple(made)
+def _made(size: int, *dtypes: type[np.generic]) -> tuple[AnyArray, ...]:
+    return tuple(np.zeros(size, dtype=dtype) for dtype in dtypes)
 
 
-def _grown(arrays: tuple[Any, ...], size: int) -> tuple[Any, ...]:
-    def longer(array: Any) -> Any:
-        new: Any = vector(size, array.dtype.type)
+def _grown(arrays: tuple[AnyArray, ...], size: int) -> tuple[AnyArray, ...]:
+    def longer(array: AnyArray) -> AnyArray:
+        new = vector(size, array.dtype.type)
         new[: array.size] = array
         return new
 
     return tuple(map(longer, arrays))
 
 
-def _flat(*parts: tuple[Any, ...]) -> tuple[Any, ...]:
+def _flat(*parts: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
     return tuple(array for part in parts for array in part)
 
 
-def _table(beliefs: int) -> Any:
+def _table(beliefs: int) -> StateArray:
     return np.full(1 << (2 * beliefs).bit_length(), -1, dtype=I32)
 
 
