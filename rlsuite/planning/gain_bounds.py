@@ -72,7 +72,7 @@ def _lower(model: CompletedModel, policy: IndexArray, run: LongRun, surplus: Flo
     shortfall = max(0.0, slack - float(own.min(initial=np.inf)))
     if np.ptp(run.gain) == 0.0 or not passing.any():
         return run.gain - shortfall
-    transition: Any = chain.transition
+    transition = chain.transition
     drift = (transition @ run.gain - run.gain)[passing]
     progress = (run.steps - transition @ run.steps)[passing].min() - model.rounding(run.steps)
     if progress < MARGIN:

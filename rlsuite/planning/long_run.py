@@ -28,7 +28,7 @@ and everything outside it is transient under every policy. Then the optimal gain
 several of them it need not be.
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -41,6 +41,9 @@ from rlsuite.planning.graph import edges, predecessors
 from rlsuite.planning.linear_system import fixed_point_solver, solve_fixed_point
 from rlsuite.planning.operators import EPS
 from rlsuite.planning.total_reward.end_components import end_components
+
+if TYPE_CHECKING:
+    from rlsuite.planning.operators import Matrix
 
 STOPPING = 1e-6
 """The chain begins anywhere and stops with this probability in each step: where it is then, it is often."""
@@ -75,7 +78,7 @@ def gain_and_bias(chain: MarkovChain) -> LongRun:
     >>> found.gain.tolist(), found.bias.tolist()
     ([0.5, 0.5, 0.5], [0.25, -0.25, 3.5])
     """
-    transition: Any = chain.transition
+    transition = chain.transition
     reward = chain.reward
     classes = chain.recurrent_classes
     references = _visited_often(transition, classes)
@@ -104,7 +107,7 @@ def gain_and_bias(chain: MarkovChain) -> LongRun:
     return LongRun(gain, bias, steps)
 
 
-def _visited_often(transition: Any, classes: tuple[IndexArray, ...]) -> IndexArray:
+def _visited_often(transition: "Matrix", classes: tuple[IndexArray, ...]) -> IndexArray:
     """Return a state of each class that is likely after the chain has run for a long random time."""
     states: int = transition.shape[0]
     backwards = (1.0 - STOPPING) * transition.T.tocsr()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from inspect import Parameter, signature
-from typing import Any, Literal, overload
+from typing import Literal, TypeAlias, overload
 
 from rlsuite.core.checks import one_of
 from rlsuite.errors import ParameterError, unknown
@@ -19,12 +19,15 @@ from rlsuite.planning.pomdp.solution import BeliefPlan
 from rlsuite.planning.reachability import check_reachable
 from rlsuite.planning.solution import Solution
 
+Planner: TypeAlias = Callable[..., Solution | BeliefPlan]
+"""A method: from a model and its own options to the solution."""
+
 Unreachable = Literal["allow", "error"]
 UNREACHABLE: tuple[Unreachable, ...] = ("allow", "error")
 PACKAGES: Mapping[type, str] = {MDP: "rlsuite.planning.mdp", POMDP: "rlsuite.planning.pomdp"}
 
 
-def methods(model: MDP | POMDP | type[MDP] | type[POMDP]) -> dict[str, Callable[..., Any]]:
+def methods(model: MDP | POMDP | type[MDP] | type[POMDP]) -> dict[str, Planner]:
     """Return the methods that solve a kind of model, by name.
 
     Parameters
@@ -49,12 +52,12 @@ def methods(model: MDP | POMDP | type[MDP] | type[POMDP]) -> dict[str, Callable[
 
 
 @cache
-def _functions_of(package: str, folders: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
+def _functions_of(package: str, folders: tuple[str, ...]) -> dict[str, Planner]:
     """Return the functions of a package that are named as their module; its folders are read once."""
-    found: dict[str, Callable[..., Any]] = {}
+    found: dict[str, Planner] = {}
     for module in pkgutil.walk_packages(folders, prefix=f"{package}."):
         name = module.name.rpartition(".")[2]
-        function = getattr(import_module(module.name), name, None)
+        function: Planner | None = getattr(import_module(module.name), name, None)
         if callable(function):
             found[name] = function
     return dict(sorted(found.items()))
@@ -73,7 +76,7 @@ def solve(
     deadline: float | None = ...,
     progress: bool | None = ...,
     unreachable: Unreachable = ...,
-    **options: Any,
+    **options: object,
 ) -> Solution: ...
 @overload
 def solve(
@@ -88,7 +91,7 @@ def solve(
     deadline: float | None = ...,
     progress: bool | None = ...,
     unreachable: Unreachable = ...,
-    **options: Any,
+    **options: object,
 ) -> BeliefPlan: ...
 def solve(
     model: MDP | POMDP,
@@ -102,7 +105,7 @@ def solve(
     deadline: float | None = None,
     progress: bool | None = None,
     unreachable: Unreachable = "allow",
-    **options: Any,
+    **options: object,
 ) -> Solution | BeliefPlan:
     """Solve a model, with a bound on the distance of the solution from the optimum.
 
@@ -209,7 +212,7 @@ def _kind(model: object) -> type:
     )
 
 
-def _method(model: MDP | POMDP, name: str) -> Callable[..., Any]:
+def _method(model: MDP | POMDP, name: str) -> Planner:
     kind = _kind(model)
     own = methods(model)
     if name in own:
@@ -224,7 +227,7 @@ def _method(model: MDP | POMDP, name: str) -> Callable[..., Any]:
     raise ParameterError(unknown("method", name, own))
 
 
-def _check_options(model: MDP | POMDP, method: str, function: Callable[..., Any], given: dict[str, Any]) -> None:
+def _check_options(model: MDP | POMDP, method: str, function: Planner, given: Mapping[str, object]) -> None:
     accepted = _options(function)
     for name in given:
         if name in accepted:
@@ -238,6 +241,6 @@ def _check_options(model: MDP | POMDP, method: str, function: Callable[..., Any]
             raise ParameterError(f"{method} needs {name}=")
 
 
-def _options(function: Callable[..., Any]) -> dict[str, Parameter]:
+def _options(function: Planner) -> dict[str, Parameter]:
     """Return the keyword-only parameters of a method."""
     return {name: p for name, p in signature(function).parameters.items() if p.kind is Parameter.KEYWORD_ONLY}

@@ -186,8 +186,8 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock) -> FloatA
 
     empty = rows.indptr[1:] == rows.indptr[:-1]
     reward = np.where(empty, 0.0, rows.reward)
-    operator: Any = LinearOperator((n, n), matvec=residual, dtype=np.float64)
-    preconditioner: Any = LinearOperator((n, n), matvec=swept, dtype=np.float64)
+    operator = LinearOperator((n, n), matvec=residual, dtype=np.float64)
+    preconditioner = LinearOperator((n, n), matvec=swept, dtype=np.float64)
     latest = initial.copy()
 
     def look(value: FloatArray) -> None:
