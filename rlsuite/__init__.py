@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from rlsuite.agents import DynaQPlus as DynaQPlus
     from rlsuite.agents import EveryVisitMonteCarlo as EveryVisitMonteCarlo
     from rlsuite.agents import ExpectedSarsa as ExpectedSarsa
+    from rlsuite.agents import ExpectedSarsaLambda as ExpectedSarsaLambda
     from rlsuite.agents import ExploreThenCommit as ExploreThenCommit
     from rlsuite.agents import FirstVisitMonteCarlo as FirstVisitMonteCarlo
     from rlsuite.agents import GradientBandit as GradientBandit

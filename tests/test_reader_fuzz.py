@@ -242,8 +242,9 @@ def use_results(results):
 
 def ready(agent):
     """An agent that has met an environment and learned nothing; no rule is compiled for it."""
-    agent.bind_environment(find_env("FrozenLake-v1" if isinstance(agent, rl.TabularAgent) else "MountainCar-v0"))
-    n = (16, 4) if isinstance(agent, rl.TabularAgent) else (2, 3)
+    table = isinstance(agent, rl.TabularAgent) and not getattr(agent, "uses_features", False)
+    agent.bind_environment(find_env("FrozenLake-v1" if table else "MountainCar-v0"))
+    n = (16, 4) if table else (2, 3)
     agent._memory = agent.init_memory(np.ones(n, dtype=np.bool_), every_action)
     agent.seed_, agent.first_action_, agent.generator_ = 0, 0, np.random.default_rng(0)
     return agent

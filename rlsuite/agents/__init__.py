@@ -19,6 +19,7 @@ from rlsuite.agents.control.average_reward import DifferentialSarsa, RLearning
 from rlsuite.agents.control.delayed_q_learning import DelayedQLearning
 from rlsuite.agents.control.double_q_learning import DoubleExpectedSarsa, DoubleQLearning
 from rlsuite.agents.control.expected_sarsa import ExpectedSarsa
+from rlsuite.agents.control.expected_sarsa_lambda import ExpectedSarsaLambda
 from rlsuite.agents.control.monte_carlo import MonteCarloControl, MonteCarloExploringStarts
 from rlsuite.agents.control.n_step import NStepExpectedSarsa, NStepSarsa
 from rlsuite.agents.control.off_policy_monte_carlo import OffPolicyMonteCarlo
@@ -72,6 +73,7 @@ __all__ = [
     "DynaQPlus",
     "EveryVisitMonteCarlo",
     "ExpectedSarsa",
+    "ExpectedSarsaLambda",
     "ExploreThenCommit",
     "FirstVisitMonteCarlo",
     "GradientBandit",

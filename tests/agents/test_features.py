@@ -27,20 +27,9 @@ CONTROL = of(rl.ActionValueAgent)
 PREDICTION = of(rl.StateValueAgent)
 
 
-def test_the_rules_that_take_features():
-    assert CONTROL == [
-        "ExpectedSarsa",
-        "NStepExpectedSarsa",
-        "NStepSarsa",
-        "NaiveQLambda",
-        "PengQLambda",
-        "QLearning",
-        "Sarsa",
-        "SarsaLambda",
-        "TrueOnlineSarsaLambda",
-        "WatkinsQLambda",
-    ]
-    assert PREDICTION == ["EveryVisitMonteCarlo", "NStepTD", "TD", "TDLambda", "TrueOnlineTDLambda"]
+def test_rules_that_take_features_are_found():
+    assert {"Sarsa", "QLearning", "NStepSarsa", "SarsaLambda"} <= set(CONTROL)
+    assert {"TD", "NStepTD", "TDLambda", "EveryVisitMonteCarlo"} <= set(PREDICTION)
 
 
 def walk():

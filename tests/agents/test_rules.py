@@ -40,6 +40,19 @@ def test_q_learning_trace_with_step_size_one_half():
     assert memory.clock.tolist() == [12, 4]
 
 
+def test_expected_sarsa_lambda_trace():
+    """The reward of 100 is the error of the last pair; those before have (gamma lambda)^k of its trace of 1/2."""
+    _, values = episodes(rl.ExpectedSarsaLambda(gamma=0.9, lambda_=0.5, learning_rate=0.5), 1)
+    assert values == [[pytest.approx(10.125), 22.5, 50.0]]
+
+
+def test_expected_sarsa_lambda_without_traces_is_expected_sarsa():
+    options = {"gamma": 0.9, "learning_rate": 0.3, "exploration": rl.EpsilonGreedy(0.3)}
+    traced = rl.ExpectedSarsaLambda(**options, lambda_=0.0).learn("CliffWalking-v1", steps=2_000, seed=3)
+    plain = rl.ExpectedSarsa(**options).learn("CliffWalking-v1", steps=2_000, seed=3)
+    assert traced.q_.tobytes() == plain.q_.tobytes()
+
+
 def test_sarsa_learns_from_the_action_that_is_taken_next():
     agent = rl.Sarsa(gamma=0.9, learning_rate=0.5, exploration=rl.EpsilonGreedy(0.0))
     memory = agent.init_memory(LEGAL.copy(), listed_actions)

@@ -89,6 +89,22 @@ def sarsa_lambda(agent):
     return learn
 
 
+def expected_sarsa_lambda(agent):
+    def learn(q, e, step, alpha):
+        pair = step.state, step.action
+        ahead = 0.0
+        if not step.terminated:
+            values = q[step.next_state, LEGAL[step.next_state]]
+            epsilon = agent.exploration.epsilon
+            ahead = epsilon * values.mean() + (1.0 - epsilon) * values.max()
+        error = step.reward + agent.gamma * ahead - q[pair]
+        e[pair] = visited(agent.traces, e[pair], alpha)
+        q += error * e
+        e *= agent.gamma * agent.lambda_
+
+    return learn
+
+
 def q_lambda(agent, cut):
     def learn(q, e, step, alpha):
         pair = step.state, step.action
@@ -127,6 +143,10 @@ CASES = {
         sarsa_lambda,
     ),
     "sarsa, dutch": (rl.SarsaLambda(**COMMON, lambda_=1.0, learning_rate=0.5, traces="dutch"), sarsa_lambda),
+    "expected sarsa": (
+        rl.ExpectedSarsaLambda(**COMMON, lambda_=0.8, learning_rate=BY_VISITS),
+        expected_sarsa_lambda,
+    ),
     "watkins": (
         rl.WatkinsQLambda(**COMMON, lambda_=0.8, learning_rate=BY_VISITS),
         lambda agent: q_lambda(agent, cut=True),
