@@ -1,5 +1,6 @@
 """What CONTRIBUTING.md promises is there: files, commands and the groups that they install."""
 
+import inspect
 import re
 import tomllib
 from pathlib import Path
@@ -37,7 +38,8 @@ def test_functions_that_it_names_are_there(page: str) -> None:
 
     assert "rl.testing.check_agent" in page
     assert callable(testing.check_agent)
-    assert "certified(...)" in page
+    assert "certified(lookahead, value, watch)" in page
+    assert list(inspect.signature(certificate.certified).parameters)[:3] == ["lookahead", "value", "watch"]
     assert callable(certificate.certified)
     assert plotting.__all__
     for mark in re.findall(r"`(figure_of_\w+)`", page):
