@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 
 from rlsuite.core.aliases import BareEnv, Info, UntypedSpace
 from rlsuite.core.checks import is_tuple
-from rlsuite.core.compilation import Compiled
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # an environment can be made without numba
     from typing_extensions import TypeIs
+
+    from rlsuite.core.compilation import Compiled
 
 State = tuple[float, ...]
 Constants = tuple[Any, ...]
@@ -55,9 +56,9 @@ class CompiledDynamics:
         ``write(env, state)``: puts the environment into a state.
     """
 
-    begin: Compiled[..., State]
-    step: Compiled[..., tuple[State, float, bool]]
-    observe: Compiled[..., None]
+    begin: "Compiled[..., State]"
+    step: "Compiled[..., tuple[State, float, bool]]"
+    observe: "Compiled[..., None]"
     constants: Constants = ()
     read: Callable[[BareEnv], State] = _read
     write: Callable[[BareEnv, State], None] = _write
@@ -71,6 +72,8 @@ def check_dynamics(dynamics: CompiledDynamics, name: str) -> None:
     UnsuitableEnvironment
         If one is not compiled, or returns something else than it should; `name` is that of the environment.
     """
+    from rlsuite.core.compilation import Compiled
+
     functions: dict[str, object] = {"begin": dynamics.begin, "step": dynamics.step, "observe": dynamics.observe}
     for part, function in functions.items():
         if not isinstance(function, Compiled):
