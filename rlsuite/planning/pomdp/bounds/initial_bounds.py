@@ -13,12 +13,12 @@ from then on.
 """
 
 import math
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from rlsuite.core.compilation import compiled
-from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
@@ -27,6 +27,9 @@ from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, worth
 from rlsuite.planning.watch import Watch
+
+if TYPE_CHECKING:
+    from rlsuite.planning.operators import Matrix
 
 
 @compiled(in_place=True)
@@ -206,7 +209,7 @@ def _blind(
         impossible = acting if watch.hurries else more
     possible = acting & ~impossible
     reward = np.where(possible, model.reward[:, a], 0.0)
-    matrix: CsrMatrix = cast("Any", step) * model.pomdp.gamma
+    matrix: Matrix = cast("Any", step) * model.pomdp.gamma
     factor = model.modulus / (1.0 - model.modulus)
     if reward.size <= DIRECT and not (watch.hurries or watch.seconds > until):
         value = np.where(possible, solve_fixed_point(matrix, reward), 0.0)
