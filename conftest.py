@@ -1,5 +1,8 @@
 """What every run of pytest has in common: which files it looks into, and which tests `pytest -m quick` takes."""
 
+import gc
+import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,3 +31,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if file not in seen and test == CHOSEN.get(file, test):
             seen.add(file)
             item.add_marker(pytest.mark.quick)
+
+
+@pytest.fixture(autouse=True)
+def forget_classes() -> Iterator[None]:
+    """Forget the classes that a test or an example has defined: agents and parts are listed from what there is."""
+    before = described_classes()
+    yield
+    if not described_classes() <= before:
+        gc.collect()
+
+
+def described_classes() -> set[type]:
+    """All classes that can be named in files and on the command line, if one can be named at all so far."""
+    described = sys.modules.get("rlsuite.core.described")
+    found: set[type] = set()
+    waiting = [described.Described] if described else []
+    while waiting:
+        waiting += (kinds := set(waiting.pop().__subclasses__()) - found)
+        found |= kinds
+    return found

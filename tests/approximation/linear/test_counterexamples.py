@@ -1,7 +1,5 @@
 """Where semi-gradient methods diverge off-policy, and gradient-TD does not (S&B2 sections 11.2, 11.7 and 11.8)."""
 
-import gc
-
 import gymnasium
 import numpy as np
 import pytest
@@ -65,14 +63,7 @@ def _chances(memory, state, chance, unused, out):
     out[SOLID] = 1.0 - chance
 
 
-@pytest.fixture
-def forgetting():
-    """Forget the classes that a test has defined: explorations are listed from what there is."""
-    yield
-    gc.collect()
-
-
-def test_semi_gradient_q_learning_diverges_on_the_star(forgetting):
+def test_semi_gradient_q_learning_diverges_on_the_star():
     """Also off-policy, also with bootstrapping; the weights of the solid line begin as in the book, after one step."""
 
     class MostlyDashed(Exploration):
