@@ -79,4 +79,4 @@ def _import_all() -> None:
     from rlsuite.approximation import agents, deep
 
     assert agents.__all__
-    assert deep.__all__
+    assert deep.DQN

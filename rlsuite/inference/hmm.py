@@ -418,6 +418,10 @@ KIND = "HMM"
 SPARSE_ARRAYS = "transition.data", "transition.indices", "transition.indptr"
 
 
+fit = HMM.fit
+from_states = HMM.from_states
+
+
 def _write(model: HMMParameters, path: str | PathLike[str]) -> None:
     """Write a model; see `HMM.write`."""
     arrays: dict[str, AnyArray] = {"start": model.start}

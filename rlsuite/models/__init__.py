@@ -5,9 +5,13 @@ makes its rows, and every conversion starts from them. A `POMDP` has hidden stat
 an MDP under a fixed policy.
 """
 
-from rlsuite.models.chain import MarkovChain
-from rlsuite.models.mdp import MDP
-from rlsuite.models.observations import ObservationRows
-from rlsuite.models.pomdp import POMDP
+from typing import TYPE_CHECKING
 
-__all__ = ["MDP", "POMDP", "MarkovChain", "ObservationRows"]
+from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
+from rlsuite.models.chain import MarkovChain as MarkovChain
+from rlsuite.models.mdp import MDP as MDP
+from rlsuite.models.observations import ObservationRows as ObservationRows
+from rlsuite.models.pomdp import POMDP as POMDP
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)

@@ -2,44 +2,28 @@
 
 from typing import TYPE_CHECKING
 
-from rlsuite.plotting.belief_values import alpha_vectors, belief_simplex
-from rlsuite.plotting.bounds import convergence, gap
-from rlsuite.plotting.curves import cumulative_reward, episode_return, evaluation, evaluation_return, regret
-from rlsuite.plotting.figure import save
-from rlsuite.plotting.graphs import policy_graph
-from rlsuite.plotting.plane import policy_map, value_surface
-from rlsuite.plotting.registry import figures, plan_figures, solution_figures
-from rlsuite.plotting.states import state_values
-from rlsuite.plotting.style import Palette
-from rlsuite.plotting.time_rows import belief_trace, state_posteriors
-from rlsuite.plotting.values import value_map
-from rlsuite.synonyms import attribute_error
-
-__all__ = [
-    "Palette",
-    "alpha_vectors",
-    "belief_simplex",
-    "belief_trace",
-    "convergence",
-    "cumulative_reward",
-    "episode_return",
-    "evaluation",
-    "evaluation_return",
-    "figures",
-    "gap",
-    "plan_figures",
-    "policy_graph",
-    "policy_map",
-    "regret",
-    "save",
-    "solution_figures",
-    "state_posteriors",
-    "state_values",
-    "value_map",
-    "value_surface",
-]
+from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
+from rlsuite.plotting.belief_values import alpha_vectors as alpha_vectors
+from rlsuite.plotting.belief_values import belief_simplex as belief_simplex
+from rlsuite.plotting.bounds import convergence as convergence
+from rlsuite.plotting.bounds import gap as gap
+from rlsuite.plotting.curves import cumulative_reward as cumulative_reward
+from rlsuite.plotting.curves import episode_return as episode_return
+from rlsuite.plotting.curves import evaluation as evaluation
+from rlsuite.plotting.curves import evaluation_return as evaluation_return
+from rlsuite.plotting.curves import regret as regret
+from rlsuite.plotting.figure import save as save
+from rlsuite.plotting.graphs import policy_graph as policy_graph
+from rlsuite.plotting.plane import policy_map as policy_map
+from rlsuite.plotting.plane import value_surface as value_surface
+from rlsuite.plotting.registry import figures as figures
+from rlsuite.plotting.registry import plan_figures as plan_figures
+from rlsuite.plotting.registry import solution_figures as solution_figures
+from rlsuite.plotting.states import state_values as state_values
+from rlsuite.plotting.style import Palette as Palette
+from rlsuite.plotting.time_rows import belief_trace as belief_trace
+from rlsuite.plotting.time_rows import state_posteriors as state_posteriors
+from rlsuite.plotting.values import value_map as value_map
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> None:
-        raise attribute_error(f"module {__name__!r}", name, __all__)
+    __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)

@@ -4,49 +4,34 @@ Nothing here is compiled, checked or stopped by a deadline, and what takes array
 reading use the fast forms, which have the same names or are named beside them in ``docs/reference.md``.
 """
 
-from rlsuite.reference.hmm import backward, baum_welch, forward, forward_backward, viterbi
-from rlsuite.reference.learning import active_tiles, epsilon_greedy, generators, q_learning, sarsa_lambda, td_lambda
-from rlsuite.reference.mdp import (
-    arrays,
-    iterative_policy_evaluation,
-    lookahead,
-    policy_evaluation,
-    policy_iteration,
-    value_iteration,
-)
-from rlsuite.reference.pomdp import (
-    backprojection,
-    hidden_arrays,
-    incremental_pruning,
-    pbvi,
-    point_based_backup,
-    prune,
-    witness,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "active_tiles",
-    "arrays",
-    "backprojection",
-    "backward",
-    "baum_welch",
-    "epsilon_greedy",
-    "forward",
-    "forward_backward",
-    "generators",
-    "hidden_arrays",
-    "incremental_pruning",
-    "iterative_policy_evaluation",
-    "lookahead",
-    "pbvi",
-    "point_based_backup",
-    "policy_evaluation",
-    "policy_iteration",
-    "prune",
-    "q_learning",
-    "sarsa_lambda",
-    "td_lambda",
-    "value_iteration",
-    "viterbi",
-    "witness",
-]
+from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
+
+if TYPE_CHECKING:
+    from rlsuite.reference.hmm import backward as backward
+    from rlsuite.reference.hmm import baum_welch as baum_welch
+    from rlsuite.reference.hmm import forward as forward
+    from rlsuite.reference.hmm import forward_backward as forward_backward
+    from rlsuite.reference.hmm import viterbi as viterbi
+    from rlsuite.reference.learning import active_tiles as active_tiles
+    from rlsuite.reference.learning import epsilon_greedy as epsilon_greedy
+    from rlsuite.reference.learning import generators as generators
+    from rlsuite.reference.learning import q_learning as q_learning
+    from rlsuite.reference.learning import sarsa_lambda as sarsa_lambda
+    from rlsuite.reference.learning import td_lambda as td_lambda
+    from rlsuite.reference.mdp import arrays as arrays
+    from rlsuite.reference.mdp import iterative_policy_evaluation as iterative_policy_evaluation
+    from rlsuite.reference.mdp import lookahead as lookahead
+    from rlsuite.reference.mdp import policy_evaluation as policy_evaluation
+    from rlsuite.reference.mdp import policy_iteration as policy_iteration
+    from rlsuite.reference.mdp import value_iteration as value_iteration
+    from rlsuite.reference.pomdp import backprojection as backprojection
+    from rlsuite.reference.pomdp import hidden_arrays as hidden_arrays
+    from rlsuite.reference.pomdp import incremental_pruning as incremental_pruning
+    from rlsuite.reference.pomdp import pbvi as pbvi
+    from rlsuite.reference.pomdp import point_based_backup as point_based_backup
+    from rlsuite.reference.pomdp import prune as prune
+    from rlsuite.reference.pomdp import witness as witness
+else:
+    __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)

@@ -4,11 +4,17 @@ A `GridLayout` says where states are drawn, a `Drawing` draws one state of an ep
 animation.
 """
 
-from rlsuite.rendering.boxes import BoxesDrawing
-from rlsuite.rendering.drawing import Drawing
-from rlsuite.rendering.gif import write_gif
-from rlsuite.rendering.grid import GridDrawing
-from rlsuite.rendering.layout import GridLayout
-from rlsuite.rendering.overlay import Overlay, greedy_weights
+from typing import TYPE_CHECKING
 
-__all__ = ["BoxesDrawing", "Drawing", "GridDrawing", "GridLayout", "Overlay", "greedy_weights", "write_gif"]
+from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
+
+if TYPE_CHECKING:
+    from rlsuite.rendering.boxes import BoxesDrawing as BoxesDrawing
+    from rlsuite.rendering.drawing import Drawing as Drawing
+    from rlsuite.rendering.gif import write_gif as write_gif
+    from rlsuite.rendering.grid import GridDrawing as GridDrawing
+    from rlsuite.rendering.layout import GridLayout as GridLayout
+    from rlsuite.rendering.overlay import Overlay as Overlay
+    from rlsuite.rendering.overlay import greedy_weights as greedy_weights
+else:
+    __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)

@@ -10,6 +10,11 @@ number of threads and after an interruption; correct counts of steps and episode
 keep what was learned; no NaN.
 """
 
-from rlsuite.testing.conformance import agent_checks, check_agent
+from typing import TYPE_CHECKING
 
-__all__ = ["agent_checks", "check_agent"]
+from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
+from rlsuite.testing.conformance import agent_checks as agent_checks
+from rlsuite.testing.conformance import check_agent as check_agent
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)

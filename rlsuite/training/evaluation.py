@@ -19,7 +19,6 @@ from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
 from rlsuite.environments.replay_check import finite_reward
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
-from rlsuite.planning.policy_value import PolicyEvaluator
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.observation_view import Encoding
 from rlsuite.training.step_buffer import first_answer
@@ -103,6 +102,8 @@ class _OnModel:
     """Evaluation on a model: exact."""
 
     def __init__(self, model: MDP | POMDP, gamma: float, limit: int):
+        from rlsuite.planning.policy_value import PolicyEvaluator  # loads SciPy, which learning alone does not need
+
         self.limit = limit
         self.value = PolicyEvaluator(model, gamma, horizon=limit if gamma == 1.0 else None)
         mdp = model.mdp if isinstance(model, POMDP) else model

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import gymnasium
 import numpy as np
 
-from rlsuite import errors
+from rlsuite import errors, planning
 from rlsuite.environments.facts import EnvironmentFacts
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
-from rlsuite.planning import solve
 
 
 class Optimum(NamedTuple):
@@ -68,12 +67,12 @@ class Optima:
 
 def _of_mdp(mdp: MDP) -> Optimum:
     if mdp.gamma < 1.0:
-        solution = solve(mdp)
+        solution = planning.solve(mdp)
     else:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", errors.ConvergenceWarning)  # `Record.optimum_unknown` says so instead
-                solution = solve(mdp)
+                solution = planning.solve(mdp)
         except errors.ModelError as error:
             return no_optimum(str(error))
         if not solution.converged:
@@ -91,7 +90,7 @@ def _of_pomdp(pomdp: POMDP) -> Optimum:
     if pomdp.gamma == 1.0:
         return no_optimum("its states are hidden, and without discounting the value of a belief may be infinite")
     try:
-        solution = solve(pomdp, method="reachable_beliefs")
+        solution = planning.solve(pomdp, method="reachable_beliefs")
     except (errors.ModelError, errors.ParameterError) as error:
         return no_optimum(str(error))
     value = (solution.lower_bound + solution.upper_bound) / 2

@@ -44,6 +44,20 @@ def test_tables_need_no_estimators(module: str) -> None:
     assert done.stdout == "False False\n"
 
 
+@pytest.mark.parametrize("package", ["rlsuite.inference", "rlsuite.planning", "rlsuite.reference"])
+def test_names_of_large_packages_are_loaded_on_first_use(package: str) -> None:
+    """Learning needs no planner, and one planner none of the others."""
+    code = f"import {package} as package, sys; print('numba' in sys.modules); from {package} import *; package.__all__"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_learning_loads_no_planner() -> None:
+    code = "import rlsuite as rl, sys; rl.Sarsa; print([name for name in sys.modules if 'rlsuite.planning.' in name])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_both_packages_are_typed(root: Path) -> None:
     assert (root / "rlsuite" / "py.typed").is_file()
     assert (root / "envs" / "rlsuite_envs" / "py.typed").is_file()

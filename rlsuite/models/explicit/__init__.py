@@ -3,7 +3,12 @@
 `reading` leads from the columns and labels of the files to the model, and `writing` back.
 """
 
-from rlsuite.models.explicit.reading import read_explicit
-from rlsuite.models.explicit.writing import Dialect, write_explicit
+from typing import TYPE_CHECKING
 
-__all__ = ["Dialect", "read_explicit", "write_explicit"]
+from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
+from rlsuite.models.explicit.reading import read_explicit as read_explicit
+from rlsuite.models.explicit.writing import Dialect as Dialect
+from rlsuite.models.explicit.writing import write_explicit as write_explicit
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)
