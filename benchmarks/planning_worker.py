@@ -106,8 +106,8 @@ def sweep(folder: str, gamma: str) -> dict[str, Any]:
 def sweep_seconds(mdp: Any, rounds: int = 9) -> float:
     """Return the seconds of one sweep of the Bellman operator over all pairs of the model."""
     from rlsuite.planning import Lookahead
+    from rlsuite.planning.blocks import on_blocks
     from rlsuite.planning.kernels import backup
-    from rlsuite.planning.threads import on_blocks
     from rlsuite.planning.vectors import vector
 
     lookahead = Lookahead(mdp)

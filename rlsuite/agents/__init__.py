@@ -60,8 +60,8 @@ from rlsuite.agents.model_based.posterior_sampling import PosteriorSampling as P
 from rlsuite.agents.model_based.prioritized_sweeping import PrioritizedSweeping as PrioritizedSweeping
 from rlsuite.agents.model_based.r_max import RMax as RMax
 from rlsuite.agents.model_based.ucrl2 import UCRL2 as UCRL2
-from rlsuite.agents.prediction.batch import BatchMonteCarlo as BatchMonteCarlo
-from rlsuite.agents.prediction.batch import BatchTD as BatchTD
+from rlsuite.agents.prediction.batch_updating import BatchMonteCarlo as BatchMonteCarlo
+from rlsuite.agents.prediction.batch_updating import BatchTD as BatchTD
 from rlsuite.agents.prediction.lambda_return import OfflineLambdaReturn as OfflineLambdaReturn
 from rlsuite.agents.prediction.monte_carlo import EveryVisitMonteCarlo as EveryVisitMonteCarlo
 from rlsuite.agents.prediction.monte_carlo import FirstVisitMonteCarlo as FirstVisitMonteCarlo

@@ -77,7 +77,7 @@ def _of_values(chosen: argparse.Namespace, env: "Env | None", layout: "GridLayou
 
 def _of_plan(chosen: argparse.Namespace, pomdp: "POMDP", method: str) -> "Draw":
     from rlsuite.planning import methods
-    from rlsuite.plotting.registry import plan_figures
+    from rlsuite.plotting.figure_list import plan_figures
 
     known, function = plan_figures(), methods(pomdp).get(method)
     vectors = function is None or _finds_vectors(function)  # `solve` reports an unknown method

@@ -8,9 +8,9 @@ an MDP under a fixed policy.
 from typing import TYPE_CHECKING
 
 from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
-from rlsuite.models.chain import MarkovChain as MarkovChain
+from rlsuite.models.markov_chain import MarkovChain as MarkovChain
 from rlsuite.models.mdp import MDP as MDP
-from rlsuite.models.observations import ObservationRows as ObservationRows
+from rlsuite.models.observation_model import ObservationRows as ObservationRows
 from rlsuite.models.pomdp import POMDP as POMDP
 
 if not TYPE_CHECKING:

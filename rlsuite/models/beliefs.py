@@ -17,7 +17,7 @@ from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
-from rlsuite.models.observations import matrix_of_rows
+from rlsuite.models.observation_model import matrix_of_rows
 from rlsuite.models.pomdp_fields import PomdpFields
 
 if TYPE_CHECKING:

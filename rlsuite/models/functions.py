@@ -35,7 +35,7 @@ from rlsuite.core.narrowing import is_mapping, is_sequence, is_set
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, Rows
-from rlsuite.models.observations import ObservationRows
+from rlsuite.models.observation_model import ObservationRows
 
 State: TypeAlias = Any
 """What the user's functions call a state: anything hashable."""

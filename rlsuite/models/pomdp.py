@@ -22,7 +22,7 @@ from rlsuite.models.cassandra import read_pomdp, write_pomdp
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, text, text_in, write_arrays
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp import MDP
-from rlsuite.models.observations import ObservationRows, Observations
+from rlsuite.models.observation_model import ObservationRows, Observations
 from rlsuite.models.pomdp_constructors import PomdpConstructors
 from rlsuite.models.pomdp_fields import PomdpFields, named
 

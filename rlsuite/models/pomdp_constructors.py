@@ -27,7 +27,7 @@ from rlsuite.models.functions import (
 )
 from rlsuite.models.gymnasium_table import name_of, opened
 from rlsuite.models.mdp import MDP
-from rlsuite.models.observations import ObservationRows, Observations
+from rlsuite.models.observation_model import ObservationRows, Observations
 from rlsuite.models.pomdp_fields import PomdpFields, named
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from typing import Self, TypeVar, Unpack, cast
 
 from rlsuite.core.keywords import MadeFromArrays
 from rlsuite.errors import ModelError, ParameterError, unknown
-from rlsuite.models import observations, validation
+from rlsuite.models import observation_model, validation
 from rlsuite.models.aliases import FloatArray
 from rlsuite.models.mdp import MDP
 from rlsuite.models.mdp_fields import MdpChanges
-from rlsuite.models.observations import ObservationRows, Observations
+from rlsuite.models.observation_model import ObservationRows, Observations
 
 
 class PomdpChanges(MdpChanges, total=False):
@@ -43,7 +43,7 @@ class PomdpFields(MadeFromArrays):
     def __init__(self, mdp: MDP, observation: Observations, observation_labels: Sequence[str] | None = None) -> None:
         if not isinstance(cast("object", mdp), MDP):
             raise ModelError(f"mdp is a {type(mdp).__name__}, not an MDP. For arrays, write {self.what_to_write}")
-        found = observations.checked(observation, mdp.n_actions, mdp.n_states)
+        found = observation_model.checked(observation, mdp.n_actions, mdp.n_states)
         is_rows = isinstance(found, ObservationRows)
         symbols = found.n_observations if is_rows else found.shape[2]
         values: dict[str, object] = {
@@ -83,12 +83,12 @@ class PomdpFields(MadeFromArrays):
         ParameterError
             If the model was made from a sparse form and the dense one needs more memory than there is.
         """
-        return observations.table_of_rows(self.observation_rows, self.n_states)
+        return observation_model.table_of_rows(self.observation_rows, self.n_states)
 
     @cached_property
     def observation_rows(self) -> ObservationRows:
         """Pr(z | a, s') as rows over (a, s'), without the observations that are impossible there."""
-        return observations.rows_of_table(self.observation)
+        return observation_model.rows_of_table(self.observation)
 
     @property
     def n_states(self) -> int:

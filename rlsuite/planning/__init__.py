@@ -12,13 +12,13 @@ if TYPE_CHECKING:
         average_reward_policy_iteration as average_reward_policy_iteration,
     )
     from rlsuite.planning.mdp.backward_induction import backward_induction as backward_induction
-    from rlsuite.planning.mdp.evaluation import evaluate_policy as evaluate_policy
     from rlsuite.planning.mdp.gauss_seidel import gauss_seidel as gauss_seidel
     from rlsuite.planning.mdp.iterative_evaluation import PolicyValue as PolicyValue
     from rlsuite.planning.mdp.iterative_evaluation import iterative_policy_evaluation as iterative_policy_evaluation
     from rlsuite.planning.mdp.linear_programming import linear_programming as linear_programming
     from rlsuite.planning.mdp.linear_programming import occupancy as occupancy
     from rlsuite.planning.mdp.modified_policy_iteration import modified_policy_iteration as modified_policy_iteration
+    from rlsuite.planning.mdp.policy_evaluation import evaluate_policy as evaluate_policy
     from rlsuite.planning.mdp.policy_iteration import policy_iteration as policy_iteration
     from rlsuite.planning.mdp.prioritized_sweeping import prioritized_sweeping as prioritized_sweeping
     from rlsuite.planning.mdp.reference import reference as reference

@@ -25,10 +25,10 @@ import numpy as np
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError, level_of_the_caller
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.kernels import Range, backup, greedy_backup
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.solution import Solution
-from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.watch import Watch
 
 LARGEST_VALUE = 1e300

@@ -29,8 +29,8 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
+from rlsuite.planning.blocks import cut, on_blocks
 from rlsuite.planning.kernels import action_values, mean_rewards, row_statistics
-from rlsuite.planning.threads import cut, on_blocks
 from rlsuite.planning.vectors import vector
 
 if TYPE_CHECKING:

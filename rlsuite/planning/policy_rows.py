@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import FloatArray, PointerArray, SingleArray, StateArray, SuccessorArray
+from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import interval, largest_change
 from rlsuite.planning.kernels import ONE, Range, expected
 from rlsuite.planning.operators import Lookahead
-from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.vectors import vector
 
 SINGLE_EPS = float(np.finfo(np.float32).eps)

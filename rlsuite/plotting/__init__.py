@@ -13,12 +13,12 @@ from rlsuite.plotting.curves import evaluation as evaluation
 from rlsuite.plotting.curves import evaluation_return as evaluation_return
 from rlsuite.plotting.curves import regret as regret
 from rlsuite.plotting.figure import save as save
+from rlsuite.plotting.figure_list import figures as figures
+from rlsuite.plotting.figure_list import plan_figures as plan_figures
+from rlsuite.plotting.figure_list import solution_figures as solution_figures
 from rlsuite.plotting.graphs import policy_graph as policy_graph
 from rlsuite.plotting.plane import policy_map as policy_map
 from rlsuite.plotting.plane import value_surface as value_surface
-from rlsuite.plotting.registry import figures as figures
-from rlsuite.plotting.registry import plan_figures as plan_figures
-from rlsuite.plotting.registry import solution_figures as solution_figures
 from rlsuite.plotting.states import state_values as state_values
 from rlsuite.plotting.style import Palette as Palette
 from rlsuite.plotting.time_rows import belief_trace as belief_trace

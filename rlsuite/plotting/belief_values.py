@@ -29,8 +29,8 @@ from rlsuite.plotting.figure import (
     write_caption,
     write_in_full,
 )
+from rlsuite.plotting.figure_list import figure_of_plan
 from rlsuite.plotting.labels import counted, names, size_of, size_of_plan
-from rlsuite.plotting.registry import figure_of_plan
 from rlsuite.plotting.style import Palette
 
 if TYPE_CHECKING:

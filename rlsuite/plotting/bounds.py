@@ -21,9 +21,9 @@ from rlsuite.plotting.figure import (
     write_caption,
     write_in_full,
 )
+from rlsuite.plotting.figure_list import figure_of_plan, figure_of_solution
 from rlsuite.plotting.intervals import FEW_POINTS
 from rlsuite.plotting.labels import by_label, size_of
-from rlsuite.plotting.registry import figure_of_plan, figure_of_solution
 from rlsuite.plotting.style import OPTIMUM, Palette
 
 if TYPE_CHECKING:

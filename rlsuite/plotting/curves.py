@@ -25,8 +25,8 @@ from rlsuite.plotting.figure import (
     write_caption,
     write_in_full,
 )
+from rlsuite.plotting.figure_list import figure_of_results
 from rlsuite.plotting.intervals import FEW_POINTS, Curve, draw_band, sentences
-from rlsuite.plotting.registry import figure_of_results
 from rlsuite.plotting.style import OPTIMUM, Palette
 from rlsuite.training.results import Record, Results
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import CAPTION_INK, INK, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.figure_list import figure_of_plan
 from rlsuite.plotting.labels import counted, names, size_of
-from rlsuite.plotting.registry import figure_of_plan
 from rlsuite.plotting.style import Palette
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from rlsuite.plotting.figure import (
     write_caption,
     write_in_full,
 )
-from rlsuite.plotting.registry import figure_of_solution
+from rlsuite.plotting.figure_list import figure_of_solution
 from rlsuite.plotting.style import OPTIMUM, Palette
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from rlsuite.environments.finding import find_env
 from rlsuite.errors import ParameterError, RlsuiteError
 from rlsuite.models import MDP
 from rlsuite.plotting.figure import INK, LABEL_SIZE, TICK_SIZE, fresh_axes, wrap, write_caption
-from rlsuite.plotting.registry import figure_of_solution
+from rlsuite.plotting.figure_list import figure_of_solution
 from rlsuite.rendering import colours
 from rlsuite.rendering.arrows import unit
 from rlsuite.rendering.layout import GridLayout

@@ -34,7 +34,7 @@ def test_commands_mean_something(page: str, root: Path) -> None:
 def test_functions_that_it_names_are_there(page: str) -> None:
     from rlsuite import plotting, testing
     from rlsuite.planning import certificate
-    from rlsuite.plotting import registry
+    from rlsuite.plotting import figure_list
 
     assert "rl.testing.check_agent" in page
     assert callable(testing.check_agent)
@@ -43,4 +43,4 @@ def test_functions_that_it_names_are_there(page: str) -> None:
     assert callable(certificate.certified)
     assert plotting.__all__
     for mark in re.findall(r"`(figure_of_\w+)`", page):
-        assert callable(getattr(registry, mark))
+        assert callable(getattr(figure_list, mark))

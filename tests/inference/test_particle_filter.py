@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rlsuite.errors import ParameterError
 from rlsuite.inference.particle_filter import ParticleFilter, resample
 from rlsuite.models import MDP, POMDP
-from rlsuite.models.observations import ObservationRows
+from rlsuite.models.observation_model import ObservationRows
 
 LISTEN, OPEN_LEFT = 0, 1
 

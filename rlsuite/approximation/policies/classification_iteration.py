@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from rlsuite import errors
 from rlsuite.approximation.policies.cloning import ClassifierPolicy
-from rlsuite.approximation.policies.search import draw_seed
+from rlsuite.approximation.policies.policy_search import draw_seed
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Env
 from rlsuite.core.checks import fraction, whole_number

@@ -16,7 +16,7 @@ from rlsuite.models.cassandra.names import ANY, Names
 from rlsuite.models.cassandra.text import Text
 from rlsuite.models.files import ROUNDING, rescaled
 from rlsuite.models.mdp_fields import MdpFields
-from rlsuite.models.observations import ObservationRows
+from rlsuite.models.observation_model import ObservationRows
 
 MAX_CELLS = 2**25
 """Most probabilities that lines with wildcards may stand for, and most rows: more take gigabytes and minutes."""

@@ -13,7 +13,7 @@ from rlsuite.models.aliases import BoolArray
 from rlsuite.models.cassandra.grammar import FILLINGS, KEYWORDS
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp_fields import MdpFields
-from rlsuite.models.observations import ObservationRows
+from rlsuite.models.observation_model import ObservationRows
 from rlsuite.models.transformations import END, close, merge, refuse_illegal, refuse_noise
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")

@@ -7,6 +7,7 @@ import numpy as np
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
+from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import discounted, largest_change
 from rlsuite.planning.kernels import best_rewards
 from rlsuite.planning.mdp.gauss_seidel import sweep_in_place
@@ -16,7 +17,6 @@ from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_pa
 from rlsuite.planning.operators import Lookahead, typical_value
 from rlsuite.planning.policy_rows import ValueSeries
 from rlsuite.planning.solution import Solution
-from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 

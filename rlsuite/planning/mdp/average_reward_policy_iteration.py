@@ -7,6 +7,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
+from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import warn_unless_converged
 from rlsuite.planning.gain_bounds import gain_bounds
 from rlsuite.planning.kernels import backup
@@ -14,7 +15,6 @@ from rlsuite.planning.linear_system import seconds_to_eliminate
 from rlsuite.planning.long_run import CompletedModel, LongRun, episodes_end, gain_and_bias, long_run_structure
 from rlsuite.planning.mdp.relative_value_iteration import TAU, sweep_relatively
 from rlsuite.planning.operators import EPS, Lookahead, best, greedy
-from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.watch import Watch
 
 MOST_SWEEPS = 5_000

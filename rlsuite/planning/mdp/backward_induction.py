@@ -5,11 +5,11 @@ import numpy as np
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
+from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import representable, warn_unless_converged
 from rlsuite.planning.kernels import greedy_backup
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.solution import FiniteHorizonSolution
-from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.watch import DeadlineTooShort, Watch
 
 

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
+from rlsuite.planning.blocks import fixed_blocks, on_blocks
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import backup, backup_in_place
 from rlsuite.planning.operators import Lookahead, starting_value, typical_value
 from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.solution import Solution
-from rlsuite.planning.threads import fixed_blocks, on_blocks
 from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 

@@ -15,11 +15,11 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, SuccessorArray
 from rlsuite.models.policies import policy_weights
+from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import Interval, discounted, interval, largest_change, warn_not_converged
 from rlsuite.planning.kernels import Range
 from rlsuite.planning.operators import EPS, TINY, Lookahead, starting_value
 from rlsuite.planning.policy_rows import follow
-from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.watch import Trace, Watch
 
 

@@ -32,7 +32,7 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.policies import policy_weights
 from rlsuite.planning.certificate import certified, contracting, discounted, width
 from rlsuite.planning.linear_system import solve_fixed_point
-from rlsuite.planning.mdp.evaluation import induced
+from rlsuite.planning.mdp.policy_evaluation import induced
 from rlsuite.planning.operators import Lookahead, best
 from rlsuite.planning.reachability import reachable
 from rlsuite.planning.solution import Solution

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
+from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import bounded, certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import backup
 from rlsuite.planning.operators import Lookahead, starting_value
 from rlsuite.planning.policy_rows import ValueSeries
 from rlsuite.planning.solution import Solution
-from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 

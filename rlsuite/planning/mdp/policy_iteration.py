@@ -14,7 +14,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, StateAr
 from rlsuite.planning.certificate import certified, discounted, width
 from rlsuite.planning.kernels import backup_in_place
 from rlsuite.planning.linear_system import seconds_to_eliminate, solve_fixed_point
-from rlsuite.planning.mdp.evaluation import induced_by_actions
+from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
 from rlsuite.planning.operators import EPS, Lookahead, best, greedy, typical_value
 from rlsuite.planning.policy_rows import PolicySteps, follow_in_place
 from rlsuite.planning.solution import Solution

@@ -10,11 +10,11 @@ from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, SuccessorArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
+from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import warn_unless_converged
 from rlsuite.planning.kernels import Range, greedy_backup
 from rlsuite.planning.long_run import episodes_end, long_run_structure
 from rlsuite.planning.operators import EPS, Lookahead
-from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.watch import Watch
 
 TAU = 0.9

@@ -12,9 +12,9 @@ from rlsuite.models.aliases import StateArray
 from rlsuite.planning.certificate import representable, warn_unless_converged
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.solution import Solution
-from rlsuite.planning.total_reward.certificate import Certified, certify
 from rlsuite.planning.total_reward.endings import endings
-from rlsuite.planning.total_reward.engines import Exact, Sweeps, prepared
+from rlsuite.planning.total_reward.improvement import Exact, Sweeps, prepared
+from rlsuite.planning.total_reward.value_bounds import Certified, certify
 from rlsuite.planning.watch import Watch
 
 EXACT = 2_000
@@ -46,8 +46,8 @@ def stochastic_shortest_path(
     Up to 2,000 states policy iteration, beyond that sweeps in place as in `gauss_seidel`, from values that are meant to
     be too low, because from there they converge faster. There is no contraction to derive bounds from. Instead the
     result is enclosed between the value of the returned policy, which is shown to end, and a vector that no policy can
-    exceed (`rlsuite.planning.total_reward.certificate`). Where the bounds do not meet because some of many equally good
-    policies take very long, ``policy`` is one that comes to the end soon, not the first of the best actions.
+    exceed (`rlsuite.planning.total_reward.value_bounds`). Where the bounds do not meet because some of many equally
+    good policies take very long, ``policy`` is one that comes to the end soon, not the first of the best actions.
 
     Parameters
     ----------

@@ -6,10 +6,10 @@ from rlsuite.core.compilation import compiled
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, PointerArray, SuccessorArray
+from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import ONE, Range, expected
 from rlsuite.planning.solution import Solution
-from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 

@@ -14,7 +14,12 @@ from scipy.stats import norm
 import rlsuite as rl
 from rlsuite import errors
 from rlsuite.approximation.batch.rollout import returns_of
-from rlsuite.approximation.policies.search import CrossEntropyMethod, PerturbationGradient, PerturbationSearch, compared
+from rlsuite.approximation.policies.policy_search import (
+    CrossEntropyMethod,
+    PerturbationGradient,
+    PerturbationSearch,
+    compared,
+)
 
 SEARCHES = [
     PerturbationSearch(candidates=15, episodes=3, epsilon=0.5),

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 
 from rlsuite.errors import FileError, ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
-from rlsuite.models.observations import ObservationRows
+from rlsuite.models.observation_model import ObservationRows
 
 
 @pytest.fixture

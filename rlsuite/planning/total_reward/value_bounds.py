@@ -32,12 +32,12 @@ import numpy as np
 from rlsuite.core.clock import Clock
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.models.validation import row_sums
+from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import largest_change
 from rlsuite.planning.kernels import backup, greedy_backup
 from rlsuite.planning.operators import EPS, Lookahead
-from rlsuite.planning.threads import on_blocks
 from rlsuite.planning.total_reward.endings import soonest_end
-from rlsuite.planning.total_reward.engines import Engine, rewarded, with_linear_systems
+from rlsuite.planning.total_reward.improvement import Engine, rewarded, with_linear_systems
 
 ATTEMPTS = 30
 """Iterations, at most, that are spent on finding U."""

@@ -3,9 +3,9 @@ import itertools
 import numpy as np
 import pytest
 
-from rlsuite.core import threads as all_threads
+from rlsuite.core import threads
 from rlsuite.models import MDP
-from rlsuite.planning import iterative_policy_evaluation, threads
+from rlsuite.planning import blocks, iterative_policy_evaluation
 from rlsuite.planning.mdp.gauss_seidel import gauss_seidel
 from rlsuite.planning.mdp.modified_policy_iteration import modified_policy_iteration
 from rlsuite.planning.mdp.value_iteration import value_iteration
@@ -24,10 +24,10 @@ def model(n=70_000):
 
 @pytest.mark.parametrize("n", [1, 5, 1 << 15, 1_000_003])
 def test_blocks_cover_all_states_once(n):
-    for blocks in (threads.cut(n), threads.fixed_blocks(n)):
-        assert blocks[0][0] == 0
-        assert blocks[-1][1] == n
-        assert all(one[1] == other[0] for one, other in itertools.pairwise(blocks))
+    for found in (blocks.cut(n), blocks.fixed_blocks(n)):
+        assert found[0][0] == 0
+        assert found[-1][1] == n
+        assert all(one[1] == other[0] for one, other in itertools.pairwise(found))
 
 
 def test_same_bytes_for_any_number_of_threads(monkeypatch):
@@ -35,9 +35,9 @@ def test_same_bytes_for_any_number_of_threads(monkeypatch):
     policy = np.full((mdp.n_states, 2), 0.5)
     solutions, values = [], []
     for number in (1, 3, 16):
-        monkeypatch.setattr(all_threads, "n_threads", lambda number=number: number)
-        monkeypatch.setattr(threads, "WORTH_A_THREAD", 1 << 13)
-        monkeypatch.setattr(all_threads, "_pool", None)
+        monkeypatch.setattr(threads, "n_threads", lambda number=number: number)
+        monkeypatch.setattr(blocks, "WORTH_A_THREAD", 1 << 13)
+        monkeypatch.setattr(threads, "_pool", None)
         solutions.append([method(mdp) for method in (value_iteration, gauss_seidel, modified_policy_iteration)])
         values.append(iterative_policy_evaluation(mdp, policy))
     assert len(solutions[0][0].lookahead.blocks) == 1 < len(solutions[1][0].lookahead.blocks)
@@ -50,4 +50,4 @@ def test_same_bytes_for_any_number_of_threads(monkeypatch):
 
 
 def test_results_are_those_of_the_blocks_in_their_order():
-    assert threads.on_blocks(lambda begin, end, more: end - begin + more, [(0, 2), (2, 5)], 1) == [3, 4]
+    assert blocks.on_blocks(lambda begin, end, more: end - begin + more, [(0, 2), (2, 5)], 1) == [3, 4]

@@ -10,12 +10,12 @@ import numpy as np
 
 from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.planning.blocks import fixed_blocks, on_blocks
 from rlsuite.planning.certificate import largest_change
 from rlsuite.planning.kernels import backup_in_place
 from rlsuite.planning.linear_system import seconds_to_eliminate, solve_fixed_point
 from rlsuite.planning.operators import Lookahead, best, greedy
 from rlsuite.planning.policy_rows import PolicySteps
-from rlsuite.planning.threads import fixed_blocks, on_blocks
 from rlsuite.planning.watch import Watch
 
 if TYPE_CHECKING:
