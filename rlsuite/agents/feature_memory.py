@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import ExplorationRule, MaskedMemory
-from rlsuite.agents.memory import Answers, Observation
+from rlsuite.agents.memory import Observation, Operations
 from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
-from rlsuite.agents.predictor import STATE, StateAnswers
+from rlsuite.agents.predictor import STATE, StateOperations
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, set_trace, update_eligible
 from rlsuite.core.compilation import compiled
@@ -122,7 +122,7 @@ def count_and_advance(memory: FeatureMemory, over: bool) -> None:
         memory.clock[EPISODES] += 1
 
 
-# --------------------------------------------------------------------------------------------- `Answers` of features
+# The `Operations` of features.
 
 
 @compiled(in_place=True)
@@ -219,7 +219,7 @@ def _end_step(memory: FeatureMemory, row: int, action: int, over: bool) -> None:
     count_and_advance(memory, over)
 
 
-FEATURES = Answers(
+FEATURES = Operations(
     locate_first=_first_row,
     locate=_present_row,
     locate_next=_next_row,
@@ -258,7 +258,7 @@ class LinearMemory(NamedTuple):
     scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
-    answers: Answers = FEATURES
+    operations: Operations = FEATURES
 
 
 @compiled(in_place=True)
@@ -280,7 +280,7 @@ def evaluate_rows(
                 q[i, action] += weights[indices[k], action] * values[k]
 
 
-# ---------------------------------------------------------------------------------------- `StateAnswers` of features
+# The `StateOperations` of features.
 
 
 @compiled(in_place=True)
@@ -313,7 +313,7 @@ def _learn_recorded_vector(memory: FeatureMemory, time: int, target: float) -> N
     learn_vector(memory, time, STATE, target)
 
 
-STATE_FEATURES = StateAnswers(
+STATE_FEATURES = StateOperations(
     locate_first=_first_state,
     locate=_present_row,
     locate_next=_next_state,
@@ -352,4 +352,4 @@ class LinearValues(NamedTuple):
     learning_rate: Rate
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
-    answers: StateAnswers = STATE_FEATURES
+    operations: StateOperations = STATE_FEATURES

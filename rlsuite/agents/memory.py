@@ -2,7 +2,7 @@
 
 A learning rule is written once, for tables and for features alike. It does not index a table: it asks its memory where
 an observation stands, what an action is worth there, and to learn an amount. A row of a table answers, or a
-vector of features; which of them is the affair of the memory, in its field ``answers``.
+vector of features; which of them is the affair of the memory, in its field ``operations``.
 
 =============================== ======================= ====================================
 a rule asks                     a table                 features
@@ -39,7 +39,7 @@ NOWHERE = -1
 """The place of what comes after the end of an episode."""
 
 
-class Answers(NamedTuple):
+class Operations(NamedTuple):
     """The compiled functions by which a memory answers a rule; see the table above."""
 
     locate_first: Compiled[..., int]
@@ -61,7 +61,7 @@ class AskedMemory(Protocol):
     """A memory that answers a rule, of action values or of state values."""
 
     @property
-    def answers(self) -> Any:
+    def operations(self) -> Any:
         """How the memory answers: as a table, or by features."""
         ...
 
@@ -104,7 +104,7 @@ class Memory(ChoiceMemory, Protocol):
         ...
 
     @property
-    def answers(self) -> Answers:
+    def operations(self) -> Operations:
         """How the memory answers: as a table, or by features."""
         ...
 
@@ -112,73 +112,73 @@ class Memory(ChoiceMemory, Protocol):
 @compiled(in_place=True)
 def locate_first(memory: AskedMemory, state: Observation) -> int:
     """The place of the first observation of an episode, with the values of its actions in ``memory.q[place]``."""
-    return memory.answers.locate_first(memory, state)
+    return memory.operations.locate_first(memory, state)
 
 
 @compiled(in_place=True)
 def locate(memory: AskedMemory, state: Observation) -> int:
     """The place of the present observation: where its action was taken."""
-    return memory.answers.locate(memory, state)
+    return memory.operations.locate(memory, state)
 
 
 @compiled(in_place=True)
 def locate_next(memory: AskedMemory, next_state: Observation) -> int:
     """The place of the observation that the action led to, with the values of its actions in ``memory.q[place]``."""
-    return memory.answers.locate_next(memory, next_state)
+    return memory.operations.locate_next(memory, next_state)
 
 
 @compiled(in_place=True)
 def value(memory: AskedMemory, place: int, action: int) -> float:
     """Q(s, a) by what is known now."""
-    return memory.answers.value(memory, place, action)
+    return memory.operations.value(memory, place, action)
 
 
 @compiled(in_place=True)
 def update(memory: AskedMemory, place: int, action: int, amount: float) -> None:
     """Let Q(s, a) <- Q(s, a) + amount; of features w <- w + amount x(s), the gradient of Q(s, a)."""
-    memory.answers.update(memory, place, action, amount)
+    memory.operations.update(memory, place, action, amount)
 
 
 @compiled(in_place=True)
 def visit(memory: AskedMemory, place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
     """Let the traces of (s, a) become those after a visit of this kind: e + alpha x, say."""
-    memory.answers.visit(memory, place, action, kind, step_size)
+    memory.operations.visit(memory, place, action, kind, step_size)
 
 
 @compiled(in_place=True)
 def update_and_decay(memory: AskedMemory, traces: Traces, amount: float, decay: float) -> None:
     """Let Q <- Q + amount e for all that is eligible, then e <- decay e."""
-    memory.answers.update_and_decay(memory, traces, amount, decay)
+    memory.operations.update_and_decay(memory, traces, amount, decay)
 
 
 @compiled(in_place=True)
 def renew(memory: Memory, place: int, action: int) -> None:
     """Compute ``memory.q[place, action]`` anew after an update of this action."""
-    memory.answers.renew(memory, place, action)
+    memory.operations.renew(memory, place, action)
 
 
 @compiled(in_place=True)
 def renew_all(memory: Memory, place: int) -> None:
     """Compute ``memory.q[place]`` anew after an update of several actions."""
-    memory.answers.renew_all(memory, place)
+    memory.operations.renew_all(memory, place)
 
 
 @compiled(in_place=True)
 def store(memory: Memory, place: int, entry: int) -> None:
     """Keep the place as an entry of ``memory.scratch.buffer``, for a rule that learns from it some steps later."""
-    memory.answers.store(memory, place, entry)
+    memory.operations.store(memory, place, entry)
 
 
 @compiled(in_place=True)
 def stored_value(memory: Memory, entry: int, action: int) -> float:
     """Q(s, a) of an entry of the buffer, by what is known now."""
-    return memory.answers.stored_value(memory, entry, action)
+    return memory.operations.stored_value(memory, entry, action)
 
 
 @compiled(in_place=True)
 def update_stored(memory: Memory, entry: int, action: int, amount: float) -> None:
     """Let Q(s, a) <- Q(s, a) + amount for an entry of the buffer."""
-    memory.answers.update_stored(memory, entry, action, amount)
+    memory.operations.update_stored(memory, entry, action, amount)
 
 
 @compiled(in_place=True)
@@ -187,7 +187,7 @@ def end_step(memory: AskedMemory, place: int, action: int, over: bool) -> None:
 
     A place that was located stays valid until the next step; a rule may choose its next action before or after.
     """
-    memory.answers.end_step(memory, place, action, over)
+    memory.operations.end_step(memory, place, action, over)
 
 
 @compiled(in_place=True)
@@ -196,7 +196,7 @@ def begin(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
     return choose(memory, locate_first(memory, state), rng)
 
 
-# ------------------------------------------------------------------------------------------------ `Answers` of a table
+# The `Operations` of a table.
 
 
 @compiled(in_place=True)
@@ -258,7 +258,7 @@ def count(memory: CountingMemory, state: int, action: int, over: bool) -> None:
         memory.clock[EPISODES] += 1
 
 
-TABLE = Answers(
+TABLE = Operations(
     locate_first=_id,
     locate=_id,
     locate_next=_id,
@@ -289,7 +289,7 @@ class ActionValues(NamedTuple):
     scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
-    answers: Answers = TABLE
+    operations: Operations = TABLE
 
 
 @compiled(in_place=True)

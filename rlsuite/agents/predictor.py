@@ -28,7 +28,7 @@ STATE = 0
 """The action whose values are those of the states."""
 
 
-class StateAnswers(NamedTuple):
+class StateOperations(NamedTuple):
     """The compiled functions by which a memory of state values answers a rule."""
 
     locate_first: Compiled[..., int]
@@ -72,7 +72,7 @@ class StateMemory(MaskedMemory, Protocol):
         ...
 
     @property
-    def answers(self) -> StateAnswers:
+    def operations(self) -> StateOperations:
         """How the memory answers: as a table, or by features."""
         ...
 
@@ -98,37 +98,37 @@ def visit_state(memory: StateMemory, place: int, kind: TraceUpdate, step_size: f
 @compiled(in_place=True)
 def state_step_size(memory: StateMemory, place: int) -> float:
     """The learning rate now; a schedule per visits counts those of this state, before the present one."""
-    return memory.answers.step_size(memory, place)
+    return memory.operations.step_size(memory, place)
 
 
 @compiled(in_place=True)
 def store_state(memory: StateMemory, place: int, entry: int) -> None:
     """Keep the place as an entry of ``memory.scratch.buffer``, for a rule that learns from it some steps later."""
-    memory.answers.store(memory, place, entry)
+    memory.operations.store(memory, place, entry)
 
 
 @compiled(in_place=True)
 def learn_stored(memory: StateMemory, entry: int, target: float) -> None:
     """Let V(s) <- V(s) + alpha [G - V(s)] for an entry of the buffer; alpha counts the returns of this state so far."""
-    memory.answers.learn_stored(memory, entry, target)
+    memory.operations.learn_stored(memory, entry, target)
 
 
 @compiled(in_place=True)
 def record_state(memory: StateMemory, state: Observation, time: int) -> None:
     """Keep what was observed as time t of ``memory.scratch.buffer``, for a rule that learns from whole episodes."""
-    memory.answers.record(memory, state, time)
+    memory.operations.record(memory, state, time)
 
 
 @compiled(in_place=True)
 def learn_recorded(memory: StateMemory, time: int, target: float) -> None:
     """Let V(s_t) <- V(s_t) + alpha [G - V(s_t)], as `learn_stored`."""
-    memory.answers.learn_recorded(memory, time, target)
+    memory.operations.learn_recorded(memory, time, target)
 
 
 @compiled(in_place=True)
 def next_action(memory: StateMemory, state: Observation, place: int, rng: np.random.Generator) -> int:
     """Draw an action of the policy that is followed."""
-    return memory.answers.follow(memory, state, place, rng)
+    return memory.operations.follow(memory, state, place, rng)
 
 
 @compiled(in_place=True)
@@ -137,7 +137,7 @@ def ratio(memory: StateMemory, state: Observation, place: int, action: int) -> f
 
     It is 1 where the policy that is followed is the one that is evaluated, as for all tables (S&B2 eq. 11.1).
     """
-    return memory.answers.ratio(memory, state, place, action)
+    return memory.operations.ratio(memory, state, place, action)
 
 
 @compiled(in_place=True)
@@ -146,7 +146,7 @@ def begin_predicting(memory: StateMemory, state: Observation, rng: np.random.Gen
     return next_action(memory, state, locate_first(memory, state), rng)
 
 
-# ------------------------------------------------------------------------------------------- `StateAnswers` of a table
+# The `StateOperations` of a table.
 
 
 @compiled(in_place=True)
@@ -257,7 +257,7 @@ def _count(memory: "StateValues", place: int, action: int, over: bool) -> None:
     count_state(memory, place, over)
 
 
-STATE_TABLE = StateAnswers(
+STATE_TABLE = StateOperations(
     locate_first=_id,
     locate=_id,
     locate_next=_id,
@@ -289,7 +289,7 @@ class StateValues(NamedTuple):
     learning_rate: Rate
     learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
-    answers: StateAnswers = STATE_TABLE
+    operations: StateOperations = STATE_TABLE
 
 
 @dataclass(eq=False, kw_only=True)

@@ -52,14 +52,14 @@ class OnePerAction:
         return [fit(inputs, target[rows], weight) for inputs, rows, weight in parts]
 
     @staticmethod
-    def questions(features: Matrix, n_actions: int) -> Matrix:
+    def inputs_of_all_actions(features: Matrix, n_actions: int) -> Matrix:
         """Return the inputs whose predictions are the values of all actions: the features themselves."""
         return features
 
     @staticmethod
-    def answers(fitted: Sequence[Predictor], owner: str, questions: Matrix, n_actions: int) -> NDArray[np.float64]:
+    def values(fitted: Sequence[Predictor], owner: str, inputs: Matrix, n_actions: int) -> NDArray[np.float64]:
         """Predict the values (n_actions, n)."""
-        return np.stack([predictions(one, owner, questions) for one in fitted])
+        return np.stack([predictions(one, owner, inputs) for one in fitted])
 
 
 class OneForAll:
@@ -74,15 +74,15 @@ class OneForAll:
         return [fit(self.inputs, target, self.weight)]
 
     @staticmethod
-    def questions(features: Matrix, n_actions: int) -> Matrix:
+    def inputs_of_all_actions(features: Matrix, n_actions: int) -> Matrix:
         """Return the inputs (n_actions * n, k + n_actions) whose predictions are the values of all actions."""
         n = int(features.shape[0])
         return _side_by_side(features[np.tile(np.arange(n), n_actions)], np.repeat(np.eye(n_actions), n, axis=0))
 
     @staticmethod
-    def answers(fitted: Sequence[Predictor], owner: str, questions: Matrix, n_actions: int) -> NDArray[np.float64]:
+    def values(fitted: Sequence[Predictor], owner: str, inputs: Matrix, n_actions: int) -> NDArray[np.float64]:
         """Predict the values (n_actions, n)."""
-        return predictions(fitted[0], owner, questions).reshape(n_actions, -1)
+        return predictions(fitted[0], owner, inputs).reshape(n_actions, -1)
 
 
 def _side_by_side(features: Matrix, indicators: NDArray[np.float64]) -> Matrix:

@@ -243,9 +243,9 @@ class FittedQ(FittedIteration, BatchAgent):
         features = self._features or ObservedFeatures(self.features, batch, "FittedQ")
         training = self._way(features(batch.observation), batch.action, batch.weight, self.n_actions_)
         goes_on = slice(None) if not batch.terminated.any() else np.flatnonzero(~batch.terminated)
-        questions = None
+        next_inputs = None
         if not batch.terminated.all():
-            questions = self._way.questions(features(batch.next_observation[goes_on]), self.n_actions_)
+            next_inputs = self._way.inputs_of_all_actions(features(batch.next_observation[goes_on]), self.n_actions_)
         keyword = regressors.weight_keyword(self.regressor, "FittedQ") if batch.weighted else None
 
         copies = regressors.Copies(self.regressor)
@@ -255,9 +255,9 @@ class FittedQ(FittedIteration, BatchAgent):
             return regressors.fitted(copies.fresh(rng), self.round_name, inputs, target, **weights)
 
         def ahead(fitted: list[Predictor]) -> NDArray[np.float64]:
-            if questions is None:
+            if next_inputs is None:
                 return np.zeros((self.n_actions_, 0))
-            return self._way.answers(fitted, self.round_name, questions, self.n_actions_)
+            return self._way.values(fitted, self.round_name, next_inputs, self.n_actions_)
 
         def targets(predicted: NDArray[np.float64] | None) -> NDArray[np.float64]:
             target = batch.reward.copy()
@@ -286,8 +286,8 @@ class FittedQ(FittedIteration, BatchAgent):
             If the observations are not finite or of another width.
         """
         features, fitted = self.learned()
-        questions = self._way.questions(features(observations), self.n_actions_)
-        return np.ascontiguousarray(self._way.answers(fitted, "FittedQ", questions, self.n_actions_).T)
+        inputs = self._way.inputs_of_all_actions(features(observations), self.n_actions_)
+        return np.ascontiguousarray(self._way.values(fitted, "FittedQ", inputs, self.n_actions_).T)
 
 
 @dataclass(eq=False)
@@ -367,12 +367,14 @@ class FittedValueIteration(FittedIteration):
         total = _every_pair_weighs(observations, pair, batch)
         inputs = features(observations)
         goes_on = np.flatnonzero(~batch.terminated)
-        questions = features(batch.next_observation[goes_on]) if goes_on.size else None
+        next_inputs = features(batch.next_observation[goes_on]) if goes_on.size else None
 
         copies = regressors.Copies(self.regressor)
 
         def ahead(fitted: list[Predictor]) -> NDArray[np.float64]:
-            return np.zeros(0) if questions is None else regressors.predictions(fitted[0], self.round_name, questions)
+            if next_inputs is None:
+                return np.zeros(0)
+            return regressors.predictions(fitted[0], self.round_name, next_inputs)
 
         def targets(predicted: NDArray[np.float64] | None) -> NDArray[np.float64]:
             worth = batch.reward.copy()

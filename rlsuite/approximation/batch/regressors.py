@@ -180,18 +180,18 @@ class LocallyWeightedRegression(sklearn.base.RegressorMixin, sklearn.base.BaseEs
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict the targets of questions (n, d), shape (n,) float64."""
+        """Predict the targets of inputs (n, d), shape (n,) float64."""
         validation = scikit_learn("utils.validation")
         validation.check_is_fitted(self)
-        questions: FloatArray = validation.validate_data(self, X, reset=False, dtype=np.float64)
-        parts = [self._answers(questions[i : i + CHUNK]) for i in range(0, len(questions), CHUNK)]
+        inputs: FloatArray = validation.validate_data(self, X, reset=False, dtype=np.float64)
+        parts = [self._predict(inputs[i : i + CHUNK]) for i in range(0, len(inputs), CHUNK)]
         return np.concatenate(parts)
 
-    def _answers(self, questions: NDArray[np.float64]) -> NDArray[np.float64]:
-        distance, nearest = self.neighbors_.kneighbors(questions)
+    def _predict(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        distance, nearest = self.neighbors_.kneighbors(inputs)
         reach = np.where(distance[:, -1:] > 0.0, distance[:, -1:], 1.0)
         weight = np.maximum((1.0 - (distance / reach) ** 3) ** 3, LEAST)
-        offset = self.samples_[nearest] - questions[:, None]
+        offset = self.samples_[nearest] - inputs[:, None]
         width = offset.shape[2]
         design = np.concatenate([np.ones((*nearest.shape, 1)), offset], axis=2)
         weighted = weight[:, :, None] * design
