@@ -6,6 +6,7 @@ from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_us
 
 if TYPE_CHECKING:
     from rlsuite.planning.average_reward import AverageRewardSolution as AverageRewardSolution
+    from rlsuite.planning.limits import Limits as Limits
     from rlsuite.planning.long_run import gain_and_bias as gain_and_bias
     from rlsuite.planning.mdp.auto import auto as auto
     from rlsuite.planning.mdp.average_reward_policy_iteration import (

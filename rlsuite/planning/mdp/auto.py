@@ -1,15 +1,15 @@
 """Choose the method for the model: exact if it is small, else the kind of sweep that propagates values fastest."""
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import discounted, largest_change
 from rlsuite.planning.kernels import best_rewards
+from rlsuite.planning.limits import Limits, TimeLimits, planner
 from rlsuite.planning.mdp.gauss_seidel import sweep_in_place
 from rlsuite.planning.mdp.modified_policy_iteration import follow_policies
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
@@ -32,16 +32,8 @@ FAST_MIXING = 0.5
 """Ratio of the widths of the bounds, over the last half of the probe, up to which following policies is faster."""
 
 
-@says_what_to_write
-def auto(
-    mdp: MDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int | None = None,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> Solution:
+@planner()
+def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLimits]) -> Solution:
     """Solve an MDP by the method that suits it.
 
     With gamma = 1 that is `stochastic_shortest_path`; otherwise up to 128 states `policy_iteration`, which is exact.
@@ -53,16 +45,10 @@ def auto(
     ----------
     mdp : MDP
         The model.
-    tol : float
-        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_iterations : int, optional
         Limit on what the chosen method counts as iterations; by default its own.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -88,21 +74,14 @@ def auto(
     >>> solve(MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5)).method
     'policy_iteration'
     """
-    limits: dict[str, Any] = {"tol": tol, "rtol": rtol, "deadline": deadline, "progress": progress}
+    given: Limits = {**limits}
     if max_iterations is not None:
-        limits["max_iterations"] = max_iterations
+        given["max_iterations"] = max_iterations
     if mdp.gamma == 1.0:
-        return stochastic_shortest_path(mdp, **limits)
+        return stochastic_shortest_path(mdp, **given)
     if mdp.n_states <= EXACT:
-        return policy_iteration(mdp, **limits)
-    watch = Watch(
-        "auto",
-        tol=tol,
-        rtol=rtol,
-        max_iterations=MOST_ITERATIONS if max_iterations is None else max_iterations,
-        deadline=deadline,
-        progress=progress,
-    )
+        return policy_iteration(mdp, **given)
+    watch = Watch("auto", max_iterations=MOST_ITERATIONS if max_iterations is None else max_iterations, **limits)
     lookahead = discounted(mdp, "auto")
     series = ValueSeries(lookahead)
     value, fall = _probe(lookahead, series)

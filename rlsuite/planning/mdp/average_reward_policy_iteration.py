@@ -1,9 +1,10 @@
 """Howard's policy iteration for the average reward, with gain and bias, unichain or multichain. P94 section 9.2."""
 
+from typing import Unpack
+
 import numpy as np
 
 from rlsuite.core.clock import OutOfTime
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
@@ -11,6 +12,7 @@ from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import warn_unless_converged
 from rlsuite.planning.gain_bounds import gain_bounds
 from rlsuite.planning.kernels import backup
+from rlsuite.planning.limits import Limits, planner
 from rlsuite.planning.linear_system import seconds_to_eliminate
 from rlsuite.planning.long_run import CompletedModel, LongRun, episodes_end, gain_and_bias, long_run_structure
 from rlsuite.planning.mdp.relative_value_iteration import TAU, sweep_relatively
@@ -30,16 +32,8 @@ SWEEPS_PER_LOOK = 50
 """They also end when the greedy policy is the same as this many sweeps before."""
 
 
-@says_what_to_write
-def average_reward_policy_iteration(
-    mdp: MDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 1_000,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> AverageRewardSolution:
+@planner(max_iterations=1_000)
+def average_reward_policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> AverageRewardSolution:
     """Find the largest mean reward per step in the long run, from every state, by policy iteration.
 
     Begins with the greedy policy of some sweeps of value iteration. The gain may differ from state to state: the
@@ -54,16 +48,8 @@ def average_reward_policy_iteration(
     mdp : MDP
         The model; its gamma is ignored. An episode that has ended earns 0 for ever, see
         `rlsuite.planning.average_reward`.
-    tol : float
-        Largest error of the gain that is allowed, in the unit of the reward per step.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of improvement steps.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations` (improvement steps), `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -107,14 +93,7 @@ def average_reward_policy_iteration(
     >>> (solution.value - solution.value[2]).round(2).tolist()
     [-1.18, 12.66, 0.0]
     """
-    watch = Watch(
-        "average_reward_policy_iteration",
-        tol=tol,
-        rtol=rtol,
-        max_iterations=max_iterations,
-        deadline=deadline,
-        progress=progress,
-    )
+    watch = Watch("average_reward_policy_iteration", **limits)
     lookahead = undiscounted(mdp)
     with watch:
         value = _first_value(lookahead, watch)

@@ -1,21 +1,23 @@
 """Backward induction: the exact optimum over a finite number of steps. P94 section 4.5."""
 
+from typing import Unpack
+
 import numpy as np
 
 from rlsuite.core.checks import fits_in_memory, whole_number
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import representable, warn_unless_converged
 from rlsuite.planning.kernels import greedy_backup
+from rlsuite.planning.limits import Tolerances, planner
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.solution import FiniteHorizonSolution
 from rlsuite.planning.watch import DeadlineTooShort, Watch
 
 
-@says_what_to_write
+@planner()
 def backward_induction(
-    mdp: MDP, *, horizon: int, tol: float = 1e-6, rtol: float | None = None, deadline: float | None = None
+    mdp: MDP, *, horizon: int, deadline: float | None = None, **tolerances: Unpack[Tolerances]
 ) -> FiniteHorizonSolution:
     """Solve an MDP for a given number of steps, from the last decision back to the first.
 
@@ -29,12 +31,10 @@ def backward_induction(
         The model.
     horizon : int
         H, the number of steps, at least 1.
-    tol : float
-        Largest error of the value that is allowed, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     deadline : float, optional
         Seconds after which to give up: of a plan for fewer steps nothing follows for the first of them.
+    **tolerances
+        What counts as converged: `tol`, `rtol`; see `Limits`.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def backward_induction(
     >>> solution.values[:, 0].tolist(), solution.policies[:, 0].tolist()
     ([7.0, 6.0, 5.0, 0.0], [0, 0, 1])
     """
-    watch = Watch("backward_induction", tol=tol, rtol=rtol, deadline=deadline)
+    watch = Watch("backward_induction", deadline=deadline, **tolerances)
     horizon = whole_number("horizon", horizon)
     fits_in_memory(f"horizon={horizon} with {mdp.n_states} states", 16 * (horizon + 1) * mdp.n_states)
     lookahead = Lookahead(mdp)

@@ -3,15 +3,17 @@
 P94 section 6.3.3 (value iteration in place) with the evaluation sweeps of modified policy iteration.
 """
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.blocks import fixed_blocks, on_blocks
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import backup, backup_in_place
+from rlsuite.planning.limits import Limits, planner
 from rlsuite.planning.operators import Lookahead, starting_value, typical_value
 from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.solution import Solution
@@ -23,17 +25,8 @@ DEEPEST = 20
 """A policy is followed until its changes have fallen to this share, in at most this many sweeps."""
 
 
-@says_what_to_write
-def gauss_seidel(
-    mdp: MDP | Lookahead,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 100_000,
-    deadline: float | None = None,
-    progress: bool = False,
-    initial: ArrayLike | None = None,
-) -> Solution:
+@planner(max_iterations=100_000)
+def gauss_seidel(mdp: MDP | Lookahead, *, initial: ArrayLike | None = None, **limits: Unpack[Limits]) -> Solution:
     """Solve a discounted MDP by sweeps in place, in both directions.
 
     Within a sweep values propagate as far as the order of the states allows: in a grid from one corner to the opposite
@@ -50,19 +43,11 @@ def gauss_seidel(
     ----------
     mdp : MDP or Lookahead
         The model, or the model prepared; gamma < 1.
-    tol : float
-        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of iterations.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
     initial : array_like (S,), optional
         A guess of the value to begin with; by default the best reward of a typical state divided by
         1 - gamma, which is already right far from all other rewards.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations` (sweeps in both directions), `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -91,9 +76,7 @@ def gauss_seidel(
     >>> solution.value.tolist(), solution.policy.tolist(), solution.converged
     ([90.0, 100.0, 0.0], [1, 1, -1], True)
     """
-    watch = Watch(
-        "gauss_seidel", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress
-    )
+    watch = Watch("gauss_seidel", **limits)
     lookahead = discounted(mdp, "gauss_seidel")
     value = typical_value(lookahead) if initial is None else starting_value(lookahead, initial)
     return sweep_in_place(lookahead, value, watch)

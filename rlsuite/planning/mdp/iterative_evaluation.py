@@ -7,17 +7,18 @@ that of `rlsuite.planning.certificate`.
 """
 
 from dataclasses import dataclass, field
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, SuccessorArray
 from rlsuite.models.policies import policy_weights
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import Interval, discounted, interval, largest_change, warn_not_converged
 from rlsuite.planning.kernels import Range
+from rlsuite.planning.limits import Limits, planner
 from rlsuite.planning.operators import EPS, TINY, Lookahead, starting_value
 from rlsuite.planning.policy_rows import follow
 from rlsuite.planning.watch import Trace, Watch
@@ -56,17 +57,13 @@ class PolicyValue:
             array.setflags(write=False)
 
 
-@says_what_to_write
+@planner(max_iterations=1_000_000)
 def iterative_policy_evaluation(
     mdp: MDP,
     policy: ArrayLike,
     *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 1_000_000,
-    deadline: float | None = None,
-    progress: bool = False,
     initial: ArrayLike | None = None,
+    **limits: Unpack[Limits],
 ) -> PolicyValue:
     """Return the value of following `policy` from each state, by sweeps V <- T_pi V.
 
@@ -79,18 +76,10 @@ def iterative_policy_evaluation(
         The model; gamma < 1.
     policy : array_like (S,) int, or (S, A) float
         One action per state, or the probability of each action. Entries at states without legal actions are ignored.
-    tol : float
-        Largest error of the value that is allowed, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of sweeps.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
     initial : array_like (S,), optional
         A guess of the value to begin with; by default 0.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations` (sweeps), `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -122,7 +111,7 @@ def iterative_policy_evaluation(
     ([5.0, 0.0], True)
     """
     name = "iterative_policy_evaluation"
-    watch = Watch(name, tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    watch = Watch(name, **limits)
     lookahead = discounted(mdp, name)
     weights = policy_weights(mdp.legal, policy)
     chain = Chain(lookahead, weights)

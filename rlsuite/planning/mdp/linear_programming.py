@@ -18,19 +18,19 @@ the transpose of the system of `evaluate_policy`, and action a is taken x(s) pi(
 policy is the sum over all pairs of that number times r(s, a).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.policies import policy_weights
 from rlsuite.planning.certificate import certified, contracting, discounted, width
+from rlsuite.planning.limits import Limits, planner
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.mdp.policy_evaluation import induced
 from rlsuite.planning.operators import Lookahead, best
@@ -42,16 +42,8 @@ if TYPE_CHECKING:
     from rlsuite.planning.operators import Matrix
 
 
-@says_what_to_write
-def linear_programming(
-    mdp: MDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 20,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> Solution:
+@planner(max_iterations=20)
+def linear_programming(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """Solve a discounted MDP by its linear program, with HiGHS through SciPy.
 
     One program has as many variables as states and as many constraints as legal pairs; a second one makes up for the
@@ -62,16 +54,9 @@ def linear_programming(
     ----------
     mdp : MDP
         The model; gamma < 1.
-    tol : float
-        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of linear programs.
-    deadline : float, optional
-        Stop after this many seconds. HiGHS gets this limit, and may take somewhat longer.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations` (linear programs), `deadline`, `progress`; see `Limits`. HiGHS
+        gets the deadline, and may take somewhat longer.
 
     Returns
     -------
@@ -101,9 +86,7 @@ def linear_programming(
     >>> solution.value.round(9).tolist(), solution.policy.tolist(), solution.converged
     ([90.0, 100.0, 0.0], [1, 1, -1], True)
     """
-    watch = Watch(
-        "linear_programming", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress
-    )
+    watch = Watch("linear_programming", **limits)
     lookahead = discounted(mdp, "linear_programming")
     looked_up = mdp.legal.any(axis=1) & ~lookahead.closed
     value: FloatArray = np.zeros(mdp.n_states)

@@ -3,15 +3,17 @@
 P94 section 6.5, Puterman & Shin 1978.
 """
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import bounded, certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import backup
+from rlsuite.planning.limits import Limits, planner
 from rlsuite.planning.operators import Lookahead, starting_value
 from rlsuite.planning.policy_rows import ValueSeries
 from rlsuite.planning.solution import Solution
@@ -32,16 +34,12 @@ END = 0.25
 """The same, in tolerances, for a policy that was the best one twice."""
 
 
-@says_what_to_write
+@planner(max_iterations=100_000)
 def modified_policy_iteration(
     mdp: MDP | Lookahead,
     *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 100_000,
-    deadline: float | None = None,
-    progress: bool = False,
     initial: ArrayLike | None = None,
+    **limits: Unpack[Limits],
 ) -> Solution:
     """Solve a discounted MDP by few sweeps over all actions and many that evaluate one policy.
 
@@ -55,18 +53,10 @@ def modified_policy_iteration(
     ----------
     mdp : MDP or Lookahead
         The model, or the model prepared; gamma < 1.
-    tol : float
-        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of sweeps over all actions.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
     initial : array_like (S,), optional
         A guess of the value to begin with; by default 0.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations` (sweeps over all actions), `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -95,14 +85,7 @@ def modified_policy_iteration(
     >>> solution.value.tolist(), solution.policy.tolist(), solution.converged
     ([90.0, 100.0, 0.0], [1, 1, -1], True)
     """
-    watch = Watch(
-        "modified_policy_iteration",
-        tol=tol,
-        rtol=rtol,
-        max_iterations=max_iterations,
-        deadline=deadline,
-        progress=progress,
-    )
+    watch = Watch("modified_policy_iteration", **limits)
     lookahead = discounted(mdp, "modified_policy_iteration")
     return follow_policies(lookahead, starting_value(lookahead, initial), ValueSeries(lookahead), watch)
 

@@ -1,18 +1,18 @@
 """Policy iteration: evaluate a policy exactly, act greedily on its value, repeat. S&B2 section 4.3, P94 section 6.4."""
 
 from functools import partial
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, bicgstab
 
 from rlsuite.core.clock import Clock, OutOfTime
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted, width
 from rlsuite.planning.kernels import backup_in_place
+from rlsuite.planning.limits import Limits, planner
 from rlsuite.planning.linear_system import seconds_to_eliminate, solve_fixed_point
 from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
 from rlsuite.planning.operators import EPS, Lookahead, best, greedy, typical_value
@@ -37,16 +37,8 @@ MAX_CHANGING = 1e-3
 """Share of the states whose action may still change when the sweeps that find a first policy end."""
 
 
-@says_what_to_write
-def policy_iteration(
-    mdp: MDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 1_000,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> Solution:
+@planner(max_iterations=1_000)
+def policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """Solve a discounted MDP by Howard's policy iteration.
 
     Begins with the greedy policy after a few sweeps in place, as many as change it. Each policy is evaluated
@@ -61,16 +53,8 @@ def policy_iteration(
     ----------
     mdp : MDP
         The model; gamma < 1.
-    tol : float
-        Largest error of the value that is allowed, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of policies to evaluate.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations` (policies to evaluate), `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -98,9 +82,7 @@ def policy_iteration(
     >>> solution.value.tolist(), solution.policy.tolist(), solution.iterations
     ([90.0, 100.0, 0.0], [1, 1, -1], 2)
     """
-    watch = Watch(
-        "policy_iteration", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress
-    )
+    watch = Watch("policy_iteration", **limits)
     lookahead = discounted(mdp, "policy_iteration")
     states = np.arange(mdp.n_states)
     before = np.zeros(mdp.n_states)

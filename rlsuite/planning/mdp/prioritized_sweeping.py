@@ -3,30 +3,24 @@
 Moore & Atkeson 1993, Wingate & Seppi 2005; S&B2 section 8.4 is the learning form.
 """
 
+from typing import Unpack
+
 import numpy as np
 
 from rlsuite.core.compilation import compiled
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted
 from rlsuite.planning.graph import edges, predecessors
+from rlsuite.planning.limits import TimeLimits, planner
 from rlsuite.planning.mdp.topological import backed_up, chunk_of_backups, enough
 from rlsuite.planning.operators import Lookahead, best
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
 
 
-@says_what_to_write
-def prioritized_sweeping(
-    mdp: MDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 1_000_000,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> Solution:
+@planner()
+def prioritized_sweeping(mdp: MDP, *, max_iterations: int = 1_000_000, **limits: Unpack[TimeLimits]) -> Solution:
     """Solve a discounted MDP by always backing up the state whose residual |TV - V| is the largest.
 
     A heap holds the states by residual. The backup of a state, with what leads back to itself solved for, makes its own
@@ -41,16 +35,10 @@ def prioritized_sweeping(
     ----------
     mdp : MDP
         The model; gamma < 1.
-    tol : float
-        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_iterations : int
         Limit on the number of backups, as a multiple of the number of states.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -79,9 +67,7 @@ def prioritized_sweeping(
     >>> solution.value.tolist(), solution.policy.tolist(), solution.iterations
     ([90.0, 100.0, 0.0], [1, 1, -1], 1)
     """
-    watch = Watch(
-        "prioritized_sweeping", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress
-    )
+    watch = Watch("prioritized_sweeping", max_iterations=max_iterations, **limits)
     lookahead = discounted(mdp, "prioritized_sweeping")
     backwards = predecessors(mdp, edges(mdp))
     value = _typical(lookahead)

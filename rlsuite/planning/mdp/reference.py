@@ -1,26 +1,20 @@
 """Value iteration as `rlsuite.reference` has it, on dense arrays, with the certificate that every planner gives."""
 
+from typing import Unpack
+
 import numpy as np
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import certified, discounted, width
+from rlsuite.planning.limits import Limits, planner
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
 from rlsuite.reference import arrays, lookahead
 
 
-@says_what_to_write
-def reference(
-    mdp: MDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 1_000_000,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> Solution:
+@planner(max_iterations=1_000_000)
+def reference(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """Solve a small discounted MDP by plain value iteration: v <- max_a [r + gamma P v], S&B2 (4.10).
 
     A second opinion that shares nothing with the compiled methods but the certificate, which does not depend on how a
@@ -30,16 +24,8 @@ def reference(
     ----------
     mdp : MDP
         The model; gamma < 1.
-    tol : float
-        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of sweeps.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations` (sweeps), `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -67,7 +53,7 @@ def reference(
     >>> solution.value.tolist(), solution.policy.tolist(), solution.converged
     ([90.0, 100.0, 0.0], [1, 1, -1], True)
     """
-    watch = Watch("reference", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress)
+    watch = Watch("reference", **limits)
     prepared = discounted(mdp, "reference")
     P, R = arrays(mdp)
     value: FloatArray = np.zeros(mdp.n_states)

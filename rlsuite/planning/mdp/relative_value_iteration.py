@@ -1,11 +1,12 @@
 """Relative value iteration: sweeps without discount, relative to one state. P94 section 8.5.5."""
 
+from typing import Unpack
+
 import numpy as np
 
 from rlsuite.core.checks import positive_number
 from rlsuite.core.clock import OutOfTime
 from rlsuite.core.compilation import compiled
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, SuccessorArray
@@ -13,6 +14,7 @@ from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import warn_unless_converged
 from rlsuite.planning.kernels import Range, greedy_backup
+from rlsuite.planning.limits import Limits, planner
 from rlsuite.planning.long_run import episodes_end, long_run_structure
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.watch import Watch
@@ -21,17 +23,8 @@ TAU = 0.9
 """How far each sweep goes, by default."""
 
 
-@says_what_to_write
-def relative_value_iteration(
-    mdp: MDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 1_000_000,
-    deadline: float | None = None,
-    progress: bool = False,
-    tau: float = TAU,
-) -> AverageRewardSolution:
+@planner(max_iterations=1_000_000)
+def relative_value_iteration(mdp: MDP, *, tau: float = TAU, **limits: Unpack[Limits]) -> AverageRewardSolution:
     """Find the largest mean reward per step in the long run by sweeps over all states, V <- TV - V(reference).
 
     With gamma = 1 the values grow by the gain in every sweep; what they are relative to a reference converges. For
@@ -53,20 +46,11 @@ def relative_value_iteration(
     mdp : MDP
         The model, weakly communicating; its gamma is ignored. An episode that has ended earns 0 for ever, see
         `rlsuite.planning.average_reward`.
-    tol : float
-        Largest error of the gain, and largest loss of gain by the policy, that is allowed; in the unit of the reward
-        per step.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of sweeps.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
     tau : float, in (0, 1]
         How far each sweep goes. 1 is a little faster where no chain is periodic, and may not converge where one is;
         0.5 is best for long periods.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations` (sweeps), `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -99,14 +83,7 @@ def relative_value_iteration(
     >>> solution.gain.round(6).tolist(), solution.value.round(6).tolist(), solution.policy.tolist()
     ([1.0, 1.0], [0.0, -1.0], [1, 0])
     """
-    watch = Watch(
-        "relative_value_iteration",
-        tol=tol,
-        rtol=rtol,
-        max_iterations=max_iterations,
-        deadline=deadline,
-        progress=progress,
-    )
+    watch = Watch("relative_value_iteration", **limits)
     if positive_number("tau", tau) > 1.0:
         raise ParameterError(f"tau={tau:g} is more than 1; tau lies in (0, 1]")
     lookahead = undiscounted(mdp)

@@ -3,13 +3,15 @@
 Bertsekas & Tsitsiklis 1991; S&B2 chapters 4 and 6 with gamma = 1; P94 chapter 7.
 """
 
+from typing import Unpack
+
 import numpy as np
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import StateArray
 from rlsuite.planning.certificate import representable, warn_unless_converged
+from rlsuite.planning.limits import Limits, planner
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.total_reward.endings import endings
@@ -21,16 +23,8 @@ EXACT = 2_000
 """Up to this many states policies are evaluated by linear systems."""
 
 
-@says_what_to_write
-def stochastic_shortest_path(
-    mdp: MDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 100_000,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> Solution:
+@planner(max_iterations=100_000)
+def stochastic_shortest_path(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """Solve an MDP with gamma = 1: the largest expected sum of rewards until the end.
 
     The model is checked first. Every state must be able to reach the end, which is a transition that ends the episode,
@@ -53,16 +47,8 @@ def stochastic_shortest_path(
     ----------
     mdp : MDP
         The model; gamma = 1.
-    tol : float
-        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of iterations.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -101,14 +87,7 @@ def stochastic_shortest_path(
     >>> round(stochastic_shortest_path(lake).value_at_start * 17, 6)
     14.0
     """
-    watch = Watch(
-        "stochastic_shortest_path",
-        tol=tol,
-        rtol=rtol,
-        max_iterations=max_iterations,
-        deadline=deadline,
-        progress=progress,
-    )
+    watch = Watch("stochastic_shortest_path", **limits)
     if mdp.gamma != 1.0:
         raise ParameterError(
             f"stochastic_shortest_path needs gamma=1, and gamma is {mdp.gamma:g}; pass gamma=1.0, or take a method for "

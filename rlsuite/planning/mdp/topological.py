@@ -1,13 +1,15 @@
 """Topological value iteration: one strongly connected component after the other. Dai & Goldsmith 2007."""
 
+from typing import Unpack
+
 import numpy as np
 
 from rlsuite.core.compilation import compiled
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted
 from rlsuite.planning.graph import edges, strong_components
+from rlsuite.planning.limits import TimeLimits, planner
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
@@ -20,16 +22,8 @@ MOST_WORK = 5_000_000
 """And after about this many transitions: some ten milliseconds."""
 
 
-@says_what_to_write
-def topological(
-    mdp: MDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 1_000_000,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> Solution:
+@planner()
+def topological(mdp: MDP, *, max_iterations: int = 1_000_000, **limits: Unpack[TimeLimits]) -> Solution:
     """Solve a discounted MDP component by component, beginning with those on which the others depend.
 
     Within a strongly connected component of the graph of the model, every state may lead to every other; between
@@ -47,16 +41,10 @@ def topological(
     ----------
     mdp : MDP
         The model; gamma < 1.
-    tol : float
-        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_iterations : int
         Limit on the number of backups, as a multiple of the number of states.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -86,21 +74,19 @@ def topological(
     >>> solution.value.tolist(), solution.policy.tolist(), solution.iterations
     ([6.5, 2.0, 5.0, 0.0], [1, 0, 0, -1], 1)
     """
-    watch = Watch(
-        "topological", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress
-    )
+    watch = Watch("topological", max_iterations=max_iterations, **limits)
     lookahead = discounted(mdp, "topological")
     components = strong_components(mdp, edges(mdp))
     value: FloatArray = np.zeros(mdp.n_states)
     done: IndexArray = np.zeros(2, dtype=np.int64)
     tables = (*lookahead.rows, lookahead.closed, components.indptr, components.members)
-    limits = (enough(lookahead, watch.tol), *_rounding(lookahead))
+    small = (enough(lookahead, watch.tol), *_rounding(lookahead))
     chunk = chunk_of_backups(mdp, mdp.n_transitions / mdp.n_states)
     backups = 0
     with watch:
         while done[COMPONENT] < components.indptr.size - 1 and watch.goes_on(np.inf):
             budget = min(chunk, max_iterations * mdp.n_states - backups)
-            backups += _solve_components(budget, *tables, *limits, done, value)
+            backups += _solve_components(budget, *tables, *small, done, value)
             watch.iterations = -(-backups // mdp.n_states)
     return certified(lookahead, value, watch)
 

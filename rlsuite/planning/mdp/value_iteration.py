@@ -1,29 +1,23 @@
 """Value iteration: apply the Bellman operator until values hardly change. S&B2 section 4.4, P94 section 6.3."""
 
+from typing import Unpack
+
 import numpy as np
 
 from rlsuite.core.compilation import compiled
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, PointerArray, SuccessorArray
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import ONE, Range, expected
+from rlsuite.planning.limits import Limits, planner
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 
 
-@says_what_to_write
-def value_iteration(
-    mdp: MDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 1_000_000,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> Solution:
+@planner(max_iterations=1_000_000)
+def value_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """Solve a discounted MDP by sweeps over all states, V <- TV from V = 0.
 
     After each sweep the bounds of MacQueen and Porteus (`rlsuite.planning.certificate`) bound the error of TV, shifted
@@ -36,16 +30,8 @@ def value_iteration(
     ----------
     mdp : MDP
         The model; gamma < 1.
-    tol : float
-        Largest error of the value, and largest loss of the policy, that is allowed; in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of sweeps.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations` (sweeps), `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -74,9 +60,7 @@ def value_iteration(
     >>> solution.value.tolist(), solution.policy.tolist(), solution.iterations
     ([90.0, 100.0, 0.0], [1, 1, -1], 3)
     """
-    watch = Watch(
-        "value_iteration", tol=tol, rtol=rtol, max_iterations=max_iterations, deadline=deadline, progress=progress
-    )
+    watch = Watch("value_iteration", **limits)
     lookahead = discounted(mdp, "value_iteration")
     value, backed_up = vector(mdp.n_states), vector(mdp.n_states)
     value[:] = 0.0

@@ -1,25 +1,24 @@
 """Choose the method for the model: exact with a horizon, else bounds that converge."""
 
-from typing import Any
+from typing import Unpack
 
 from rlsuite.core.checks import positive_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
+from rlsuite.planning.limits import Limits, TimeLimits, planner
 from rlsuite.planning.pomdp.exact.incremental_pruning import incremental_pruning
 from rlsuite.planning.pomdp.point_based.sarsop import sarsop
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 
 
+@planner()
 def auto(
     pomdp: POMDP,
     *,
     horizon: int | None = None,
-    tol: float = 1e-6,
-    rtol: float | None = None,
     gap: float | None = None,
     max_iterations: int | None = None,
-    deadline: float | None = None,
-    progress: bool = False,
+    **limits: Unpack[TimeLimits],
 ) -> AlphaVectorSolution:
     """Solve a POMDP by the method that suits it.
 
@@ -33,18 +32,12 @@ def auto(
         The model.
     horizon : int, optional
         H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
-    tol : float
-        Largest distance of the two bounds at the start belief that is allowed, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     gap : float, optional
         The same as `tol`, and wins over it if it is given.
     max_iterations : int, optional
         Limit on what the chosen method counts as iterations; by default its own.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -72,18 +65,15 @@ def auto(
     >>> solve(machine, horizon=2).method, solve(machine).method
     ('incremental_pruning', 'sarsop')
     """
-    limits: dict[str, Any] = {
-        "tol": tol if gap is None else positive_number("gap", gap),
-        "rtol": rtol,
-        "deadline": deadline,
-        "progress": progress,
-    }
+    given: Limits = {**limits}
+    if gap is not None:
+        given["tol"] = positive_number("gap", gap)
     if max_iterations is not None:
-        limits["max_iterations"] = max_iterations
+        given["max_iterations"] = max_iterations
     if horizon is not None:
-        return incremental_pruning(pomdp, horizon=horizon, **limits)
+        return incremental_pruning(pomdp, horizon=horizon, **given)
     if pomdp.gamma == 1.0:
         raise ParameterError(
             "gamma is 1: without discounting, values of a POMDP may be infinite; pass horizon=10 (say), or gamma=0.99"
         )
-    return sarsop(pomdp, **limits)
+    return sarsop(pomdp, **given)

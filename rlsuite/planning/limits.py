@@ -1,0 +1,119 @@
+"""The options that planners share: when to stop. Written once, and shown by every planner as if they were its own."""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Final, ParamSpec, TypedDict, TypeVar, get_args, get_type_hints
+
+from rlsuite.core.keywords import says_what_to_write
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+
+class Tolerances(TypedDict, total=False):
+    """Those of the `Limits` that say what is accurate enough: of planners with deadlines of another meaning."""
+
+    tol: float
+    rtol: float | None
+
+
+class TimeLimits(Tolerances, total=False):
+    """The `Limits` without `max_iterations`: of planners that have none, or use it for more than to stop."""
+
+    deadline: float | None
+    progress: bool
+
+
+class Limits(TimeLimits, total=False):
+    """When a planner stops: the keyword-only options that planners share.
+
+    Whatever stops it, an answer comes with a bound on its error, and with a warning if that is more than `tol`.
+
+    Attributes
+    ----------
+    tol : float
+        Largest error that is allowed, in the unit of the reward, by default 1e-6: of the value, and of the loss of the
+        policy; where the average reward counts, of the gain; for a POMDP, the largest distance of the two bounds at the
+        start belief.
+    rtol : float, optional
+        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
+    max_iterations : int
+        Stop after this many iterations. What counts as one, and the default, depends on the planner.
+    deadline : float, optional
+        Stop after this many seconds, by default never. The time that numba takes to compile does not count.
+    progress : bool
+        Whether to show a progress bar on stderr, by default not.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import Limits, value_iteration
+    >>> mdp = MDP.from_successors([[None, 1], [0, 2], [None, None]], [[0, 0], [0, 100], [0, 0]], gamma=0.9)
+    >>> quick: Limits = {"tol": 0.1, "deadline": 60.0}
+    >>> value_iteration(mdp, **quick).value.tolist()
+    [90.0, 100.0, 0.0]
+    """
+
+    max_iterations: int
+
+
+DEFAULTS: Final[Mapping[str, object]] = {
+    "tol": 1e-6,
+    "rtol": None,
+    "max_iterations": None,
+    "deadline": None,
+    "progress": False,
+}
+"""In the order in which signatures show them; `max_iterations` has a default of each planner's own."""
+
+
+def planner(*, max_iterations: int | None = None) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
+    """Make a function that takes ``**limits`` a planner: it shows each of them in its signature, with its default.
+
+    The function itself is given all of them. Unknown keywords get a suggestion, as by `says_what_to_write`.
+
+    Parameters
+    ----------
+    max_iterations : int, optional
+        The default of that option, if it is among the limits that the function takes.
+
+    Returns
+    -------
+    callable
+        The decorator. The last parameter of its function is a ``**limits: Unpack[Limits]``, or of one of its bases.
+
+    Examples
+    --------
+    >>> import inspect
+    >>> from typing import Unpack
+    >>> @planner(max_iterations=100)
+    ... def method(mdp, **limits: Unpack[Limits]): return limits
+    >>> list(inspect.signature(method).parameters)
+    ['mdp', 'tol', 'rtol', 'max_iterations', 'deadline', 'progress']
+    >>> method(None)
+    {'tol': 1e-06, 'rtol': None, 'max_iterations': 100, 'deadline': None, 'progress': False}
+    """
+    values = {**DEFAULTS, "max_iterations": max_iterations}
+
+    def decorated(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        written = signature(function)
+        shown = dict(written.parameters)
+        types = get_type_hints(*get_args(shown.popitem()[1].annotation))
+        defaults = {name: value for name, value in values.items() if name in types}
+        for name, value in values.items():
+            if name in types:
+                shown[name] = Parameter(name, Parameter.KEYWORD_ONLY, default=value, annotation=types[name])
+            elif name in shown:  # one that the planner documents itself: it keeps its place in the row
+                shown[name] = shown.pop(name)
+
+        @wraps(function)
+        def planned(*args: Given.args, **given: Given.kwargs) -> Answer:
+            for name, value in defaults.items():
+                given.setdefault(name, value)
+            return function(*args, **given)
+
+        planned.__dict__["__signature__"] = written.replace(parameters=list(shown.values()))
+        return says_what_to_write(planned)
+
+    return decorated
