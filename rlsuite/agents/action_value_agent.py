@@ -12,6 +12,7 @@ from rlsuite.agents.feature_memory import LinearMemory, evaluate_rows
 from rlsuite.agents.memory import ActionValues, begin
 from rlsuite.agents.schedules import as_schedule
 from rlsuite.agents.tabular import TabularAgent
+from rlsuite.core.aliases import Observation, Own
 from rlsuite.core.checks import legal_actions, row_of_id
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin
@@ -102,7 +103,7 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
         """What every weight is before anything is learned."""
         return self.initial_value
 
-    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Own:
         """Make a table of initial values, or weights for the features that `bind_environment` has fitted."""
         if not self.uses_features:
             return super().init_memory(legal, legality)
@@ -200,14 +201,14 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
         weights, room = known.weights.copy(), self.features_.most_active_
         indices, values = np.zeros(room, dtype=np.int64), np.zeros(room)
 
-        def policy(vector: NDArray[np.float64], action_mask: Any) -> NDArray[np.float64]:
+        def policy(vector: NDArray[np.float64], action_mask: ArrayLike | None) -> NDArray[np.float64]:
             q = np.zeros((1, weights.shape[1]))
             evaluate_rows(known.features, weights, vector[None], indices, values, q)
             return greedy(q, action_mask)[0]
 
         return policy
 
-    def act(self, observation: Any, action_mask: ArrayLike | None = None) -> int:
+    def act(self, observation: Observation, action_mask: ArrayLike | None = None) -> int:
         """Take the best action learned so far; ties are broken at random.
 
         Parameters

@@ -5,21 +5,22 @@ import inspect
 import warnings
 from dataclasses import dataclass, fields, replace
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.storage import EPISODE, fill, learned_arrays, save, whole
+from rlsuite.core.aliases import Env, Observation, Own
 from rlsuite.core.checks import fraction, row_of_id
 from rlsuite.core.compilation import compiled
 from rlsuite.core.compiling_clock import CompilingTime
-from rlsuite.core.described import Described
+from rlsuite.core.described import Described, Plain
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
 from rlsuite.environments.finding import find_env
+from rlsuite.models.aliases import AnyArray
 from rlsuite.synonyms import attribute_error
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy
@@ -87,11 +88,11 @@ class Agent(Described):
     def __post_init__(self) -> None:
         self.gamma = fraction("gamma", self.gamma)
         self._run: Run | None = None
-        self._asked_for: str | gymnasium.Env[Any, Any] | None = None
-        self._memory: Any = None
+        self._asked_for: str | Env | None = None
+        self._memory: Own = None
         self._episodes: list[NDArray[np.void]] = []
 
-    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Own:
         """Make an empty memory.
 
         Parameters
@@ -115,7 +116,7 @@ class Agent(Described):
     @says_what_to_write
     def learn(
         self,
-        env: str | gymnasium.Env[Any, Any],
+        env: str | Env,
         *,
         steps: int | None = None,
         episodes: int | None = None,
@@ -188,16 +189,14 @@ class Agent(Described):
         self.check_divergence(before)
         return self
 
-    def learned_before(self) -> list[NDArray[Any]] | None:
+    def learned_before(self) -> list[AnyArray] | None:
         """What `check_divergence` may have to put back; nothing here, as tables of averages do not diverge."""
         return None
 
-    def check_divergence(self, before: list[NDArray[Any]] | None, error: errors.LearningError | None = None) -> None:
+    def check_divergence(self, before: list[AnyArray] | None, error: errors.LearningError | None = None) -> None:
         """Check what was learned, after a run that may have ended in an error; nothing here."""
 
-    def _start(
-        self, env: str | gymnasium.Env[Any, Any], seed: int | None, loop: LoopChoice, optima: Optima | None
-    ) -> Run:
+    def _start(self, env: str | Env, seed: int | None, loop: LoopChoice, optima: Optima | None) -> Run:
         made = find_env(env)
         encode = self.bind_environment(made)
         rule = Rule(type(self).begin, _step_of(type(self)))
@@ -210,7 +209,7 @@ class Agent(Described):
         self.first_action_ = int(action_space_of(made).start)
         return run
 
-    def bind_environment(self, env: gymnasium.Env[Any, Any]) -> Encoding | None:
+    def bind_environment(self, env: Env) -> Encoding | None:
         """Prepare to learn in an environment.
 
         Returns
@@ -231,7 +230,7 @@ class Agent(Described):
         """Greedy policy learned so far, in the form that evaluations use; `policy` for an agent that observes ids."""
         return self.policy()
 
-    def _restore_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
+    def _restore_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Own:
         """The memory for an environment: a new one, or the present one if it fits."""
         if self._memory is None:
             return self.init_memory(legal, legality)
@@ -244,7 +243,7 @@ class Agent(Described):
         known = {"legal": legal, "legality": legality}
         return self._memory._replace(**{name: known[name] for name in known if name in self._memory._fields})
 
-    def act(self, observation: int) -> int:
+    def act(self, observation: Observation) -> int:
         """Take the best action learned so far; ties are broken at random.
 
         Raises
@@ -261,7 +260,7 @@ class Agent(Described):
         return int(self.generator_.choice(best)) + self.first_action_
 
     @property
-    def memory_(self) -> Any:
+    def memory_(self) -> Own:
         """The memory: a NamedTuple of the learned arrays and of everything else that the rule uses."""
         if self._memory is None:
             raise errors.NotLearned(f"this {type(self).__name__} has not learned yet; call learn(env, steps=...) first")
@@ -277,7 +276,7 @@ class Agent(Described):
         """Return and length of all finished episodes, shape (n_episodes,), fields "return" and "length"."""
         return np.concatenate([np.zeros(0, dtype=EPISODE), *self._episodes])
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> AnyArray:
         """Learned arrays by name: ``visits_`` is the field ``visits`` of the memory, or of its ``learned``."""
         if name.endswith("_") and not name.startswith("_"):
             memory = self.memory_
@@ -286,7 +285,7 @@ class Agent(Described):
                     return getattr(known, name[:-1])
         raise attribute_error(type(self).__name__, name, [one for one in dir(self) if not one.startswith("_")])
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Refuse to change a parameter once there is a memory that was made with the old value."""
         if self.__dict__.get("_memory") is not None and any(name == each.name for each in fields(self)):
             raise errors.ParameterError(
@@ -295,7 +294,7 @@ class Agent(Described):
             )
         super().__setattr__(name, value)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Copy and pickle what was learned, not the state of the run: a copy's next run begins with a new episode."""
         return {**self.__dict__, "_run": None, "_asked_for": None}
 
@@ -303,11 +302,11 @@ class Agent(Described):
         """Write the agent to an .npz file; `rlsuite.load` reads it."""
         save(self, path)
 
-    def kept_arrays(self) -> dict[str, NDArray[Any]]:
+    def kept_arrays(self) -> dict[str, AnyArray]:
         """The arrays that a file keeps, which hold what was learned; part of `save`."""
         return learned_arrays(self.memory_)
 
-    def restore(self, header: dict[str, Any], arrays: Npz, episodes: NDArray[np.void]) -> None:
+    def restore(self, header: Plain, arrays: Npz, episodes: NDArray[np.void]) -> None:
         """Restore what `save` has written; part of `rlsuite.load`.
 
         Raises
@@ -332,7 +331,7 @@ class Agent(Described):
         except (TypeError, ValueError, KeyError, OverflowError) as error:
             raise ValueError(f"the state of its generator is not one of PCG64: {error}") from error
 
-    def check_memory(self, memory: Any) -> None:
+    def check_memory(self, memory: Own) -> None:
         """Raise ValueError unless the arrays of a memory are consistent; part of `rlsuite.load`.
 
         Only for agents whose rule would reach beyond an array if two arrays contradicted each other. What a single
@@ -365,7 +364,7 @@ def _with_transition(former: Step) -> Step:
     """Adapt a rule with eight parameters to the present signature."""
 
     @compiled
-    def step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+    def step(memory: Own, t: Transition, rng: np.random.Generator) -> int:
         return former(memory, t.state, t.action, t.reward, t.next_state, t.terminated, t.truncated, rng)
 
     return step

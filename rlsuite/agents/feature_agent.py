@@ -8,9 +8,8 @@ that of `Agent`. The feature maps and scikit-learn are imported when features ar
 import copy
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
-import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -19,13 +18,17 @@ from rlsuite.agents.agent import Agent
 from rlsuite.agents.feature_memory import ActiveFeatures, evaluate_rows
 from rlsuite.agents.schedules import VISITS, Rate, Schedule, as_schedule
 from rlsuite.agents.storage import whole
+from rlsuite.core.aliases import Env, Own
 from rlsuite.core.declared import check_array
+from rlsuite.core.described import Plain
 from rlsuite.core.npz import Npz
+from rlsuite.models.aliases import AnyArray
 from rlsuite.training.legality import Legality
 from rlsuite.training.observation_view import Encoding
 
-if TYPE_CHECKING:
-    pass
+if TYPE_CHECKING:  # the feature maps need scikit-learn
+    from rlsuite.features.estimators import Transformer
+    from rlsuite.features.feature_map import FeatureMap
 
 INFINITE = "what it has learned is no longer finite"
 PUT_BACK = (
@@ -81,7 +84,7 @@ class FeatureAgent(Agent):
     """Whether there is no table: without `features` these are `OneHot` for ids, and `Identity` for all others."""
 
     learning_rate: float | Schedule = 0.1
-    features: Any = None
+    features: "FeatureMap | Transformer | None" = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,7 +102,7 @@ class FeatureAgent(Agent):
 
     # ------------------------------------------------------------------------------------------------------- learning
 
-    def bind_environment(self, env: gymnasium.Env[Any, Any]) -> Encoding | None:
+    def bind_environment(self, env: Env) -> Encoding | None:
         """Fit the features to the bounds of an environment, if that is all they need.
 
         Raises
@@ -126,7 +129,7 @@ class FeatureAgent(Agent):
         self._legal = legal_ids(env)
         return self.encoding_
 
-    def _restore_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
+    def _restore_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Own:
         known = self._memory
         if self.uses_features and known is not None and len(known.weights) != self.features_.n_features_out_:
             raise errors.UnsuitableEnvironment(
@@ -135,13 +138,13 @@ class FeatureAgent(Agent):
             )
         return super()._restore_memory(legal, legality)
 
-    def learned_before(self) -> list[NDArray[Any]] | None:
+    def learned_before(self) -> list[AnyArray] | None:
         """A copy of the weights, for `check_divergence`."""
         if not self.uses_features or self._memory is None:
             return None
         return [array.copy() for array in _learned_by(self._memory)]
 
-    def check_divergence(self, before: list[NDArray[Any]] | None, error: errors.LearningError | None = None) -> None:
+    def check_divergence(self, before: list[AnyArray] | None, error: errors.LearningError | None = None) -> None:
         """Put the weights back to what they were if they diverge.
 
         Raises
@@ -181,7 +184,7 @@ class FeatureAgent(Agent):
             raise AttributeError("weights_")
         return self.memory_.weights
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> AnyArray:
         """Learned arrays by name, as of every agent; those that only a table has, or only weights, say so."""
         if name in ONLY and self._memory is not None:
             raise AttributeError(f"this {type(self).__name__} has no {name}: {ONLY[name]}")
@@ -227,7 +230,7 @@ class FeatureAgent(Agent):
         """The actions that exist, shape (n_ids, n_actions); (0, n_actions) where observations are not ids."""
         return self._legal if self.uses_features else super().legal_
 
-    def kept_arrays(self) -> dict[str, NDArray[Any]]:
+    def kept_arrays(self) -> dict[str, AnyArray]:
         """What a file keeps beside the learned arrays: the fitted features, and the bounds they were fitted to.
 
         Raises
@@ -246,7 +249,7 @@ class FeatureAgent(Agent):
         bounds = {"low": self.encoding_.low, "high": self.encoding_.high, "legal_ids": self._legal}
         return {**super().kept_arrays(), **fitted, **bounds}
 
-    def restore(self, header: dict[str, Any], arrays: Npz, episodes: NDArray[np.void]) -> None:
+    def restore(self, header: Plain, arrays: Npz, episodes: NDArray[np.void]) -> None:
         """Restore what `save` has written; part of `rlsuite.load`.
 
         Raises
@@ -260,7 +263,7 @@ class FeatureAgent(Agent):
             super().restore(header, arrays, episodes)
             return
         from rlsuite.agents.fit_features import check_width
-        from rlsuite.features import FeatureMap, Identity, OneHot
+        from rlsuite.features import Identity, OneHot
 
         low, high = (arrays.take(name, np.float64, ndim=1) for name in ("low", "high"))
         self._legal = arrays.take("legal_ids", np.bool_, ndim=2)
@@ -273,7 +276,7 @@ class FeatureAgent(Agent):
             kind = OneHot if "first_" in fitted else Identity
             self.features_ = kind().restore(fitted)
         else:
-            unfitted: FeatureMap = copy.deepcopy(self.features)
+            unfitted = cast("FeatureMap", copy.deepcopy(self.features))  # others are not saved
             self.features_ = unfitted.restore(fitted)
         check_width(self.features_, self.encoding_)
         super().restore(header, arrays, episodes)
@@ -284,6 +287,6 @@ class FeatureAgent(Agent):
             )
 
 
-def _learned_by(memory: Any) -> list[NDArray[Any]]:
+def _learned_by(memory: Own) -> list[AnyArray]:
     """Everything that a rule learns: the weights, and its other arrays."""
     return [memory.weights, *(value for value in memory.learned if isinstance(value, np.ndarray))]

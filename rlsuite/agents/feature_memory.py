@@ -19,6 +19,7 @@ from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
 from rlsuite.agents.predictor import STATE, StateOperations
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, set_trace, update_eligible
+from rlsuite.core.aliases import Own
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
 from rlsuite.training.legality import Legality
@@ -62,7 +63,7 @@ class FeatureMemory(MaskedMemory, Protocol):
         ...
 
     @property
-    def scratch(self) -> Any:
+    def scratch(self) -> Own:
         """NamedTuple of what the rule keeps during an episode."""
         ...
 
@@ -256,8 +257,8 @@ class LinearMemory(NamedTuple):
     learning_rate: Rate
     exploration: ExplorationRule
     scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
-    learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
-    scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
+    learned: Own = ()  # NamedTuple of what else the rule learns, saved with the agent
+    scratch: Own = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     operations: Operations = FEATURES
 
 
@@ -350,6 +351,6 @@ class LinearValues(NamedTuple):
     clock: Count  # (2,), [steps, episodes] learned from
     gamma: float
     learning_rate: Rate
-    learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
-    scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
+    learned: Own = ()  # NamedTuple of what else the rule learns, saved with the agent
+    scratch: Own = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     operations: StateOperations = STATE_FEATURES

@@ -1,26 +1,24 @@
 """A linear agent's view of an environment: its observations as vectors, and their features."""
 
 import copy
-from typing import Any
 
 import gymnasium
 import numpy as np
-import sklearn.base
 import sklearn.exceptions
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.aliases import Env
 from rlsuite.features.checks import naming, shown
+from rlsuite.features.estimators import Transformer, clone, dense
 from rlsuite.features.feature_map import FeatureMap
 from rlsuite.features.identity import Identity, OneHot
 from rlsuite.models import MDP
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import Encoding, encoding
 
-_base: Any = sklearn.base  # scikit-learn has no type annotations
 
-
-def bind_features(features: Any, env: gymnasium.Env[Any, Any]) -> tuple[FeatureMap, Encoding]:
+def bind_features(features: FeatureMap | Transformer | None, env: Env) -> tuple[FeatureMap, Encoding]:
     """Fit features to the bounds of an environment, if that is all they need.
 
     Parameters
@@ -47,12 +45,12 @@ def bind_features(features: Any, env: gymnasium.Env[Any, Any]) -> tuple[FeatureM
         features = OneHot() if isinstance(env.observation_space, gymnasium.spaces.Discrete) else Identity()
     if not isinstance(features, FeatureMap):
         return _outside(features, found)
-    fitted = copy.deepcopy(features) if features.is_fitted else _base.clone(features).fit_bounds(found.low, found.high)
+    fitted = copy.deepcopy(features) if features.is_fitted else clone(features).fit_bounds(found.low, found.high)
     check_width(fitted, found)
     return fitted, found
 
 
-def check_features(features: Any) -> None:
+def check_features(features: object) -> None:
     """Raise unless features are None, or an instance that can transform; the parameters of a `FeatureMap` are checked.
 
     Raises
@@ -84,7 +82,7 @@ def check_width(features: FeatureMap, found: Encoding) -> None:
         )
 
 
-def legal_ids(env: gymnasium.Env[Any, Any]) -> NDArray[np.bool_]:
+def legal_ids(env: Env) -> NDArray[np.bool_]:
     """The legal actions of each id, (n_ids, n_actions), if a model gives them; (0, n_actions) without ids."""
     n_actions = int(action_space_of(env).n)
     space = env.observation_space
@@ -94,7 +92,7 @@ def legal_ids(env: gymnasium.Env[Any, Any]) -> NDArray[np.bool_]:
     return np.array(model.legal) if isinstance(model, MDP) else np.ones((int(space.n), n_actions), dtype=np.bool_)
 
 
-def _outside(features: Any, found: Encoding) -> tuple[FeatureMap, Encoding]:
+def _outside(features: Transformer, found: Encoding) -> tuple[FeatureMap, Encoding]:
     """Apply features that only Python can compute to the observations before the agent receives them."""
     middle = np.nan_to_num((found.low + found.high) / 2.0, nan=0.0, posinf=0.0, neginf=0.0)
     name = type(features).__name__
@@ -115,7 +113,7 @@ def _outside(features: Any, found: Encoding) -> tuple[FeatureMap, Encoding]:
 class Outside:
     """A third-party transformer, as a function from vectors (n, k) to features (n, d)."""
 
-    def __init__(self, transformer: Any) -> None:
+    def __init__(self, transformer: Transformer) -> None:
         self.transformer = transformer
 
     def __call__(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -130,7 +128,5 @@ class Outside:
             return _dense_features(self.transformer, vectors)
 
 
-def _dense_features(transformer: Any, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    found: Any = transformer.transform(vectors)
-    dense = found.toarray() if hasattr(found, "toarray") else found
-    return np.ascontiguousarray(dense, dtype=np.float64)
+def _dense_features(transformer: Transformer, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.ascontiguousarray(dense(transformer.transform(vectors)), dtype=np.float64)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.exploration import ChoiceMemory, ExplorationRule, choose
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, update_eligible, visit_entry
+from rlsuite.core.aliases import Own
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import Count
 from rlsuite.training.legality import Legality
@@ -94,12 +95,12 @@ class Memory(ChoiceMemory, Protocol):
         ...
 
     @property
-    def learned(self) -> Any:
+    def learned(self) -> Own:
         """NamedTuple of what else the rule learns, saved with the agent."""
         ...
 
     @property
-    def scratch(self) -> Any:
+    def scratch(self) -> Own:
         """NamedTuple of what the rule keeps during an episode."""
         ...
 
@@ -287,8 +288,8 @@ class ActionValues(NamedTuple):
     learning_rate: Rate
     exploration: ExplorationRule
     scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
-    learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
-    scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
+    learned: Own = ()  # NamedTuple of what else the rule learns, saved with the agent
+    scratch: Own = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     operations: Operations = TABLE
 
 

@@ -7,7 +7,7 @@ are those of one action, 0.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from rlsuite.agents.exploration import MaskedMemory, is_legal
 from rlsuite.agents.memory import Observation, locate_first, update, value, visit
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate, Schedule, as_schedule, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, update_eligible, visit_entry
+from rlsuite.core.aliases import Own
 from rlsuite.core.checks import finite_number
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import Count
@@ -62,12 +63,12 @@ class StateMemory(MaskedMemory, Protocol):
         ...
 
     @property
-    def learned(self) -> Any:
+    def learned(self) -> Own:
         """NamedTuple of what else the rule learns, saved with the agent."""
         ...
 
     @property
-    def scratch(self) -> Any:
+    def scratch(self) -> Own:
         """NamedTuple of what the rule keeps during an episode."""
         ...
 
@@ -287,8 +288,8 @@ class StateValues(NamedTuple):
     clock: Count  # (2,), [steps, episodes] learned from
     gamma: float
     learning_rate: Rate
-    learned: Any = ()  # NamedTuple of what else the rule learns, saved with the agent
-    scratch: Any = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
+    learned: Own = ()  # NamedTuple of what else the rule learns, saved with the agent
+    scratch: Own = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     operations: StateOperations = STATE_TABLE
 
 
@@ -332,11 +333,11 @@ class Predictor(Agent):
         if self.policy_to_follow is not None:
             check_policy_form("policy_to_follow", self.policy_to_follow)
 
-    def tables(self, n_states: int, /) -> object:
+    def tables(self, n_states: int, /) -> tuple[object, ...]:
         """Make the memory's ``learned``: a NamedTuple of what a rule learns beside `value`; nothing here."""
         return ()
 
-    def scratch(self, n_states: int, /) -> object:
+    def scratch(self, n_states: int, /) -> tuple[object, ...]:
         """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
         return ()
 

@@ -12,6 +12,7 @@ from rlsuite.agents.feature_memory import LinearValues
 from rlsuite.agents.prediction.policies import check_size, policy_table
 from rlsuite.agents.predictor import STATE, Predictor, begin_predicting
 from rlsuite.agents.schedules import as_schedule
+from rlsuite.core.aliases import Observation, Own
 from rlsuite.core.checks import legal_actions, row_of_id
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin
@@ -70,7 +71,7 @@ class StateValueAgent(FeatureAgent, Predictor):
         """The policy that is evaluated, (n_rows, n_actions), where it is not the one that is followed."""
         return None
 
-    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Any:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Own:
         """Make a table of initial values, or weights for the features that `bind_environment` has fitted.
 
         Raises
@@ -154,7 +155,7 @@ class StateValueAgent(FeatureAgent, Predictor):
         """The policy that is followed, in the form that evaluations use: of ids, or of a vector and a mask."""
         return self._chances if self.uses_features else super().frozen_policy()
 
-    def act(self, observation: Any, action_mask: ArrayLike | None = None) -> int:
+    def act(self, observation: Observation, action_mask: ArrayLike | None = None) -> int:
         """Draw an action of the policy that is followed.
 
         Raises

@@ -76,11 +76,11 @@ class TabularAgent(Agent):
         as_schedule("learning_rate", self.learning_rate, 0.0, 1.0)
         self.initial_value = finite_number("initial_value", self.initial_value)
 
-    def tables(self, n_states: int, n_actions: int, /) -> object:
+    def tables(self, n_states: int, n_actions: int, /) -> tuple[object, ...]:
         """Make the memory's ``learned``: a NamedTuple of what a rule learns beside `q`; nothing here."""
         return ()
 
-    def scratch(self, n_states: int, n_actions: int, /) -> object:
+    def scratch(self, n_states: int, n_actions: int, /) -> tuple[object, ...]:
         """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
         return ()
 

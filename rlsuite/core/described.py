@@ -7,13 +7,16 @@ The classes are found by introspection, so a class of your own is known as soon 
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, cast
 
 from rlsuite import errors
 from rlsuite.core.checks import is_array, is_list, is_tuple
 from rlsuite.core.keywords import SaysWhatToWrite
 
 Kind = TypeVar("Kind")
+
+Plain: TypeAlias = Annotated[dict[str, Any], "plain data"]
+"""Numbers, strings, lists and dicts by name: what a TOML or a JSON file can hold."""
 
 
 class UnknownClass(errors.ParameterError):

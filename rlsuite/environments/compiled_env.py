@@ -13,11 +13,11 @@ written as compiled functions, agents learn in it at compiled speed. The state i
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeAlias, cast
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.aliases import BareEnv, Info, UntypedSpace
 from rlsuite.core.checks import is_tuple
@@ -29,7 +29,8 @@ if TYPE_CHECKING:  # an environment can be made without numba
     from rlsuite.core.compilation import Compiled
 
 State = tuple[float, ...]
-Constants = tuple[Any, ...]
+Constants = tuple[ArrayLike, ...]
+Vector: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 
 def _read(env: BareEnv) -> State:
@@ -105,7 +106,7 @@ def _is_state(value: object) -> "TypeIs[State]":
     return is_tuple(value) and all(isinstance(one, float) for one in value)
 
 
-class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
+class CompiledEnv(gymnasium.Env[Vector, SupportsIndex]):
     """A Gymnasium environment whose `reset` and `step` are compiled functions.
 
     It steps like any other environment, and agents that see vectors learn in it at compiled speed, with the same bytes.
@@ -153,7 +154,7 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
     ([0.0], [0.5], True)
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride] - Gymnasium says dict
+    metadata: ClassVar[Info] = {  # pyright: ignore[reportIncompatibleVariableOverride] - Gymnasium says dict
         "render_modes": [],
     }
 
@@ -187,7 +188,7 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
         self.state: State = ()
         self._checked = False
 
-    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[NDArray[np.floating[Any]], Info]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Vector, Info]:
         """Begin an episode.
 
         Raises
@@ -202,7 +203,7 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
         self.state = self.dynamics.begin(self.dynamics.constants, self.np_random)
         return self._observation(), {}
 
-    def step(self, action: SupportsIndex) -> tuple[NDArray[np.floating[Any]], float, bool, bool, Info]:
+    def step(self, action: SupportsIndex) -> tuple[Vector, float, bool, bool, Info]:
         """Take an action.
 
         Raises
@@ -218,7 +219,7 @@ class CompiledEnv(gymnasium.Env[NDArray[np.floating[Any]], Any]):
         self.state, reward, terminated = self.dynamics.step(self.dynamics.constants, self.state, number, self.np_random)
         return self._observation(), float(reward), bool(terminated), False, {}
 
-    def _observation(self) -> NDArray[np.floating[Any]]:
+    def _observation(self) -> Vector:
         seen = np.zeros(self._shape)
         self.dynamics.observe(self.dynamics.constants, self.state, seen)
         return seen.astype(self._dtype)

@@ -27,7 +27,7 @@ PLUGIN_GROUP = "rlsuite.envs"
 """Entry-point group in which a package announces ``namespace = "package"``."""
 
 
-def find_env(spec: str | EnvSpec | Env, **kwargs: Any) -> Env:
+def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
     """Return the environment that `spec` names.
 
     Parameters

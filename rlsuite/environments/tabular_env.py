@@ -27,7 +27,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rlsuite.core.aliases import Info
+from rlsuite.core.aliases import Env, Info
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
@@ -134,7 +134,7 @@ class Dynamics:
         return {**self.__dict__, "_transitions": {}, "_emissions": {}}
 
 
-class TabularEnv(gymnasium.Env[Any, Any]):
+class TabularEnv(Env):
     """A Gymnasium environment whose dynamics are a model.
 
     Parameters
@@ -184,7 +184,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
     (1, 0.0, True, False)
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride] - Gymnasium says dict
+    metadata: ClassVar[Info] = {  # pyright: ignore[reportIncompatibleVariableOverride] - Gymnasium says dict
         "render_modes": ["ansi", "rgb_array"],
         "render_fps": 4,
     }

@@ -6,13 +6,13 @@ copies is a handful of array look-ups: some hundred times faster for thousands o
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.aliases import Env, Info, Space
 from rlsuite.core.keywords import SaysWhatToWrite
@@ -129,7 +129,7 @@ class TabularVectorEnv(VectorEnv[IndexArray, IndexArray, AnyArray], SaysWhatToWr
         *,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Self:
         """Make copies of any environment with a table.
 
@@ -264,7 +264,7 @@ class TabularVectorEnv(VectorEnv[IndexArray, IndexArray, AnyArray], SaysWhatToWr
         _publish(infos, restarted, waiting)
         return self._observations.copy(), rewards.copy(), terminated, truncated, infos
 
-    def render(self) -> tuple[Any, ...] | None:
+    def render(self) -> tuple[str | NDArray[np.uint8], ...] | None:
         """Render every copy.
 
         Returns
@@ -284,7 +284,7 @@ class TabularVectorEnv(VectorEnv[IndexArray, IndexArray, AnyArray], SaysWhatToWr
 
     # ------------------------------------------------------------------------------------ methods to override
 
-    def draw_rewards(self, actions: IndexArray, pairs: IndexArray, mean: FloatArray) -> Any:
+    def draw_rewards(self, actions: IndexArray, pairs: IndexArray, mean: FloatArray) -> FloatArray:
         """Draw the rewards of one step; subclasses whose copies differ in their rewards may override it.
 
         Parameters

@@ -303,7 +303,7 @@ class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         self.actions.flags.writeable = False
         self.action_space = spaces.Discrete(len(self.actions))
 
-    def step(self, action: SupportsIndex) -> tuple[Any, SupportsFloat, bool, bool, Info]:
+    def step(self, action: SupportsIndex) -> tuple[Observation, SupportsFloat, bool, bool, Info]:
         """Pass the action with that index to the environment.
 
         Raises

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from rlsuite import errors
 from rlsuite.agents import Agent
 from rlsuite.core.checks import seed_list, whole_number
-from rlsuite.core.described import describe
+from rlsuite.core.described import Plain, describe
 from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.core.narrowing import is_list, is_mapping
 from rlsuite.errors import ParameterError
@@ -112,13 +112,13 @@ class Settings(SaysWhatToWrite):
         for index, entry in enumerate(self.agents):
             _check_plain(entry.environment, f"agents[{index}].environment")
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> Plain:
         """The experiment as tables of numbers, strings and lists, with all defaults filled in."""
         environments = [
             {"id": entry.id, "label": entry.label, "parameters": dict(entry.parameters), **entry.limit}
             for entry in self.environments
         ]
-        agents: list[dict[str, Any]] = []
+        agents: list[Plain] = []
         for entry in self.agents:
             described = describe(entry.agent)
             extra = {"environment": dict(entry.environment)} if entry.environment else {}
@@ -128,7 +128,7 @@ class Settings(SaysWhatToWrite):
         return {**common, "figures": list(self.figures), "environments": environments, "agents": agents}
 
     @property
-    def timing(self) -> dict[str, Any]:
+    def timing(self) -> Plain:
         """``steps``, ``episodes``, ``evaluate_every`` and ``checkpoint_every``, without those that were not given."""
         names = ("steps", "episodes", "evaluate_every", "checkpoint_every")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}

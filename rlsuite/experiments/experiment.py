@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from rlsuite import errors
 from rlsuite.core.checks import whole_number
@@ -86,7 +86,7 @@ class Experiment(Settings):
     """
 
     @classmethod
-    def read(cls, path: str | PathLike[str], **changes: Any) -> Self:
+    def read(cls, path: str | PathLike[str], **changes: object) -> Self:
         """Read an experiment from a TOML file; the module docstring shows one.
 
         Parameters

@@ -25,7 +25,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ UNDISCOUNTED = "return"  # a column of evaluation.csv
 LARGEST_COUNT = 2**53
 """Up to this number, floats represent all whole numbers exactly."""
 
-Table: TypeAlias = Mapping[str, Any]
+Table: TypeAlias = Annotated[Mapping[str, Any], "plain data"]
 """A table of a TOML or JSON file; what its values are is checked where they are read."""
 
 

@@ -7,7 +7,7 @@ validates them. The signatures stand together here; the forms are explained in t
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from numpy.typing import ArrayLike
 
@@ -37,8 +37,9 @@ from rlsuite.models.gymnasium_table import (
 from rlsuite.models.mdp_fields import MdpFields
 
 if TYPE_CHECKING:
-    from gymnasium import Env
     from gymnasium.envs.registration import EnvSpec
+
+    from rlsuite.core.aliases import Env
 
 
 class Constructors(MdpFields):
@@ -316,7 +317,7 @@ class Constructors(MdpFields):
 
     @classmethod
     @says_what_to_write
-    def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: object) -> Self:
+    def from_env(cls, env: str | EnvSpec | Env, *, gamma: float, **kwargs: object) -> Self:
         """Read the model of an environment: its ``model`` if it is one of ours, else Gymnasium's ``P``.
 
         Wrappers are looked through, so what they change is not part of the model.

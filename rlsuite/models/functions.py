@@ -25,7 +25,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from numbers import Integral, Real
-from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,10 +37,12 @@ from rlsuite.models import validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, Rows
 from rlsuite.models.observation_model import ObservationRows
 
-State: TypeAlias = Any
+State: TypeAlias = Annotated[Any, "state"]
 """What the user's functions call a state: anything hashable."""
-Action: TypeAlias = Any
+Action: TypeAlias = Annotated[Any, "action"]
 """What they call an action: anything hashable."""
+Observation: TypeAlias = Annotated[Any, "observation"]
+"""What they call an observation: anything hashable."""
 Transitions: TypeAlias = Callable[[State, Action], object]
 """``transitions(state, action)``; see the table of the module for what it returns."""
 RewardFunction: TypeAlias = Callable[[State, Action, State], float]
@@ -286,7 +288,7 @@ ObserveFunction: TypeAlias = Callable[[Action, State], object]
 # --------------------------------------------------------------------------------------------------------- observations
 
 
-ObservedReward: TypeAlias = Callable[[State, Action, State, Any], float]
+ObservedReward: TypeAlias = Callable[[State, Action, State, Observation], float]
 """``observed_reward(state, action, next_state, observation)``"""
 
 

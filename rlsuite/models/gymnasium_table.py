@@ -23,8 +23,9 @@ from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, Rows
 
 if TYPE_CHECKING:
-    from gymnasium import Env
     from gymnasium.envs.registration import EnvSpec
+
+    from rlsuite.core.aliases import Env
 
 
 class Table(NamedTuple):
@@ -36,7 +37,7 @@ class Table(NamedTuple):
 
 
 @contextmanager
-def opened(env: str | EnvSpec | Env[Any, Any], kwargs: Mapping[str, object]) -> Generator[Env[Any, Any]]:
+def opened(env: str | EnvSpec | Env, kwargs: Mapping[str, object]) -> Generator[Env]:
     """Yield the environment that `env` specifies, and close it afterwards if it was made here."""
     from rlsuite.environments.finding import find_env
 
@@ -56,12 +57,12 @@ def reject_partially_observable(model: object, name: str) -> None:
         )
 
 
-def name_of(env: Env[Any, Any]) -> str:
+def name_of(env: Env) -> str:
     """Return the id of `env`, or the name of its class."""
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
-def read_table(env: Env[Any, Any]) -> Table:
+def read_table(env: Env) -> Table:
     """Return the transition table of an environment.
 
     Raises
@@ -90,7 +91,7 @@ def read_table(env: Env[Any, Any]) -> Table:
     return Table(rows, len(actions), validation.floats("initial_state_distrib", start))
 
 
-def same_table(env: Env[Any, Any], rows: Rows, start: FloatArray) -> bool:
+def same_table(env: Env, rows: Rows, start: FloatArray) -> bool:
     """Whether the table of an environment equals these rows and this start distribution.
 
     Faster than to read it again: nothing is checked.
@@ -116,7 +117,7 @@ CopiedTable: TypeAlias = dict[Any, dict[Any, list[Any]]]
 """A table as dicts and lists, whose keys and entries are the environment's."""
 
 
-def copied_table(env: Env[Any, Any]) -> CopiedTable | None:
+def copied_table(env: Env) -> CopiedTable | None:
     """Copy a table down to its tuples; None if it is not made of dicts, lists and tuples of plain numbers.
 
     A tuple cannot be edited. So ``P == copy`` has to look at each list, but into a tuple only if it is another one: it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,8 +31,9 @@ from rlsuite.models.observation_model import ObservationRows, Observations
 from rlsuite.models.pomdp_fields import PomdpFields, named
 
 if TYPE_CHECKING:
-    from gymnasium import Env
     from gymnasium.envs.registration import EnvSpec
+
+    from rlsuite.core.aliases import Env
 
 
 class PomdpConstructors(PomdpFields):
@@ -187,7 +188,7 @@ class PomdpConstructors(PomdpFields):
 
     @classmethod
     @says_what_to_write
-    def from_env(cls, env: str | EnvSpec | Env[Any, Any], *, gamma: float, **kwargs: object) -> Self:
+    def from_env(cls, env: str | EnvSpec | Env, *, gamma: float, **kwargs: object) -> Self:
         """Read the model of a partially observable environment of ours.
 
         Parameters

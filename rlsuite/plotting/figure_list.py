@@ -3,9 +3,13 @@
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from types import FunctionType
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
-Draw: TypeAlias = Callable[..., Any]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Draw: TypeAlias = "Callable[..., Axes]"
 """A function that draws a figure, and returns its Axes."""
 
 Drawer = TypeVar("Drawer", bound=Draw)
@@ -123,5 +127,5 @@ def _functions() -> Iterator[tuple[str, Draw]]:
     package = importlib.import_module("rlsuite.plotting")
     for module in pkgutil.iter_modules(package.__path__, prefix="rlsuite.plotting."):
         for name, value in vars(importlib.import_module(module.name)).items():
-            if callable(value):
+            if isinstance(value, FunctionType):
                 yield name, value

@@ -14,8 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import gymnasium
-
+    from rlsuite.core.aliases import Env
     from rlsuite.models.aliases import FloatArray, IndexArray
 
 
@@ -60,9 +59,7 @@ def _zeros(env: Any) -> FloatArray:
     return np.zeros((env.observation_space.n, env.action_space.n))
 
 
-def q_learning(
-    env: gymnasium.Env[Any, Any], *, gamma: float, learning_rate: float, epsilon: float, episodes: int, seed: int
-) -> FloatArray:
+def q_learning(env: Env, *, gamma: float, learning_rate: float, epsilon: float, episodes: int, seed: int) -> FloatArray:
     """Learn the values of the best policy while another one explores. S&B2 (6.8).
 
     Parameters
@@ -108,7 +105,7 @@ def q_learning(
 
 
 def sarsa_lambda(
-    env: gymnasium.Env[Any, Any],
+    env: Env,
     *,
     gamma: float,
     lambda_: float,

@@ -15,7 +15,7 @@ from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.rendering.arrows import from_labels
 
 if TYPE_CHECKING:
-    import gymnasium
+    from rlsuite.core.aliases import Env
 
 Square: TypeAlias = tuple[int, int]
 """Row (counted downwards from 0) and column of a square."""
@@ -199,7 +199,7 @@ class GridLayout:
         return cls(n_rows, n_columns, cells, marks=marks, arrows=arrows, idle=idle)
 
     @classmethod
-    def from_env(cls, env: "gymnasium.Env[Any, Any]") -> Self:
+    def from_env(cls, env: "Env") -> Self:
         """Layout of an environment on a grid.
 
         Parameters

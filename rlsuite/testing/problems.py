@@ -6,6 +6,7 @@ import gymnasium
 import numpy as np
 from gymnasium.wrappers import TimeLimit
 
+from rlsuite.core.aliases import Env, Info
 from rlsuite.models import MDP
 
 CUT = 17
@@ -57,22 +58,20 @@ class NoReward(gymnasium.Env[np.int64, np.int64]):
         self.action_space = gymnasium.spaces.Discrete(2)
         self.steps = 0
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.int64, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[np.int64, Info]:
         """Begin at the left."""
         super().reset(seed=seed)
         self.cell = 0
         return np.int64(0), {}
 
-    def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, Info]:
         """Move on, and return a reward."""
         self.steps += 1
         self.cell = (self.cell + 1) % 4
         return np.int64(self.cell), float("nan") if self.steps == 5 else 1.0, self.cell == 3, False, {}
 
 
-def environments() -> dict[str, gymnasium.Env[Any, Any]]:
+def environments() -> dict[str, Env]:
     """Return new environments of all problems by name."""
     return {
         "corridor": corridor().to_env(),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Info, Observation
@@ -23,7 +24,7 @@ from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.observation_view import Encoding
 from rlsuite.training.step_buffer import first_answer
 
-Policy = FloatArray | Callable[[FloatArray, Any], FloatArray]
+Policy = FloatArray | Callable[[FloatArray, ArrayLike | None], FloatArray]
 """Probabilities (n_observations, n_actions), or a function from a vector (d,) and a mask of the legal actions, None for
 all, to probabilities (n_actions,)."""
 

@@ -15,10 +15,11 @@ from: the agent's, and the environment's, from which its compiled functions draw
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from rlsuite.core.aliases import Observation
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training.environment_functions import EnvironmentFunctions
@@ -36,10 +37,10 @@ class Transition(NamedTuple):
     later: a rule that keeps one for longer has to copy it.
     """
 
-    state: Any
+    state: Observation
     action: int
     reward: float
-    next_state: Any
+    next_state: Observation
     terminated: bool
     """Whether the episode has ended in a terminal state: no reward follows, whatever the next state is."""
     truncated: bool

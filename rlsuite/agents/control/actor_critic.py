@@ -145,7 +145,7 @@ class ActorCriticAgent(Agent):
         as_schedule("critic_rate", self.critic_rate, 0.0, 1.0)
         self.initial_value = finite_number("initial_value", self.initial_value)
 
-    def scratch(self, n_states: int, n_actions: int) -> object:
+    def scratch(self, n_states: int, n_actions: int) -> tuple[object, ...]:
         """Make the memory's ``scratch``, with at least the fields of `Present`."""
         return Present(np.ones(1), np.zeros(n_actions))
 

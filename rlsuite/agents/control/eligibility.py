@@ -67,6 +67,6 @@ class EligibilityAgent(ActionValueAgent):
         self.lambda_ = fraction("lambda_", self.lambda_)
         self.traces = check_kind("traces", self.traces)
 
-    def scratch(self, n_states: int, n_actions: int) -> object:
+    def scratch(self, n_states: int, n_actions: int) -> tuple[object, ...]:
         """Make the traces of all pairs, none of them eligible."""
         return Eligibility(new_traces(n_states * n_actions), TRACE_UPDATES[self.traces], self.lambda_)

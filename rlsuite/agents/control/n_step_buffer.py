@@ -134,6 +134,6 @@ class NStepAgent(ActionValueAgent):
         self.n = whole_number("n", self.n)
         fits_in_memory(f"n={self.n}", 32 * self.n)
 
-    def scratch(self, n_states: int, n_actions: int) -> object:
+    def scratch(self, n_states: int, n_actions: int) -> tuple[object, ...]:
         """Make an empty buffer."""
         return Recent(new_n_step_buffer(self.n, n_actions, self.most_active))

@@ -1,7 +1,7 @@
 """n-step Q(sigma): each step is sampled, as in Sarsa, or branches, as in tree backup, or something in between."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.schedules import Rate, Schedule, as_schedule, rate_now
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Begin, Step, Transition
+
+if TYPE_CHECKING:  # the feature maps need scikit-learn
+    from rlsuite.features.estimators import Transformer
+    from rlsuite.features.feature_map import FeatureMap
 
 
 class Sampling(NamedTuple):
@@ -143,7 +147,8 @@ class NStepQSigma(NStepAgent):
     begin: ClassVar[Begin] = _begin
     step: ClassVar[Step] = _step
 
-    features: Any = field(init=False, repr=False, default=None)  # the values of all actions are asked n steps later
+    # none, as the values of all actions are asked n steps later
+    features: "FeatureMap | Transformer | None" = field(init=False, repr=False, default=None)
 
     sigma: float | Schedule = 0.5
     target_policy: str = "behaviour"

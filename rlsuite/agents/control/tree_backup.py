@@ -1,7 +1,7 @@
 """n-step tree backup: off-policy learning over n steps without importance sampling (Precup, Sutton & Singh 2000)."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,10 @@ from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
+
+if TYPE_CHECKING:  # the feature maps need scikit-learn
+    from rlsuite.features.estimators import Transformer
+    from rlsuite.features.feature_map import FeatureMap
 
 
 class Tree(NamedTuple):
@@ -101,7 +105,8 @@ class NStepTreeBackup(NStepAgent):
 
     step: ClassVar[Step] = _step
 
-    features: Any = field(init=False, repr=False, default=None)  # the values of all actions are asked n steps later
+    # none, as the values of all actions are asked n steps later
+    features: "FeatureMap | Transformer | None" = field(init=False, repr=False, default=None)
 
     target_policy: str = "greedy"
 

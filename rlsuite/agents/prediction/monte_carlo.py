@@ -135,7 +135,7 @@ class EveryVisitMonteCarlo(StateValueAgent):
         super().__post_init__()
         self.longest_episode = whole_number("longest_episode", self.longest_episode)
 
-    def tables(self, n_states: int) -> object:
+    def tables(self, n_states: int) -> tuple[object, ...]:
         """Make the counts of the returns; none with features."""
         return () if self.uses_features else Returns(np.zeros(n_states, dtype=np.int64))
 

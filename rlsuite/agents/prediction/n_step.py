@@ -114,7 +114,7 @@ class NStepTD(StateValueAgent):
         self.n = whole_number("n", self.n)
         fits_in_memory(f"n={self.n}", 24 * self.n)
 
-    def tables(self, n_states: int) -> object:
+    def tables(self, n_states: int) -> tuple[object, ...]:
         """Make the counts of the returns; none with features."""
         return () if self.uses_features else Returns(np.zeros(n_states, dtype=np.int64))
 

@@ -55,7 +55,7 @@ class ClassifierPolicy(SaysWhatToWrite):
     (1, 0)
     """
 
-    def __init__(self, classifier: Predictor, seed: int | None = None):
+    def __init__(self, classifier: Predictor, seed: int | None = None) -> None:
         if not (hasattr(classifier, "fit") and hasattr(classifier, "predict")) or isinstance(classifier, type):
             raise errors.ParameterError(
                 f"classifier={shown(classifier)} must be an instance of a classifier, such as GaussianNB()"

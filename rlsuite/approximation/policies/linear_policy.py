@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.agents.fit_features import bind_features, check_features
-from rlsuite.core.aliases import Env
+from rlsuite.core.aliases import Action, Env
 from rlsuite.core.compilation import compiled
 from rlsuite.environments.finding import find_env
 from rlsuite.features.estimators import Transformer
@@ -40,7 +40,7 @@ class ParametricPolicy(Protocol):
         """Return the same policy with other parameters."""
         ...
 
-    def act(self, observation: object) -> object:
+    def act(self, observation: object) -> Action:
         """Return the action for an observation."""
         ...
 

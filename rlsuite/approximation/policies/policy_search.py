@@ -37,7 +37,7 @@ from rlsuite.agents.schedules import Schedule, as_schedule
 from rlsuite.approximation.batch.rollout import LONGEST, Act, returns_of
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
 from rlsuite.approximation.workers import Workers
-from rlsuite.core.aliases import Env
+from rlsuite.core.aliases import Action, Env
 from rlsuite.core.checks import fraction, positive_number, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.environments.finding import find_env
@@ -190,7 +190,7 @@ class PolicySearch(SaysWhatToWrite):
         """Mean return of each candidate of each iteration so far, shape (n_iterations, candidates)."""
         return np.array(self._scores).reshape(-1, self.candidates)
 
-    def act(self, observation: object) -> object:
+    def act(self, observation: object) -> Action:
         """Return the action of the policy found so far.
 
         Raises

@@ -189,7 +189,7 @@ class Reinforce(SoftmaxPolicyAgent):
         super().__post_init__()
         self.longest_episode = whole_number("longest_episode", self.longest_episode)
 
-    def scratch(self, n_features: int, n_actions: int) -> object:
+    def scratch(self, n_features: int, n_actions: int) -> tuple[object, ...]:
         """Make an empty episode."""
         return new_episode(self.longest_episode, self.features_.n_features_in_, n_actions)
 
@@ -252,7 +252,7 @@ class ReinforceWithBaseline(CriticAgent):
         super().__post_init__()
         self.longest_episode = whole_number("longest_episode", self.longest_episode)
 
-    def scratch(self, n_features: int, n_actions: int) -> object:
+    def scratch(self, n_features: int, n_actions: int) -> tuple[object, ...]:
         """Make an empty episode."""
         return new_episode(self.longest_episode, self.features_.n_features_in_, n_actions)
 

@@ -227,7 +227,7 @@ class CriticAgent(SoftmaxPolicyAgent):
         super().__post_init__()
         check_rate("critic_rate", self.critic_rate, 1.0)
 
-    def tables(self, n_features: int, n_actions: int) -> object:
+    def tables(self, n_features: int, n_actions: int) -> tuple[object, ...]:
         """Make the memory's ``learned``, with at least the fields of `Critic`."""
         return Critic(np.zeros(n_features), as_schedule("critic_rate", self.critic_rate, 0.0, 1.0).rate)
 
