@@ -1,3 +1,5 @@
+import ast
+import importlib
 import inspect
 import re
 import subprocess
@@ -50,6 +52,22 @@ def test_names_of_large_packages_are_loaded_on_first_use(package: str) -> None:
     code = f"import {package} as package, sys; print('numba' in sys.modules); from {package} import *; package.__all__"
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_every_name_that_a_package_passes_on_is_public(root: Path) -> None:
+    """Also one whose line is so long that it is broken."""
+    checked = 0
+    for file in sorted((root / "rlsuite").rglob("__init__.py")):
+        text = file.read_text(encoding="utf-8")
+        if "_loaded_on_first_use(" not in text:
+            continue
+        lines = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+        passed_on = sorted(one.name for node in lines for one in node.names if one.name == one.asname)
+        package = importlib.import_module(".".join(file.parent.relative_to(root).parts))
+        assert sorted(package.__all__) == passed_on, package
+        assert [name for name in passed_on if not hasattr(package, name)] == []
+        checked += 1
+    assert checked >= 15
 
 
 def test_learning_loads_no_planner() -> None:
