@@ -29,7 +29,8 @@ def modules_of_names(package: str) -> dict[str, str]:
     """
     loader: Any = sys.modules[package].__loader__
     source: str = loader.get_source(package)
-    lines = re.findall(r"^ *from ([\w.]+) import (\w+) as \2$", source, flags=re.MULTILINE)
+    # a line that is too long stands in parentheses
+    lines = re.findall(r"^ *from ([\w.]+) import (?:\(\s*)?(\w+) as \2(?:,\s*\))?$", source, flags=re.MULTILINE)
     return {name: module for module, name in sorted(lines, key=lambda line: line[1])}
 
 

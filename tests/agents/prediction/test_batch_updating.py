@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rlsuite as rl
+from rlsuite.errors import ParameterError
 from rlsuite.training.legality import every_action
 
 A, B, END = range(3)
@@ -125,3 +126,8 @@ def test_a_way_back_that_is_almost_always_taken_costs_no_digits():
     back = [(0, 0.0, 1, False, False), (1, 0.0, 0, False, False)] * 1_000
     episode = [*back, (0, 1.0, 2, True, False)]
     np.testing.assert_array_equal(learn(rl.BatchTD(gamma=1.0), [episode])[:2], [1.0, 1.0])
+
+
+def test_batch_learning_needs_memory_for_all_pairs_of_states():
+    with pytest.raises(ParameterError, match="batch learning of 10000000 states needs 1,600,000 GB"):
+        rl.BatchTD().tables(10**7)

@@ -24,8 +24,8 @@ from rlsuite.planning import (
 from rlsuite_envs.rock_sample import rock_sample
 
 METHODS = [incremental_pruning, witness, enumeration]
-PROBLEMS = Path(__file__).parents[2] / "problems"
-CLASSICS = Path(__file__).parents[4] / "shared" / "pomdp"
+PROBLEMS = Path(__file__).parents[3] / "problems"
+CLASSICS = Path(__file__).parents[5] / "shared" / "pomdp"
 """Problem files of the literature, where they lie beside the checkout."""
 
 # Exact optimal values of the tiger at the uniform belief, and the number of vectors that matter.

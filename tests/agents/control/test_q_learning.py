@@ -1,11 +1,13 @@
-"""Learning rules against hand-computed numbers, and agents against exact optima."""
+"""Q-learning against hand-computed numbers, means and exact optima."""
 
+import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.errors import NotLearned, ParameterError
 from rlsuite.training.legality import every_action, listed_actions
 
@@ -40,34 +42,6 @@ def test_q_learning_trace_with_step_size_one_half():
     assert memory.clock.tolist() == [12, 4]
 
 
-def test_expected_sarsa_lambda_trace():
-    """The reward of 100 is the error of the last pair; those before have (gamma lambda)^k of its trace of 1/2."""
-    _, values = episodes(rl.ExpectedSarsaLambda(gamma=0.9, lambda_=0.5, learning_rate=0.5), 1)
-    assert values == [[pytest.approx(10.125), 22.5, 50.0]]
-
-
-def test_expected_sarsa_lambda_without_traces_is_expected_sarsa():
-    options = {"gamma": 0.9, "learning_rate": 0.3, "exploration": rl.EpsilonGreedy(0.3)}
-    traced = rl.ExpectedSarsaLambda(**options, lambda_=0.0).learn("CliffWalking-v1", steps=2_000, seed=3)
-    plain = rl.ExpectedSarsa(**options).learn("CliffWalking-v1", steps=2_000, seed=3)
-    assert traced.q_.tobytes() == plain.q_.tobytes()
-
-
-def test_sarsa_learns_from_the_action_that_is_taken_next():
-    agent = rl.Sarsa(gamma=0.9, learning_rate=0.5, exploration=rl.EpsilonGreedy(0.0))
-    memory = agent.init_memory(LEGAL.copy(), listed_actions)
-    memory.q[1, R], memory.q[1, U] = 10.0, 20.0  # greedy: U
-    action = rl.Sarsa.step(memory, rl.Transition(0, R, 1.0, 1, False, False), np.random.default_rng(0))
-    assert action == U
-    assert memory.q[0, R] == 0.5 * (1.0 + 0.9 * 20.0)
-    exploring = rl.Sarsa(gamma=0.9, learning_rate=0.5, exploration=rl.EpsilonGreedy(1.0))
-    for seed in range(20):
-        memory = exploring.init_memory(LEGAL.copy(), listed_actions)
-        memory.q[1] = [5.0, 10.0, 20.0, 0.0]
-        action = rl.Sarsa.step(memory, rl.Transition(0, R, 1.0, 1, False, False), np.random.default_rng(seed))
-        assert memory.q[0, R] == 0.5 * (1.0 + 0.9 * memory.q[1, action])
-
-
 @pytest.mark.parametrize("kind", [rl.DeterministicQLearning, rl.QLearning, rl.Sarsa])
 def test_an_end_is_worth_nothing_and_a_cut_is_not_an_end(kind):
     agent = kind(gamma=0.5, exploration=rl.EpsilonGreedy(0.0))
@@ -87,15 +61,6 @@ def test_the_maximum_is_over_legal_actions():
     assert memory.q[0, U] == 7.0
 
 
-@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=50), st.integers(0, 2))
-def test_sample_average_is_the_mean(rewards, arm):
-    agent = rl.SampleAverage()
-    memory = agent.init_memory(np.ones((1, 3), dtype=bool), every_action)
-    for reward in rewards:
-        rl.SampleAverage.step(memory, rl.Transition(0, arm, reward, 0, False, False), np.random.default_rng(0))
-    assert memory.q[0, arm] == pytest.approx(np.mean(rewards), abs=1e-9)
-
-
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=50))
 def test_q_learning_with_the_notes_step_size_is_the_mean(rewards):
     """alpha = 1 / (1 + previous visits): 4, 8, 3 gives 4, 6, 5."""
@@ -104,14 +69,6 @@ def test_q_learning_with_the_notes_step_size_is_the_mean(rewards):
     for count, reward in enumerate(rewards, start=1):
         rl.QLearning.step(memory, rl.Transition(0, 0, reward, 0, False, False), np.random.default_rng(0))
         assert memory.q[0, 0] == pytest.approx(np.mean(rewards[:count]), abs=1e-9)
-
-
-def test_sample_average_pulls_every_arm_once_first():
-    agent = rl.SampleAverage(exploration=rl.EpsilonGreedy(0.0))
-    bandit = rl.MDP.from_successors([[0] * 5], [[-1.0, -2.0, -0.5, -3.0, -4.0]], gamma=0.0).to_env()
-    agent.learn(bandit, steps=30, seed=0)
-    assert agent.visits_.tolist() == [[1, 1, 26, 1, 1]]
-    assert agent.q_.tolist() == [[-1.0, -2.0, -0.5, -3.0, -4.0]]
 
 
 def grid_goal(gamma=0.9):
@@ -207,3 +164,43 @@ def test_bad_parameters_are_named(make, message):
     with pytest.raises(ParameterError) as caught:
         make()
     assert str(caught.value).startswith(message)
+
+
+EXACT, CLOSE, FAIR = 1e-9, 0.02, 0.06
+PROBLEMS = {
+    "rlsuite/GridGoal-v0": ({}, EXACT),
+    "rlsuite/ObstacleGrid-v0": ({}, EXACT),
+    "rlsuite/ChangingMaze-v0": ({}, EXACT),
+    "rlsuite/RandomWalk-v0": ({}, EXACT),
+    "rlsuite/CliffWalk-v0": ({}, 1e-4),
+    "CliffWalking-v1": ({}, 1e-4),
+    "rlsuite/NondeterministicGridGoal-v0": ({}, CLOSE),
+    "rlsuite/SlipperyObstacleGrid-v0": ({}, CLOSE),
+    "rlsuite/Chain-v0": ({}, CLOSE),
+    "rlsuite/GridWorld-v0": ({"map": "FourRooms", "slip": 0.2}, CLOSE),
+    "FrozenLake-v1": ({}, FAIR),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_q_learning_tends_to_the_optimal_values(name):
+    """Q-learning tends to what the planner says, on eleven problems, whatever it does meanwhile.
+
+    Behaviour is uniformly random, so every pair that can be reached keeps being visited; step sizes fall like n^-0.7
+    with the visits of a pair, which both conditions of convergence allow. The error is that of all visited pairs, as a
+    share of the largest |Q*|. Where the environment is deterministic each pair's error shrinks with every visit, and
+    nothing is left of it; elsewhere samples scatter. With three other seeds the largest errors were 1.1 % in the four
+    rooms, 0.7 % on the slippery obstacle grid, 0.5 % on the chain, 0.03 % on the notes' grid, and 3.4 % on the lake.
+    """
+    keywords, bound = PROBLEMS[name]
+    env = gymnasium.make(name, **keywords)
+    mdp = rl.MDP.from_env(env, gamma=0.9)
+    best = rl.solve(mdp, tol=1e-10)
+    agent = rl.QLearning(
+        gamma=0.9, learning_rate=rl.Polynomial(1.0, power=0.7, per="visits"), exploration=rl.RandomActions()
+    )
+    agent.learn(env, steps=4_000_000, seed=10, loop="compiled", checkpoint_every=1_000_000)
+    visited = agent.visits_ > 0
+    assert visited.any(axis=1).sum() >= np.count_nonzero(mdp.legal.any(axis=1)) / 2  # the rest cannot be reached
+    error = np.abs(agent.q_ - best.q)[visited].max()
+    assert error <= bound * np.abs(best.q[mdp.legal]).max()

@@ -26,8 +26,8 @@ from rlsuite.planning.pomdp.solution import worth
 EXACT = {0.75: 1220 / 631, 0.9: 425950 / 50069, 0.95: 4063900 / 209789}
 """The tiger at the uniform belief."""
 
-PROBLEMS = Path(__file__).parents[2] / "problems"
-CLASSICS = Path(__file__).parents[4] / "shared" / "pomdp"
+PROBLEMS = Path(__file__).parents[3] / "problems"
+CLASSICS = Path(__file__).parents[5] / "shared" / "pomdp"
 """Problem files of the literature, where they lie beside the checkout."""
 
 

@@ -1,0 +1,55 @@
+"""Thompson sampling against plain Python that draws the same numbers."""
+
+import math
+
+import numpy as np
+import pytest
+
+import rlsuite as rl
+from rlsuite.errors import RewardWarning
+from rlsuite_envs.bandits import bandit
+
+STATES, ARMS, STEPS, SEED = 3, 4, 400, 5
+
+
+def test_thompson_bernoulli(live):
+    """The same draws from the same generator: the same arms, and Beta(alpha + successes, beta + failures)."""
+    agent, story, rng = live(rl.ThompsonBernoulli(alpha=2.0, beta=0.5), "bernoulli")
+    alpha, beta = np.full((STATES, ARMS), 2.0), np.full((STATES, ARMS), 0.5)
+    for state, action, reward in story:
+        assert np.argmax([rng.beta(alpha[state, arm], beta[state, arm]) for arm in range(ARMS)]) == action
+        alpha[state, action] += reward
+        beta[state, action] += 1 - reward
+    assert agent.alpha_.tolist() == alpha.tolist()
+    assert agent.beta_.tolist() == beta.tolist()
+    np.testing.assert_allclose(agent.q_, alpha / (alpha + beta), atol=1e-15)
+
+
+def test_a_reward_between_0_and_1_is_a_success_as_often_as_it_says():
+    agent = rl.ThompsonBernoulli().learn(bandit([0.3], kind="deterministic").to_env(), steps=20_000, seed=3)
+    successes, failures = agent.alpha_[0, 0] - 1, agent.beta_[0, 0] - 1
+    assert successes + failures == 20_000
+    assert abs(successes - 6_000) < 5 * math.sqrt(20_000 * 0.3 * 0.7)
+    outside = rl.ThompsonBernoulli()
+    with pytest.warns(RewardWarning, match="the rewards -2 and 7"):
+        outside.learn(bandit([-2.0, 7.0], kind="deterministic").to_env(), steps=100, seed=3)
+    assert outside.alpha_[0, 0] == outside.beta_[0, 1] == 1.0
+
+
+def test_thompson_normal(live):
+    """The posterior of the lecture notes, corrected: precision 1/s0^2 + n/s^2, mean weighted by these terms."""
+    agent, story, rng = live(rl.ThompsonNormal(initial_value=0.5, prior_std=2.0, std=1.5))
+    rewards = [[[] for _ in range(ARMS)] for _ in range(STATES)]
+
+    def posterior(state, arm):
+        n, total = len(rewards[state][arm]), sum(rewards[state][arm])
+        precision = 1 / 2.0**2 + n / 1.5**2
+        return (0.5 / 2.0**2 + total / 1.5**2) / precision, precision
+
+    for state, action, reward in story:
+        beliefs = [posterior(state, arm) for arm in range(ARMS)]
+        assert np.argmax([rng.normal(mean, precision**-0.5) for mean, precision in beliefs]) == action
+        rewards[state][action].append(reward)
+    beliefs = np.array([[posterior(state, arm) for arm in range(ARMS)] for state in range(STATES)])
+    np.testing.assert_allclose(agent.q_, beliefs[:, :, 0], atol=1e-12)
+    np.testing.assert_allclose(agent.precision_, beliefs[:, :, 1], atol=1e-11)

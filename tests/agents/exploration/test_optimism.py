@@ -1,0 +1,35 @@
+"""Optimism in the face of uncertainty, by hand."""
+
+import numpy as np
+
+from rlsuite.agents.exploration import (
+    CountBonus,
+    UpperConfidence,
+    choose,
+)
+
+
+def with_visits(memory, visits):
+    memory.visits[0] = visits
+    return memory
+
+
+def test_upper_confidence_by_hand(assert_frequencies, make_memory):
+    # N = 8 in all; Q + 2 sqrt(ln 8 / n): 1 + 2.884 / sqrt(6) = 2.177, 0 + 2.884 / sqrt(2) = 2.039
+    rng = np.random.default_rng(0)
+    memory = with_visits(make_memory([1.0, 0.0], UpperConfidence(2.0)), [6, 2])
+    assert choose(memory, 0, rng) == 0
+    # 1 + 2 sqrt(ln 9 / 7) = 2.121 against 0 + 2 sqrt(ln 9 / 2) = 2.096; and 1 + 2 sqrt(ln 10 / 8) = 2.073 against 2.146
+    assert choose(with_visits(memory, [7, 2]), 0, rng) == 0
+    assert choose(with_visits(memory, [8, 2]), 0, rng) == 1
+    assert choose(with_visits(make_memory([5.0, 0.0, 0.0], UpperConfidence(0.0)), [9, 9, 0]), 0, rng) == 2
+    untried = with_visits(make_memory([5.0, 0.0, 0.0], UpperConfidence(1.0)), [9, 0, 0])
+    assert_frequencies(untried, [0.0, 0.5, 0.5])
+
+
+def test_count_bonus_by_hand(make_memory):
+    # Q + 4 / sqrt(1 + n): 1 + 4 / 2 = 3 against 0 + 4 / sqrt(2) = 2.83, then 1 + 4 / sqrt(5) = 2.79
+    memory = with_visits(make_memory([1.0, 0.0], CountBonus(4.0)), [3, 1])
+    rng = np.random.default_rng(0)
+    assert choose(memory, 0, rng) == 0
+    assert choose(with_visits(memory, [4, 1]), 0, rng) == 1

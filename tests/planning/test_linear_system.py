@@ -1,0 +1,30 @@
+"""The value of a chain: closed forms, and the dense and the sparse solver alike."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, diags_array
+
+from rlsuite.planning.linear_system import DENSE_LIMIT, fixed_point_solver, seconds_to_eliminate, solve_fixed_point
+
+
+@pytest.mark.parametrize("n", [3, DENSE_LIMIT, DENSE_LIMIT + 1, 1_000])
+def test_a_corridor_is_a_geometric_series(n):
+    """One unit a step and gamma = 1/2: with k steps to go, 2 (1 - 2^-k)."""
+    ahead = csr_array(diags_array([np.full(n - 1, 0.5)], offsets=[1], shape=(n, n)))
+    value = solve_fixed_point(ahead, np.ones(n))
+    np.testing.assert_allclose(value, 2.0 * (1.0 - 0.5 ** np.arange(n, 0, -1.0)), rtol=1e-14)
+    assert 0.0 <= seconds_to_eliminate(ahead) < 1.0
+
+
+def test_the_sparse_solver_is_the_dense_one():
+    rng = np.random.default_rng(0)
+    n = 2 * DENSE_LIMIT
+    matrix = np.where(rng.random((n, n)) < 0.05, rng.random((n, n)), 0.0)
+    matrix *= 0.9 / max(1.0, matrix.sum(axis=1).max())
+    constants = rng.standard_normal((n, 2))
+    expected = np.linalg.solve(np.eye(n) - matrix, constants)
+    np.testing.assert_allclose(fixed_point_solver(csr_array(matrix))(constants), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_no_unknowns_have_no_value():
+    assert solve_fixed_point(csr_array((0, 0)), np.zeros(0)).size == 0
