@@ -23,12 +23,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark one test of each file as quick; of one with parameters, the first case."""
+    """Mark one test of each file as quick, but for slow ones; of one with parameters, the first case."""
     seen: set[str] = set()
     for item in items:
         name = item.nodeid.split("[")[0]
         file, _, test = name.partition("::")
-        if file not in seen and test == CHOSEN.get(file, test):
+        if file not in seen and test == CHOSEN.get(file, test) and item.get_closest_marker("slow") is None:
             seen.add(file)
             item.add_marker(pytest.mark.quick)
 

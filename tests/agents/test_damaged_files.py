@@ -300,6 +300,7 @@ print(read)
 """
 
 
+@pytest.mark.slow
 def test_what_is_read_stays_inside_its_arrays(tmp_path):
     """With numba's own checks of all indices: a file that was accepted never leads outside."""
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}

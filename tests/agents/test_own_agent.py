@@ -42,6 +42,7 @@ for loop in ("compiled", "stepwise"):
 """
 
 
+@pytest.mark.slow
 def test_a_memory_of_ones_own_in_a_script_leaves_no_files_behind(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
@@ -141,6 +142,7 @@ def write_lab(folder, first):
     [("imported", "named", "imported"), ("named", "imported from a package", "run", "named")],
     ids=" then ".join,
 )
+@pytest.mark.slow
 def test_a_file_may_be_known_under_several_names(tmp_path, ways):
     write_lab(tmp_path, 0.9)
     first, _ = learn_in(tmp_path, ways[0], tmp_path / "cache")
@@ -153,6 +155,7 @@ def test_a_file_may_be_known_under_several_names(tmp_path, ways):
     assert misses == 0  # the last way had been gone before
 
 
+@pytest.mark.slow
 def test_files_of_one_name_in_different_folders_do_not_meet(tmp_path):
     learned = []
     for folder, first in (("one", 0.9), ("other", 0.5)):

@@ -26,7 +26,12 @@ def test_commands_mean_something(page: str, root: Path) -> None:
     assert "--group dev" in setup
     assert "dev" in project["dependency-groups"]
     assert quick == "pytest -m quick\n"
-    assert any(marker.startswith("quick:") for marker in project["tool"]["pytest"]["ini_options"]["markers"])
+    options = project["tool"]["pytest"]["ini_options"]
+    marks = [marker.partition(":")[0] for marker in options["markers"]]
+    assert marks == ["quick", "slow", "notebook", "cluster"]
+    assert [f"`{mark}`" in page for mark in marks[1:]] == [True] * 3
+    assert options["addopts"][-2:] == ["-m", " and ".join(f"not {mark}" for mark in marks[1:])]
+    assert "\npytest -m slow " in (root / ".ci" / "run").read_text(encoding="utf-8")
     folders = [word for word in tests.split() if "/" in word]
     assert [folder for folder in folders if not (root / folder).exists()] == []
 
