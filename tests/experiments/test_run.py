@@ -142,6 +142,7 @@ def wait_for_cells(process, folder, wanted):
         time.sleep(0.002)
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_gives_the_bytes_of_an_uninterrupted_run(toml, tmp_path, tree):
     file = toml(LONG, name="long.toml")
     whole, killed = tmp_path / "whole", tmp_path / "killed"
