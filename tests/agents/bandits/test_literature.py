@@ -197,6 +197,7 @@ def test_exp3_keeps_within_its_bound_against_rewards_that_follow_no_law():
     assert np.mean(lost) < 0.7 * uniform
 
 
+@pytest.mark.slow
 def test_who_forgets_follows_arms_that_drift():
     """S&B2 Exercise 2.5, with faster arms: means of all rewards get less than means of recent ones.
 

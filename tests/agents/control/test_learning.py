@@ -137,6 +137,7 @@ def test_maximization_bias_is_the_problem_of_the_book():
     assert model.reward_std.reshape(3, 10)[1].tolist() == [1.0] * 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "peak", "last"), [(rl.QLearning, 94.0, 11.82), (rl.DoubleQLearning, None, 6.74)], ids=["q", "double q"]
 )

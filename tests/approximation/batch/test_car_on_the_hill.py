@@ -77,6 +77,7 @@ def test_the_best_score(best):
     assert score(policy) == pytest.approx(0.3525, abs=0.001)
 
 
+@pytest.mark.slow
 def test_trees_come_close_to_the_best(best):
     """The paper's extra trees, from both actions in 4000 random states: above nine tenths of the best score.
 

@@ -30,7 +30,9 @@ def balanced(falls, seed):
     return episode_of(pole, agent.act, seed=100 + seed, max_steps=WATCHED).length
 
 
-@pytest.mark.parametrize(("falls", "share"), [(50, (0.0, 0.7)), (1_000, (0.9, 1.0))])
+@pytest.mark.parametrize(
+    ("falls", "share"), [(50, (0.0, 0.7)), pytest.param(1_000, (0.9, 1.0), marks=pytest.mark.slow)]
+)
 def test_from_a_thousand_falls_it_stands(falls, share):
     """A policy succeeds if it balances for 3000 steps (5 minutes): of a thousand falls nearly all do, of fifty not.
 

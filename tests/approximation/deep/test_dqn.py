@@ -91,6 +91,7 @@ def test_a_copy_knows_the_same_and_learns_by_itself(learned):
         assert weights(learned) == before
 
 
+@pytest.mark.slow
 def test_steps_leave_nothing_behind_in_memory():
     """A block kept at each step, however small, also keeps the heap between two of them from being used again."""
     agent = DQN(**SMALL).learn("CartPole-v1", steps=100, seed=5)
@@ -140,6 +141,7 @@ def test_foreign_files_are_refused(learned, tmp_path):
         rl.load(tmp_path / "agent.npz")
 
 
+@pytest.mark.slow
 def test_cart_pole_is_solved():
     """Solved is a mean return of 475 of 500. Seed 1 comes there early; benchmarks/dqn.py has the runs to the end."""
     agent = DQN().learn("CartPole-v1", steps=2_000, seed=1)

@@ -105,6 +105,7 @@ def first_50():
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", FIRST_50)
 def test_first_episodes_are_those_of_the_book(first_50, setting):
     """Within 4.5 standard errors of the difference, and 4 % for another choice of tiles, as above."""
@@ -112,12 +113,14 @@ def test_first_episodes_are_those_of_the_book(first_50, setting):
     assert abs(found - published) < 4.5 * np.hypot(error, its_error) + 0.04 * published
 
 
+@pytest.mark.slow
 def test_eight_steps_learn_faster_than_one(first_50):
     """S&B2 Figure 10.3: n = 8 with 0.3/8 needs about 45 steps an episode less than n = 1 with 0.5/8."""
     (one, error), (eight, its_error) = first_50[1, 0.5], first_50[8, 0.3]
     assert one - eight > 20 + 4.5 * np.hypot(error, its_error)
 
 
+@pytest.mark.slow
 def test_four_steps_are_best(first_50):
     """S&B2 Figure 10.4: n = 4 needs near 220 steps, the least; n = 1 and 16 need more, even with their best step sizes.
 

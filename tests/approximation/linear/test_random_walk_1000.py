@@ -41,6 +41,7 @@ def grouped(walk):
     return rl.VectorObservation(walk, table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [GradientMonteCarlo, SemiGradientTD])
 def test_state_aggregation_finds_the_staircases_of_the_book(walk, chain, kind):
     """S&B2 Figures 9.1 and 9.2 (left): Monte Carlo finds the mean of each group by visits, TD its fixed point.
@@ -94,6 +95,7 @@ def first_10(walk, chain):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", FIRST_10)
 def test_n_steps_err_as_in_the_book(first_10, setting):
     """S&B2 Figure 9.2 (right): sixty runs, compared with the simulation within 4.5 standard errors.
@@ -106,6 +108,7 @@ def test_n_steps_err_as_in_the_book(first_10, setting):
     assert error < 0.008
 
 
+@pytest.mark.slow
 def test_a_few_steps_are_best(first_10):
     """S&B2 Figure 9.2 (right): the errors fall from n = 1 to n = 4 and rise again; both ends are far off."""
     few, four, many = (first_10[setting] for setting in ((1, 0.8), (4, 0.4), (512, 0.02)))
@@ -114,6 +117,7 @@ def test_a_few_steps_are_best(first_10):
     assert min(first_10, key=lambda setting: first_10[setting][0])[0] in (2, 4, 8)
 
 
+@pytest.mark.slow
 def test_tilings_tell_states_apart_that_one_grid_cannot(walk, chain):
     """S&B2 Figure 9.10: fifty tilings of tiles of 200 states come closer than one.
 
