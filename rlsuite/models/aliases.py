@@ -1,4 +1,4 @@
-"""Names of the array types that the models exchange."""
+"""Names of the array types that the models share."""
 
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 

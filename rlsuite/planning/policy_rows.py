@@ -65,41 +65,6 @@ def gather(
 
 
 @compiled(in_place=True)
-def exchange(
-    begin: int,
-    end: int,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    gamma: float,
-    action: StateArray,
-    taken: StateArray,
-    chain_indptr: PointerArray,
-    chain_successor: SuccessorArray,
-    chain_weight: FloatArray | SingleArray,
-) -> int:
-    """Copy the rows of states whose action differs from `taken`; return how many, or -1 if a row does not fit."""
-    exchanged = 0
-    for s in range(np.uint64(begin), np.uint64(end)):
-        if action[s] == taken[s]:
-            continue
-        if action[s] < 0 or taken[s] < 0:
-            return -1
-        row = s * np.uint64(n_actions) + np.uint64(action[s])
-        first, to = indptr[row], chain_indptr[s]
-        length = indptr[row + ONE] - first
-        if length != chain_indptr[s + ONE] - to:
-            return -1
-        for i in range(length):
-            chain_successor[to + i] = successor[first + i]
-            chain_weight[to + i] = gamma * weight[first + i]
-        taken[s] = action[s]
-        exchanged += 1
-    return exchanged
-
-
-@compiled(in_place=True)
 def earn(
     begin: int, end: int, n_actions: int, reward: FloatArray, action: StateArray, chain_reward: FloatArray
 ) -> None:
@@ -246,31 +211,25 @@ class PolicyRows:
 
     def __init__(self, lookahead: Lookahead, precision: type[Any] = np.float64) -> None:
         self._lookahead = lookahead
-        self._taken: StateArray | None = None
+        self._policy: StateArray | None = None
         self.indptr: PointerArray = vector(lookahead.n_states + 1, np.uint64)
         self.successor: SuccessorArray = np.empty(0, dtype=np.uint32)
         self.weight: NDArray[Any] = np.empty(0, dtype=precision)
 
     def take(self, action: StateArray) -> bool:
-        """Copy the rows of a policy (S,), -1 for none; return whether it differs from the previous one.
-
-        Only new rows are copied, if they are as long as the old ones.
-        """
+        """Copy the rows of a policy (S,), -1 for none; return whether it differs from the previous one."""
         lookahead = self._lookahead
         n_actions, indptr, successor, weight, _, gamma = lookahead.rows
         rows = (n_actions, indptr, successor, weight, gamma)
-        if self._taken is not None:
-            chain = (self.indptr, self.successor, self.weight)
-            exchanged = on_blocks(exchange, lookahead.blocks, *rows, action, self._taken, *chain)
-            if min(exchanged) >= 0:
-                return any(exchanged)
+        if self._policy is not None and np.array_equal(self._policy, action):
+            return False
         point(n_actions, indptr, action, self.indptr)
         needed = int(self.indptr[-1])
         if needed > self.weight.size:
             self.successor = vector(needed, np.uint32)
             self.weight = vector(needed, self.weight.dtype.type)
         on_blocks(gather, lookahead.blocks, *rows, action, self.indptr, self.successor, self.weight)
-        self._taken = action.copy()
+        self._policy = action.copy()
         return True
 
 
