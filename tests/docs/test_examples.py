@@ -9,6 +9,12 @@ import pytest
 from PIL import Image
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+LONG = {5, 12, 13, 14, 22, 25, 70, 71, 75, 76, 77, 80}
+"""Numbers of the examples that compute a figure of a book, or learn for as long."""
+
+
+def number_of(example: Path) -> int:
+    return int(example.stem[:2])
 
 
 def assert_shows_something(path: Path) -> None:
@@ -22,7 +28,13 @@ def assert_shows_something(path: Path) -> None:
 
 
 # In this process, because most of what a new one does is to import the same libraries again.
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(example, id=example.stem, marks=[pytest.mark.slow] if number_of(example) in LONG else [])
+        for example in EXAMPLES
+    ],
+)
 def test_example_draws_one_figure(
     example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,6 +62,7 @@ def test_examples_are_short_and_numbered() -> None:
     numbers = [example.stem[:3] for example in EXAMPLES]
     assert all(re.fullmatch(r"\d\d_", number) for number in numbers)
     assert len(set(numbers)) == len(numbers)
+    assert set(map(number_of, EXAMPLES)) >= LONG
     for example in EXAMPLES:
         code = [line for line in example.read_text(encoding="utf-8").splitlines() if line.strip()]
         assert len(code) <= 40, example.name
