@@ -125,8 +125,8 @@ def in_turns(sets: list[FloatArray], points: FloatArray, epsilon: float, watch: 
     while len(parts) > 1:
         one, other = heapq.heappop(parts), heapq.heappop(parts)
         best = sums_that_matter(one.vectors, other.vectors, points, epsilon, watch)
-        numbers = {z: taken[best.left] for z, taken in one.numbers.items()}
-        numbers |= {z: taken[best.right] for z, taken in other.numbers.items()}
+        numbers = {z: selected[best.left] for z, selected in one.numbers.items()}
+        numbers |= {z: selected[best.right] for z, selected in other.numbers.items()}
         sums = one.vectors[best.left] + other.vectors[best.right]
         heapq.heappush(parts, _Partial(best.left.size, one.observation, sums, numbers))
         points = different(np.concatenate([points, best.points]))

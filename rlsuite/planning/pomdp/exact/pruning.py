@@ -116,23 +116,23 @@ def that_matter(
     if finite.all() and len(vectors):
         return _sums_that_matter(vectors, np.zeros((1, vectors.shape[1])), points, epsilon, watch, beside)
     masks = np.unique(finite, axis=0) if len(vectors) else finite
-    kept: list[IndexArray] = [np.empty(0, dtype=np.int64)]
+    retained: list[IndexArray] = [np.empty(0, dtype=np.int64)]
     best_in: list[FloatArray] = [np.empty((0, vectors.shape[1]))]
     loss = 0.0
     for mask in masks[np.argsort(-masks.sum(axis=1), kind="stable")]:
         if not mask.any():
             continue
         own = np.flatnonzero((finite == mask).all(axis=1))
-        others = np.concatenate(kept)
+        others = np.concatenate(retained)
         others = others[finite[others][:, mask].all(axis=1)]
         inside = points[~(points[:, ~mask] > 0.0).any(axis=1)][:, mask]
         zero = np.zeros((1, int(mask.sum())))
         found = _sums_that_matter(vectors[own][:, mask], zero, inside, epsilon, watch, vectors[others][:, mask])
-        kept.append(own[found.left])
+        retained.append(own[found.left])
         best_in.append(np.zeros((found.left.size, mask.size)))
         best_in[-1][:, mask] = found.points
         loss = max(loss, found.loss)
-    index = np.concatenate(kept)
+    index = np.concatenate(retained)
     return Kept(index, np.zeros_like(index), np.concatenate(best_in), loss)
 
 
@@ -176,11 +176,11 @@ def _sums_that_matter(
     epsilon = max(epsilon, least)
     n, k = first.number.size, second.number.size
     n_states = left.shape[1]
-    taken: BoolArray = np.zeros(n * k, dtype=np.bool_)
+    selected: BoolArray = np.zeros(n * k, dtype=np.bool_)
     if beside is None or not beside.size:
         tie = max(TOLERANCE * depth, least)
         known, corners = _best_somewhere(first.columns, second.columns, points, tie, watch)
-        taken[known] = True
+        selected[known] = True
         begun = first.columns[:, known // k] + second.columns[:, known % k]
     else:
         begun = (beside - first.common - second.common).T
@@ -189,28 +189,28 @@ def _sums_that_matter(
     scale = max(depth, float(np.abs(begun).max()), TINY)
     unit = power_of_two(scale)
     left, right, begun = first.columns / unit, second.columns / unit, begun / unit
-    n_kept = n_known = known.size
-    capacity = min(n * k, n_kept + 64) + n_kept + 1
-    kept: FloatArray = np.empty((n_states, capacity))
-    kept[:, :n_kept] = begun
+    n_retained = n_known = known.size
+    capacity = min(n * k, n_retained + 64) + n_retained + 1
+    retained: FloatArray = np.empty((n_states, capacity))
+    retained[:, :n_retained] = begun
     origin: IndexArray = np.empty(capacity, dtype=np.int64)
-    origin[:n_kept] = known
+    origin[:n_retained] = known
     best_in: FloatArray = np.empty((capacity, n_states))
-    best_in[:n_kept] = corners
+    best_in[:n_retained] = corners
     basis = Basis.of(n_states, capacity, max(n, k, capacity))
     position, loss = 0, 0.0
     while position < n * k:
-        n_kept, position, loss, _ = prune(
-            PURGE, left, right, taken, kept, origin, best_in, n_kept, position,
+        n_retained, position, loss, _ = prune(
+            PURGE, left, right, selected, retained, origin, best_in, n_retained, position,
             epsilon / unit, max(TOLERANCE * scale, least) / unit, scale / unit, WORK, loss, basis,
         )  # fmt: skip
         watch.check()
-        if n_kept == kept.shape[1]:
-            kept = np.concatenate([kept, np.empty((n_states, n_kept))], axis=1)
-            origin = np.concatenate([origin, np.empty(n_kept, dtype=np.int64)])
-            best_in = np.concatenate([best_in, np.empty((n_kept, n_states))])
-            basis = Basis.of(n_states, 2 * n_kept, max(n, k, 2 * n_kept))
-    own = np.arange(n_known if beside is not None and beside.size else 0, n_kept)
+        if n_retained == retained.shape[1]:
+            retained = np.concatenate([retained, np.empty((n_states, n_retained))], axis=1)
+            origin = np.concatenate([origin, np.empty(n_retained, dtype=np.int64)])
+            best_in = np.concatenate([best_in, np.empty((n_retained, n_states))])
+            basis = Basis.of(n_states, 2 * n_retained, max(n, k, 2 * n_retained))
+    own = np.arange(n_known if beside is not None and beside.size else 0, n_retained)
     own = own[np.argsort(origin[own])]  # in the order of the ranks, not in the order of the search
     chosen = origin[own]
     loss = loss * unit + first.merged + second.merged + scale * (n_states + 8) * EPS  # rounding of the sums
@@ -333,7 +333,7 @@ class Candidates(NamedTuple):
 
     left: FloatArray
     """(S, n)"""
-    taken: BoolArray
+    selected: BoolArray
     """(n,)"""
     scale: float
     """largest absolute value"""
@@ -362,36 +362,37 @@ class UpperSurface:
     def __init__(self, vectors: FloatArray) -> None:
         self._common: FloatArray = vectors.max(axis=0)  # subtracted, so that differences keep their digits
         self._n, states = vectors.shape
-        self._kept: FloatArray = np.empty((states, self._n + SPARE))
+        self._retained: FloatArray = np.empty((states, self._n + SPARE))
         differences = (vectors - self._common).T
         apart, size = float(np.abs(differences).max()), float(np.abs(vectors).max())
         self._unit = power_of_two(apart if apart > ALIKE * size else size or 1.0)
-        self._kept[:, : self._n] = differences / self._unit
-        self._scale = max(float(np.abs(self._kept[:, : self._n]).max()), TINY)
-        self._basis = Basis.of(states, *2 * (self._kept.shape[1],))
+        self._retained[:, : self._n] = differences / self._unit
+        self._scale = max(float(np.abs(self._retained[:, : self._n]).max()), TINY)
+        self._basis = Basis.of(states, *2 * (self._retained.shape[1],))
 
     def add(self, vector: FloatArray) -> None:
         """Add one more vector (S,)."""
-        if self._n + 1 == self._kept.shape[1]:  # a set that is full would stop the kernel
-            self._kept = np.concatenate([self._kept, np.empty_like(self._kept)], axis=1)
-            self._basis = Basis.of(vector.size, *2 * (self._kept.shape[1],))
-        self._kept[:, self._n] = (vector - self._common) / self._unit
-        self._scale = max(self._scale, float(np.abs(self._kept[:, self._n]).max()))
+        if self._n + 1 == self._retained.shape[1]:  # a set that is full would stop the kernel
+            self._retained = np.concatenate([self._retained, np.empty_like(self._retained)], axis=1)
+            self._basis = Basis.of(vector.size, *2 * (self._retained.shape[1],))
+        self._retained[:, self._n] = (vector - self._common) / self._unit
+        self._scale = max(self._scale, float(np.abs(self._retained[:, self._n]).max()))
         self._n += 1
 
     def candidates(self, vectors: FloatArray) -> Candidates:
         """Prepare finite vectors (n, S)."""
         left: FloatArray = np.ascontiguousarray((vectors - self._common).T) / self._unit
-        taken: BoolArray = np.zeros(len(vectors), dtype=np.bool_)
-        return Candidates(left, taken, float(np.abs(left).max(initial=0.0)))
+        selected: BoolArray = np.zeros(len(vectors), dtype=np.bool_)
+        return Candidates(left, selected, float(np.abs(left).max(initial=0.0)))
 
     def go_on(
         self, task: int, candidates: Candidates, position: int, epsilon: float, most: float
     ) -> tuple[int, float, bool]:
         """Look at candidates from `position` on, for a while; see `pruning_kernels.prune`."""
-        states = self._kept.shape[0]
+        states = self._retained.shape[0]
         _, position, most, found = prune(
-            task, candidates.left, np.zeros((states, 1)), candidates.taken, self._kept, np.empty(0, dtype=np.int64),
+            task, candidates.left, np.zeros((states, 1)), candidates.selected, self._retained,
+            np.empty(0, dtype=np.int64),
             np.empty((0, states)), self._n, position, epsilon / self._unit, 0.0, max(self._scale, candidates.scale),
             WORK, most / self._unit, self._basis,
         )  # fmt: skip
@@ -429,9 +430,9 @@ class UpperSurface:
         OutOfTime
             If the watch says so.
         """
-        while position < candidates.taken.size:
+        while position < candidates.selected.size:
             watch.check()
             position, rise, found = self.go_on(FIND, candidates, position, epsilon, rise)
             if found:
                 return position, self._basis.belief.copy(), rise
-        return candidates.taken.size, None, rise
+        return candidates.selected.size, None, rise

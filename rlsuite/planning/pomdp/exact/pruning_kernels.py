@@ -125,23 +125,23 @@ def _feasible(basis: Basis, zero: float) -> bool:
 
 
 @compiled(in_place=True)
-def _best_of_set(basis: Basis, kept: FloatArray, n_kept: int) -> tuple[int, float]:
+def _best_of_set(basis: Basis, retained: FloatArray, n_retained: int) -> tuple[int, float]:
     """Return which vector of the set is best at the belief of the basis, and how far the target is above it there.
 
     Of vectors that differ by rounding alone it is the first.
     """
     values = basis.values
     own, total, best = 0.0, 0.0, 0
-    for k in range(n_kept):
+    for k in range(n_retained):
         values[k] = 0.0
     for r in range(1, basis.size[0] + 1):
         chance, s = basis.inverse[0, r], basis.state[r]
         if chance > 0.0:
             total += chance
             own += chance * basis.target[s]
-            for k in range(n_kept):
-                values[k] += chance * kept[s, k]
-    for k in range(n_kept):
+            for k in range(n_retained):
+                values[k] += chance * retained[s, k]
+    for k in range(n_retained):
         if values[k] > values[best] + ALIKE:
             best = k
     return best, (own - values[best]) / total if total > 0.0 else -np.inf
@@ -162,25 +162,25 @@ def _write_belief(basis: Basis) -> None:
 
 
 @compiled(in_place=True)
-def _keep(
+def _retain(
     number: int,
     left: FloatArray,
     right: FloatArray,
-    taken: BoolArray,
-    kept: FloatArray,
+    selected: BoolArray,
+    retained: FloatArray,
     origin: IndexArray,
     points: FloatArray,
-    n_kept: int,
+    n_retained: int,
     belief: FloatArray,
 ) -> int:
     """Add a pair to the others, with a belief in which it is best; return how many there are now."""
     n_right = right.shape[1]
     for s in range(belief.size):
-        kept[s, n_kept] = left[s, number // n_right] + right[s, number % n_right]
-        points[n_kept, s] = belief[s]
-    origin[n_kept] = number
-    taken[number] = True
-    return n_kept + 1
+        retained[s, n_retained] = left[s, number // n_right] + right[s, number % n_right]
+        points[n_retained, s] = belief[s]
+    origin[n_retained] = number
+    selected[number] = True
+    return n_retained + 1
 
 
 @compiled(in_place=True)
@@ -188,11 +188,11 @@ def prune(
     task: int,
     left: FloatArray,
     right: FloatArray,
-    taken: BoolArray,
-    kept: FloatArray,
+    selected: BoolArray,
+    retained: FloatArray,
     origin: IndexArray,
     points: FloatArray,
-    n_kept: int,
+    n_retained: int,
     position: int,
     epsilon: float,
     tie: float,
@@ -201,18 +201,18 @@ def prune(
     largest: float,
     basis: Basis,
 ) -> tuple[int, int, float, bool]:
-    """Go through the pairs of `left` (S, n) and `right` (S, k) from `position` on, and add those that matter to `kept`.
+    """Go through the pairs of `left` (S, n) and `right` (S, k) from `position` on; put those that matter into `retained`.
 
-    A pair (i, j) has the number i * k + j and stands for left[:, i] + right[:, j]. `kept` (S, capacity) holds `n_kept`
-    vectors, at least one; those put there are marked in `taken` (n * k,), with their numbers in `origin` and a belief
-    in which each is best in `points` (capacity, S). The program of a pair begins with the basis of the pair before if
-    that is feasible.
+    A pair (i, j) has the number i * k + j and stands for left[:, i] + right[:, j]. `retained` (S, capacity) holds
+    `n_retained` vectors, at least one; those put there are marked in `selected` (n * k,), with their numbers in
+    `origin` and a belief in which each is best in `points` (capacity, S). The program of a pair begins with the basis
+    of the pair before if that is feasible.
 
     Returns
     -------
-    n_kept, position : int
+    n_retained, position : int
         As above; the call has to be repeated if `position` is not n * k: the work limit was reached, perhaps within a
-        pair, `kept` is full or, with the task FIND, a witness for the pair was found.
+        pair, `retained` is full or, with the task FIND, a witness for the pair was found.
     largest : float
         For MEASURE: at least the largest rise above the set that was found so far. For the others: the same of those
         pairs that were passed over.
@@ -225,13 +225,13 @@ def prune(
     most_pivots = 50 * n_states + 500
     work, size = 0.0, basis.size
     while position < n_left * n_right:
-        if taken[position]:
+        if selected[position]:
             position += 1
             continue
-        if work > work_limit or n_kept == kept.shape[1]:
+        if work > work_limit or n_retained == retained.shape[1]:
             break
         # The linear program for a sum w (the dual of the one by which Cassandra 1998 looks for a witness): the least
-        # theta for which some mixture of kept vectors is nowhere more than theta below w. A theta of at most `limit`
+        # theta for which some mixture of retained vectors is nowhere more than theta below w. A theta of at most `limit`
         # proves that w does not matter.
         for s in range(n_states):
             basis.target[s] = left[s, position // n_right] + right[s, position % n_right]
@@ -242,12 +242,12 @@ def prune(
         # since it was computed.
         fresh, begins = False, size[0] == 0
         if not begins:
-            locate(basis, kept)
+            locate(basis, retained)
             work += n_states * size[0]
             begins = not _feasible(basis, zero)
         if begins:
-            begin(basis, kept, n_kept)
-            work += 2 * n_states * n_kept
+            begin(basis, retained, n_retained)
+            work += 2 * n_states * n_retained
             fresh = True
 
         # ----------------------------------------------------------------------------------- the simplex method
@@ -256,7 +256,7 @@ def prune(
             refresh = not fresh and size[1] % REFRESH == REFRESH - 1
             # Before theta counts, it is recomputed from the vectors themselves: updates of the inverse lose digits.
             if optimal or basis.x[0] <= limit or size[1] > most_pivots:
-                worst = rise(basis, kept)
+                worst = rise(basis, retained)
                 work += n_states * size[0]
                 if worst <= limit + 4.0 * zero:
                     outcome = DOMINATED
@@ -271,21 +271,21 @@ def prune(
                 fresh, optimal = True, False
                 size[1] += 1
                 work += 2.0 * size[0] ** 3
-                if invert(basis, kept):
-                    locate(basis, kept)
+                if invert(basis, retained):
+                    locate(basis, retained)
                 else:
                     optimal = singular = True
                 continue
-            # Unless a multiplier is negative, they are a belief: find the best kept vector there, and how far w
+            # Unless a multiplier is negative, they are a belief: find the best retained vector there, and how far w
             # is above it.
-            entering, least = n_kept, -TOLERANCE
+            entering, least = n_retained, -TOLERANCE
             for r in range(1, size[0] + 1):
                 if basis.inverse[0, r] < least - ALIKE:
                     entering, least = -1 - basis.state[r], basis.inverse[0, r]
-            if entering == n_kept:
-                entering, above = _best_of_set(basis, kept, n_kept)
-                work += n_kept * size[0]
-                # A witness: w is better there than all kept vectors. Kept is not w, which may be best nowhere, but
+            if entering == n_retained:
+                entering, above = _best_of_set(basis, retained, n_retained)
+                work += n_retained * size[0]
+                # A witness: w is better there than all retained vectors. Retained is not w, which may be best nowhere, but
                 # what is best at the witness (Cassandra 1998).
                 if task != MEASURE and above > epsilon + zero:
                     outcome = MATTERS
@@ -295,13 +295,15 @@ def prune(
                     first = best_at(left, basis.belief, tie, basis.values)
                     number = first * n_right + best_at(right, basis.belief, tie, basis.values)
                     work += 2 * n_states * (n_left + n_right)
-                    if taken[number]:
+                    if selected[number]:
                         number = position
-                    n_kept = _keep(number, left, right, taken, kept, origin, points, n_kept, basis.belief)
+                    n_retained = _retain(
+                        number, left, right, selected, retained, origin, points, n_retained, basis.belief
+                    )
                     if number == position:
                         break
                     outcome = UNDECIDED
-                    if n_kept == kept.shape[1]:
+                    if n_retained == retained.shape[1]:
                         outcome = LATER
                         break
                     continue
@@ -309,12 +311,12 @@ def prune(
                     optimal = True
                     continue
             # A pivot: a vector enters the mixture, or a state leaves the support of the multipliers.
-            falling = leaving(basis, kept, entering)
+            falling = leaving(basis, retained, entering)
             work += (n_states + size[0]) * size[0]
             if falling == 0 or (entering >= 0 and falling < 0 and size[0] + 1 == basis.weight.size):
                 optimal = True  # no variable falls, or a vector would enter a second time: rounding errors
                 continue
-            exchange(basis, kept, entering, falling)
+            exchange(basis, retained, entering, falling)
             size[1] += 1
             work += 2 * size[0] ** 2
             fresh, pivoted = False, True
@@ -322,14 +324,14 @@ def prune(
         if outcome == LATER:
             break
         if task == FIND and outcome == MATTERS:
-            return n_kept, position, largest, True
+            return n_retained, position, largest, True
         if task == PURGE and outcome == UNDECIDED:  # keeping it is always valid, though not always needed
             _write_belief(basis)
-            n_kept = _keep(position, left, right, taken, kept, origin, points, n_kept, basis.belief)
+            n_retained = _retain(position, left, right, selected, retained, origin, points, n_retained, basis.belief)
         if outcome == DOMINATED or (outcome == UNDECIDED and task != PURGE):
             largest = max(largest, worst)
         if outcome == UNDECIDED or singular:
             size[0] = 0  # the next pair begins with a basis of its own
         position += 1
         size[1] = 0
-    return n_kept, position, largest, False
+    return n_retained, position, largest, False

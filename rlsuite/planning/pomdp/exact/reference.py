@@ -83,31 +83,34 @@ def _plain_sums(sets: list[FloatArray], points: FloatArray, epsilon: float, watc
     """Find the sums that matter, see `value_iteration_stages.CrossSum`: one observation after the other."""
     sums, numbers, loss = np.zeros((1, sets[0].shape[1])), list[IndexArray](), 0.0
     for vectors in sets:
-        kept = prune(vectors, epsilon)
-        loss += _lost(vectors, kept)
-        one, other = np.divmod(np.arange(len(sums) * len(kept)), len(kept))
-        sums, numbers = sums[one] + vectors[kept[other]], [*(taken[one] for taken in numbers), kept[other]]
-        kept = prune(sums, epsilon)
-        loss += _lost(sums, kept)
-        sums, numbers = sums[kept], [taken[kept] for taken in numbers]
+        retained = prune(vectors, epsilon)
+        loss += _lost(vectors, retained)
+        one, other = np.divmod(np.arange(len(sums) * len(retained)), len(retained))
+        sums, numbers = (
+            sums[one] + vectors[retained[other]],
+            [*(chosen[one] for chosen in numbers), retained[other]],
+        )
+        retained = prune(sums, epsilon)
+        loss += _lost(sums, retained)
+        sums, numbers = sums[retained], [chosen[retained] for chosen in numbers]
         watch.check()
     return Sums(numbers, points, loss)
 
 
-def _lost(vectors: FloatArray, kept: IndexArray) -> float:
+def _lost(vectors: FloatArray, retained: IndexArray) -> float:
     """Return the largest amount, in any belief, by which a vector that was left out can exceed all that were kept."""
-    S, m = vectors.shape[1], len(kept)
+    S, m = vectors.shape[1], len(retained)
     most = 0.0
-    for w in np.delete(vectors, kept, axis=0):
+    for w in np.delete(vectors, retained, axis=0):
         # The variables are lambda and d: the least d with w(s) - sum_i lambda_i u_i(s) <= d in every state.
         program: Any = linprog(
             c=np.append(np.zeros(m), 1.0),
-            A_ub=np.column_stack([-vectors[kept].T, -np.ones(S)]),
+            A_ub=np.column_stack([-vectors[retained].T, -np.ones(S)]),
             b_ub=-w,
             A_eq=np.append(np.ones(m), 0.0)[np.newaxis],
             b_eq=[1.0],
             bounds=[(0.0, None)] * m + [(None, None)],
         )
         share = np.maximum(program.x[:m], 0.0)
-        most = max(most, float((w - share / share.sum() @ vectors[kept]).max()))
+        most = max(most, float((w - share / share.sum() @ vectors[retained]).max()))
     return most + (m + 4) * EPS * float(np.abs(vectors).max())

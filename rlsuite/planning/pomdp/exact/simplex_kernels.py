@@ -71,36 +71,36 @@ class Basis(NamedTuple):
 
 
 @compiled(in_place=True)
-def begin(basis: Basis, kept: FloatArray, n_kept: int) -> None:
+def begin(basis: Basis, retained: FloatArray, n_retained: int) -> None:
     """Set up the basis of the one vector that covers the target best."""
     values, target = basis.values, basis.target
     # how far the target rises above each vector, max_s (v - w_k)(s); the vector above which it rises least
-    for k in range(n_kept):
+    for k in range(n_retained):
         values[k] = -np.inf
     for s in range(target.size):
-        for k in range(n_kept):
-            values[k] = max(values[k], target[s] - kept[s, k])
+        for k in range(n_retained):
+            values[k] = max(values[k], target[s] - retained[s, k])
     cover, top = 0, 0
-    for k in range(n_kept):
+    for k in range(n_retained):
         if values[k] < values[cover] - ALIKE:
             cover = k
     for s in range(target.size):
-        if target[s] - kept[s, cover] > target[top] - kept[top, cover]:
+        if target[s] - retained[s, cover] > target[top] - retained[top, cover]:
             top = s
     # That vector has all the weight, and theta is the rise, which the state `top` attains: its sigma is 0, and not in
     # the basis. The core is ((0, 1), (1, w(top))), and its inverse ((-w(top), 1), (1, 0)).
-    basis.x[0], basis.x[1] = target[top] - kept[top, cover], 1.0
+    basis.x[0], basis.x[1] = target[top] - retained[top, cover], 1.0
     for s in range(target.size):
         basis.place[s] = -1
-        basis.sigma[s] = basis.x[0] - (target[s] - kept[s, cover])
+        basis.sigma[s] = basis.x[0] - (target[s] - retained[s, cover])
     basis.size[0] = 1
     basis.weight[1], basis.state[1], basis.place[top] = cover, top, 1
-    basis.inverse[0, 0], basis.inverse[0, 1] = -kept[top, cover], 1.0
+    basis.inverse[0, 0], basis.inverse[0, 1] = -retained[top, cover], 1.0
     basis.inverse[1, 0], basis.inverse[1, 1] = 1.0, 0.0
 
 
 @compiled(in_place=True)
-def locate(basis: Basis, kept: FloatArray) -> None:
+def locate(basis: Basis, retained: FloatArray) -> None:
     """Compute x and sigma from the inverse."""
     a, inverse, x = basis.size[0], basis.inverse, basis.x
     for p in range(a + 1):
@@ -111,12 +111,12 @@ def locate(basis: Basis, kept: FloatArray) -> None:
         if basis.place[s] < 0:
             total = x[0]
             for p in range(1, a + 1):
-                total += x[p] * kept[s, basis.weight[p]]
+                total += x[p] * retained[s, basis.weight[p]]
             basis.sigma[s] = total - basis.target[s]
 
 
 @compiled(in_place=True)
-def invert(basis: Basis, kept: FloatArray) -> bool:
+def invert(basis: Basis, retained: FloatArray) -> bool:
     """Compute the inverse anew, by elimination with row pivots; False if the core is singular."""
     n, table, inverse = basis.size[0] + 1, basis.table, basis.inverse
     # the core: row 0 says that the weights add up to 1, column 0 is theta's
@@ -126,7 +126,7 @@ def invert(basis: Basis, kept: FloatArray) -> bool:
             if r == 0 or p == 0:
                 table[r, p] = 0.0 if r == p else 1.0
             else:
-                table[r, p] = kept[basis.state[r], basis.weight[p]]
+                table[r, p] = retained[basis.state[r], basis.weight[p]]
     # Gauss and Jordan, column by column, with the largest entry as the pivot.
     for p in range(n):
         chosen = p
@@ -153,7 +153,7 @@ def invert(basis: Basis, kept: FloatArray) -> bool:
 
 
 @compiled(in_place=True)
-def rise(basis: Basis, kept: FloatArray) -> float:
+def rise(basis: Basis, retained: FloatArray) -> float:
     """Return how far the target rises above the mean that the weights stand for, at most: max_s (v - lambda w)(s)."""
     a, total = basis.size[0], 0.0
     for p in range(1, a + 1):
@@ -165,13 +165,13 @@ def rise(basis: Basis, kept: FloatArray) -> float:
         covered = 0.0
         for p in range(1, a + 1):
             if basis.x[p] > 0.0:
-                covered += basis.x[p] * kept[s, basis.weight[p]]
+                covered += basis.x[p] * retained[s, basis.weight[p]]
         worst = max(worst, basis.target[s] - covered / total)
     return worst
 
 
 @compiled(in_place=True)
-def leaving(basis: Basis, kept: FloatArray, entering: int) -> int:
+def leaving(basis: Basis, retained: FloatArray, entering: int) -> int:
     """Compute what falls as lambda_k enters (k >= 0) or sigma_s (-1 - s); return what is the first to come to zero.
 
     That is the number of a weight in the core, or -1 - s for sigma_s; 0, which is theta, if nothing falls.
@@ -184,7 +184,7 @@ def leaving(basis: Basis, kept: FloatArray, entering: int) -> int:
         else:
             falls[p] = inverse[p, 0]
             for r in range(1, a + 1):
-                falls[p] += inverse[p, r] * kept[basis.state[r], entering]
+                falls[p] += inverse[p, r] * retained[basis.state[r], entering]
     # The ratio test: what comes to zero first leaves; of equals, what falls fastest, as the largest pivot rounds least.
     first, steepest, ratio = 0, 0.0, np.inf
     for p in range(1, a + 1):
@@ -198,9 +198,9 @@ def leaving(basis: Basis, kept: FloatArray, entering: int) -> int:
         # sigma_s = theta + lambda w(s) - v(s), so its fall follows from theirs
         fall = falls[0]
         for p in range(1, a + 1):
-            fall += falls[p] * kept[s, basis.weight[p]]
+            fall += falls[p] * retained[s, basis.weight[p]]
         if entering >= 0:
-            fall -= kept[s, entering]
+            fall -= retained[s, entering]
         basis.sigma_falls[s] = fall
         if fall > PIVOT:
             now = max(basis.sigma[s], 0.0) / fall
@@ -210,7 +210,7 @@ def leaving(basis: Basis, kept: FloatArray, entering: int) -> int:
 
 
 @compiled(in_place=True)
-def exchange(basis: Basis, kept: FloatArray, entering: int, first: int) -> None:
+def exchange(basis: Basis, retained: FloatArray, entering: int, first: int) -> None:
     """Exchange two columns of the basis, both numbered as in `leaving`, which has been called just before.
 
     A pivot subtracts the product of what falls and the equation of what leaves, in multiples of its own fall.
@@ -228,7 +228,7 @@ def exchange(basis: Basis, kept: FloatArray, entering: int, first: int) -> None:
         for c in range(a + 1):
             row[c] = inverse[0, c] / pivot
         for p in range(1, a + 1):
-            value = kept[state, basis.weight[p]] / pivot
+            value = retained[state, basis.weight[p]] / pivot
             for c in range(a + 1):
                 row[c] += value * inverse[p, c]
         if entering < 0:
