@@ -201,7 +201,7 @@ def prune(
     largest: float,
     basis: Basis,
 ) -> tuple[int, int, float, bool]:
-    """Go through the pairs of `left` (S, n) and `right` (S, k) from `position` on; put those that matter into `retained`.
+    """Go through the pairs of `left` (S, n) and `right` (S, k) from `position` on; put what matters into `retained`.
 
     A pair (i, j) has the number i * k + j and stands for left[:, i] + right[:, j]. `retained` (S, capacity) holds
     `n_retained` vectors, at least one; those put there are marked in `selected` (n * k,), with their numbers in
@@ -231,8 +231,8 @@ def prune(
         if work > work_limit or n_retained == retained.shape[1]:
             break
         # The linear program for a sum w (the dual of the one by which Cassandra 1998 looks for a witness): the least
-        # theta for which some mixture of retained vectors is nowhere more than theta below w. A theta of at most `limit`
-        # proves that w does not matter.
+        # theta for which some mixture of retained vectors is nowhere more than theta below w. A theta of at most
+        # `limit` proves that w does not matter.
         for s in range(n_states):
             basis.target[s] = left[s, position // n_right] + right[s, position % n_right]
         limit = largest if task == MEASURE else epsilon
@@ -285,8 +285,8 @@ def prune(
             if entering == n_retained:
                 entering, above = _best_of_set(basis, retained, n_retained)
                 work += n_retained * size[0]
-                # A witness: w is better there than all retained vectors. Retained is not w, which may be best nowhere, but
-                # what is best at the witness (Cassandra 1998).
+                # A witness: w is better there than all retained vectors. Retained is not w, which may be best nowhere,
+                # but what is best at the witness (Cassandra 1998).
                 if task != MEASURE and above > epsilon + zero:
                     outcome = MATTERS
                     _write_belief(basis)
