@@ -68,8 +68,8 @@ DEFAULTS: Final[Mapping[str, object]] = {
 """In the order in which signatures show them; `max_iterations` has a default of each planner's own."""
 
 
-def planner(*, max_iterations: int | None = None) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
-    """Make a function that takes ``**limits`` a planner: it shows each of them in its signature, with its default.
+def takes_limits(*, max_iterations: int | None = None) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
+    """Make a function that takes ``**limits`` show each of them in its signature, with its default.
 
     The function itself is given all of them. Unknown keywords get a suggestion, as by `says_what_to_write`.
 
@@ -87,7 +87,7 @@ def planner(*, max_iterations: int | None = None) -> Callable[[Callable[Given, A
     --------
     >>> import inspect
     >>> from typing import Unpack
-    >>> @planner(max_iterations=100)
+    >>> @takes_limits(max_iterations=100)
     ... def method(mdp, **limits: Unpack[Limits]): return limits
     >>> list(inspect.signature(method).parameters)
     ['mdp', 'tol', 'rtol', 'max_iterations', 'deadline', 'progress']

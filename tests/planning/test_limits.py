@@ -8,7 +8,7 @@ import pytest
 from rlsuite.errors import CallError
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import Limits, iterative_policy_evaluation, methods
-from rlsuite.planning.limits import DEFAULTS, TimeLimits, Tolerances, planner
+from rlsuite.planning.limits import DEFAULTS, TimeLimits, Tolerances, takes_limits
 
 MACHINE = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5)
 HIDDEN = POMDP.from_arrays([[[0.9, 0.1]], [[0, 1]]], [1, 0], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0)
@@ -103,7 +103,7 @@ def test_options_are_given_by_keyword_only():
 
 
 def test_the_function_is_given_every_option_and_what_was_passed_wins():
-    @planner(max_iterations=7)
+    @takes_limits(max_iterations=7)
     def method(model: MDP, *, initial: float = 0.0, **limits: Unpack[Limits]) -> Limits:
         return limits
 
@@ -114,7 +114,7 @@ def test_the_function_is_given_every_option_and_what_was_passed_wins():
 
 
 def test_an_option_that_a_planner_documents_itself_stands_among_the_others():
-    @planner()
+    @takes_limits()
     def method(model: MDP, *, max_iterations: int = 5, **limits: Unpack[TimeLimits]) -> TimeLimits:
         return limits
 

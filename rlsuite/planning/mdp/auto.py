@@ -9,7 +9,7 @@ from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import discounted, largest_change
 from rlsuite.planning.kernels import best_rewards
-from rlsuite.planning.limits import Limits, TimeLimits, planner
+from rlsuite.planning.limits import Limits, TimeLimits, takes_limits
 from rlsuite.planning.mdp.gauss_seidel import sweep_in_place
 from rlsuite.planning.mdp.modified_policy_iteration import follow_policies
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
@@ -32,7 +32,7 @@ FAST_MIXING = 0.5
 """Ratio of the widths of the bounds, over the last half of the probe, up to which following policies is faster."""
 
 
-@planner()
+@takes_limits()
 def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLimits]) -> Solution:
     """Solve an MDP by the method that suits it.
 

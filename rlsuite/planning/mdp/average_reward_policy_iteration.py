@@ -12,7 +12,7 @@ from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import warn_unless_converged
 from rlsuite.planning.gain_bounds import gain_bounds
 from rlsuite.planning.kernels import backup
-from rlsuite.planning.limits import Limits, planner
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.linear_system import seconds_to_eliminate
 from rlsuite.planning.long_run import CompletedModel, LongRun, episodes_end, gain_and_bias, long_run_structure
 from rlsuite.planning.mdp.relative_value_iteration import TAU, sweep_relatively
@@ -32,7 +32,7 @@ SWEEPS_PER_LOOK = 50
 """They also end when the greedy policy is the same as this many sweeps before."""
 
 
-@planner(max_iterations=1_000)
+@takes_limits(max_iterations=1_000)
 def average_reward_policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> AverageRewardSolution:
     """Find the largest mean reward per step in the long run, from every state, by policy iteration.
 

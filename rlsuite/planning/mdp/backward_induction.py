@@ -9,13 +9,13 @@ from rlsuite.models import MDP
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import representable, warn_unless_converged
 from rlsuite.planning.kernels import greedy_backup
-from rlsuite.planning.limits import Tolerances, planner
+from rlsuite.planning.limits import Tolerances, takes_limits
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.solution import FiniteHorizonSolution
 from rlsuite.planning.watch import DeadlineTooShort, Watch
 
 
-@planner()
+@takes_limits()
 def backward_induction(
     mdp: MDP, *, horizon: int, deadline: float | None = None, **tolerances: Unpack[Tolerances]
 ) -> FiniteHorizonSolution:

@@ -13,7 +13,7 @@ from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.blocks import fixed_blocks, on_blocks
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import backup, backup_in_place
-from rlsuite.planning.limits import Limits, planner
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.operators import Lookahead, starting_value, typical_value
 from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.solution import Solution
@@ -25,7 +25,7 @@ DEEPEST = 20
 """A policy is followed until its changes have fallen to this share, in at most this many sweeps."""
 
 
-@planner(max_iterations=100_000)
+@takes_limits(max_iterations=100_000)
 def gauss_seidel(mdp: MDP | Lookahead, *, initial: ArrayLike | None = None, **limits: Unpack[Limits]) -> Solution:
     """Solve a discounted MDP by sweeps in place, in both directions.
 

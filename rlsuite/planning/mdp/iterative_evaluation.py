@@ -18,7 +18,7 @@ from rlsuite.models.policies import policy_weights
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import Interval, discounted, interval, largest_change, warn_not_converged
 from rlsuite.planning.kernels import Range
-from rlsuite.planning.limits import Limits, planner
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.operators import EPS, TINY, Lookahead, starting_value
 from rlsuite.planning.policy_rows import follow
 from rlsuite.planning.watch import Trace, Watch
@@ -57,7 +57,7 @@ class PolicyValue:
             array.setflags(write=False)
 
 
-@planner(max_iterations=1_000_000)
+@takes_limits(max_iterations=1_000_000)
 def iterative_policy_evaluation(
     mdp: MDP,
     policy: ArrayLike,

@@ -30,7 +30,7 @@ from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.policies import policy_weights
 from rlsuite.planning.certificate import certified, contracting, discounted, width
-from rlsuite.planning.limits import Limits, planner
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.mdp.policy_evaluation import induced
 from rlsuite.planning.operators import Lookahead, best
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from rlsuite.planning.operators import Matrix
 
 
-@planner(max_iterations=20)
+@takes_limits(max_iterations=20)
 def linear_programming(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """Solve a discounted MDP by its linear program, with HiGHS through SciPy.
 

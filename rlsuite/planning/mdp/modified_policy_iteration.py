@@ -13,7 +13,7 @@ from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import bounded, certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import backup
-from rlsuite.planning.limits import Limits, planner
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.operators import Lookahead, starting_value
 from rlsuite.planning.policy_rows import ValueSeries
 from rlsuite.planning.solution import Solution
@@ -34,7 +34,7 @@ END = 0.25
 """The same, in tolerances, for a policy that was the best one twice."""
 
 
-@planner(max_iterations=100_000)
+@takes_limits(max_iterations=100_000)
 def modified_policy_iteration(
     mdp: MDP | Lookahead,
     *,

@@ -12,7 +12,7 @@ from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted, width
 from rlsuite.planning.kernels import backup_in_place
-from rlsuite.planning.limits import Limits, planner
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.linear_system import seconds_to_eliminate, solve_fixed_point
 from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
 from rlsuite.planning.operators import EPS, Lookahead, best, greedy, typical_value
@@ -37,7 +37,7 @@ MAX_CHANGING = 1e-3
 """Share of the states whose action may still change when the sweeps that find a first policy end."""
 
 
-@planner(max_iterations=1_000)
+@takes_limits(max_iterations=1_000)
 def policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """Solve a discounted MDP by Howard's policy iteration.
 

@@ -12,14 +12,14 @@ from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted
 from rlsuite.planning.graph import edges, predecessors
-from rlsuite.planning.limits import TimeLimits, planner
+from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.mdp.topological import backed_up, chunk_of_backups, enough
 from rlsuite.planning.operators import Lookahead, best
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
 
 
-@planner()
+@takes_limits()
 def prioritized_sweeping(mdp: MDP, *, max_iterations: int = 1_000_000, **limits: Unpack[TimeLimits]) -> Solution:
     """Solve a discounted MDP by always backing up the state whose residual |TV - V| is the largest.
 

@@ -7,13 +7,13 @@ import numpy as np
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import certified, discounted, width
-from rlsuite.planning.limits import Limits, planner
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
 from rlsuite.reference import arrays, lookahead
 
 
-@planner(max_iterations=1_000_000)
+@takes_limits(max_iterations=1_000_000)
 def reference(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """Solve a small discounted MDP by plain value iteration: v <- max_a [r + gamma P v], S&B2 (4.10).
 

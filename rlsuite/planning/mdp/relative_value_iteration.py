@@ -14,7 +14,7 @@ from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import warn_unless_converged
 from rlsuite.planning.kernels import Range, greedy_backup
-from rlsuite.planning.limits import Limits, planner
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.long_run import episodes_end, long_run_structure
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.watch import Watch
@@ -23,7 +23,7 @@ TAU = 0.9
 """How far each sweep goes, by default."""
 
 
-@planner(max_iterations=1_000_000)
+@takes_limits(max_iterations=1_000_000)
 def relative_value_iteration(mdp: MDP, *, tau: float = TAU, **limits: Unpack[Limits]) -> AverageRewardSolution:
     """Find the largest mean reward per step in the long run by sweeps over all states, V <- TV - V(reference).
 

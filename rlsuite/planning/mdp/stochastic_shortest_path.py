@@ -11,7 +11,7 @@ from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import StateArray
 from rlsuite.planning.certificate import representable, warn_unless_converged
-from rlsuite.planning.limits import Limits, planner
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.total_reward.endings import endings
@@ -23,7 +23,7 @@ EXACT = 2_000
 """Up to this many states policies are evaluated by linear systems."""
 
 
-@planner(max_iterations=100_000)
+@takes_limits(max_iterations=100_000)
 def stochastic_shortest_path(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """Solve an MDP with gamma = 1: the largest expected sum of rewards until the end.
 

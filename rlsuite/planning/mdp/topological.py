@@ -9,7 +9,7 @@ from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted
 from rlsuite.planning.graph import edges, strong_components
-from rlsuite.planning.limits import TimeLimits, planner
+from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
@@ -22,7 +22,7 @@ MOST_WORK = 5_000_000
 """And after about this many transitions: some ten milliseconds."""
 
 
-@planner()
+@takes_limits()
 def topological(mdp: MDP, *, max_iterations: int = 1_000_000, **limits: Unpack[TimeLimits]) -> Solution:
     """Solve a discounted MDP component by component, beginning with those on which the others depend.
 

@@ -10,13 +10,13 @@ from rlsuite.models.aliases import BoolArray, FloatArray, PointerArray, Successo
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import ONE, Range, expected
-from rlsuite.planning.limits import Limits, planner
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 
 
-@planner(max_iterations=1_000_000)
+@takes_limits(max_iterations=1_000_000)
 def value_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """Solve a discounted MDP by sweeps over all states, V <- TV from V = 0.
 

@@ -5,13 +5,13 @@ from typing import Unpack
 from rlsuite.core.checks import positive_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
-from rlsuite.planning.limits import Limits, TimeLimits, planner
+from rlsuite.planning.limits import Limits, TimeLimits, takes_limits
 from rlsuite.planning.pomdp.exact.incremental_pruning import incremental_pruning
 from rlsuite.planning.pomdp.point_based.sarsop import sarsop
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 
 
-@planner()
+@takes_limits()
 def auto(
     pomdp: POMDP,
     *,

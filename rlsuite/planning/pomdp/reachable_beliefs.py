@@ -14,7 +14,7 @@ are left.
 
 import math
 from bisect import bisect_right
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.certificate import FOR_POMDPS, discounted, warn_not_converged
+from rlsuite.planning.limits import Tolerances, takes_limits
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import EPS, Lookahead
@@ -220,15 +221,14 @@ def _assemble(pomdp: POMDP, followed: list[_Step], *, expanded: int, n_beliefs: 
     )
 
 
-@says_what_to_write
+@takes_limits()
 def reachable_beliefs(
     pomdp: POMDP,
     *,
     horizon: int | None = None,
-    tol: float = 1e-6,
-    rtol: float | None = None,
     max_beliefs: int = 100_000,
     deadline: float | None = None,
+    **tolerances: Unpack[Tolerances],
 ) -> BeliefSolution:
     """Solve a POMDP for its start belief, over all beliefs that can be reached from it.
 
@@ -238,17 +238,15 @@ def reachable_beliefs(
         The model.
     horizon : int, optional
         H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
-    tol : float
-        Largest distance of the two bounds that is allowed, in the unit of the reward. Without a horizon it decides how
-        far beliefs are followed up.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_beliefs : int
         How many beliefs there may be. They grow up to (A Z)^H in the worst case.
     deadline : float, optional
         Stop after about this many seconds; beliefs are followed up for the first half of them. What the rest may be
         worth widens the bounds. With a horizon there is no answer before the last step: if there is no time for it,
         that is an error.
+    **tolerances
+        What counts as converged: `tol`, `rtol`; see `Limits`. Without a horizon they decide how far beliefs are
+        followed up.
 
     Returns
     -------
@@ -286,7 +284,7 @@ def reachable_beliefs(
     >>> plan.act([0.5, 0.5, 0]), plan.act(cups.update_belief([0.5, 0.5, 0], action=0, observation=1))
     (0, 2)
     """
-    clock = Watch("reachable_beliefs", tol=tol, rtol=rtol, deadline=deadline)
+    clock = Watch("reachable_beliefs", deadline=deadline, **tolerances)
     max_beliefs = whole_number("max_beliefs", max_beliefs)
     if horizon is None:
         discounted(pomdp.mdp, "reachable_beliefs without a horizon", FOR_POMDPS)

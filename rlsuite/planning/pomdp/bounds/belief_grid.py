@@ -11,16 +11,17 @@ The lower bound is that of the plans which are the best in the grid beliefs (`Pr
 
 import math
 from dataclasses import dataclass, field
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.core.checks import whole_number
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.certificate import warn_not_converged
+from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import EPS
@@ -214,18 +215,15 @@ class GridSolution(BeliefPlan):
         return self.horizon - left
 
 
-@says_what_to_write
+@takes_limits()
 def belief_grid(
     pomdp: POMDP,
     *,
     horizon: int | None = None,
     resolution: int = 10,
     interpolation: Interpolation = "freudenthal",
-    tol: float = 1e-6,
-    rtol: float | None = None,
     max_beliefs: int = 100_000,
-    deadline: float | None = None,
-    progress: bool = False,
+    **limits: Unpack[TimeLimits],
 ) -> GridSolution:
     """Solve a POMDP approximately, as an MDP over a regular grid of beliefs.
 
@@ -242,18 +240,12 @@ def belief_grid(
         M: the entries of grid beliefs are multiples of 1 / M.
     interpolation : {"freudenthal", "nearest"}
         How other beliefs are made of them; see `rlsuite.planning.pomdp.bounds.discretisation`.
-    tol : float
-        Largest distance of the two bounds that counts as converged, in the unit of the reward. What it can be depends
-        on the resolution.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_beliefs : int
         How many grid points there may be.
-    deadline : float, optional
-        Stop after this many seconds. Without a grid there is no answer, and with a horizon none before the last step:
-        if there is no time for these, that is an error.
-    progress : bool
-        Show on stderr what is going on.
+    **limits
+        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`. How close the bounds can be depends on the
+        resolution. Without a grid there is no answer, and with a horizon none before the last step: if there is no time
+        for these, that is an error.
 
     Returns
     -------
@@ -287,7 +279,7 @@ def belief_grid(
     >>> round(plan.lower_bound, 2), round(plan.upper_bound, 2), plan.act([0.5, 0.5])
     (19.37, 19.52, 0)
     """
-    watch = Watch("belief_grid", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
+    watch = Watch("belief_grid", **limits)
     if horizon is not None:
         horizon = whole_number("horizon", horizon)
     with watch:

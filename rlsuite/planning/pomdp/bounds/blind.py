@@ -1,22 +1,17 @@
 """The best of the plans that ignore observations: one action for ever. Hauskrecht 2000, section 4.8."""
 
-from rlsuite.core.keywords import says_what_to_write
+from typing import Unpack
+
 from rlsuite.models import POMDP
+from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.pomdp.bounds.initial_bounds import blind_plans, both_bounds, reported, seen_values
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
 
-@says_what_to_write
-def blind(
-    pomdp: POMDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> AlphaVectorSolution:
+@takes_limits()
+def blind(pomdp: POMDP, **limits: Unpack[TimeLimits]) -> AlphaVectorSolution:
     """Bound the value of a POMDP from below by plans that take one action for ever.
 
     The vector of action a solves alpha(s) = r(s, a) + gamma sum_s' c(s' | s, a) alpha(s'). Their maximum is a lower
@@ -28,14 +23,9 @@ def blind(
     ----------
     pomdp : POMDP
         The model; gamma < 1.
-    tol : float
-        Largest error of the vectors that counts as converged, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`. `tol` is the largest error of the vectors
+        that counts as converged.
 
     Returns
     -------
@@ -69,7 +59,7 @@ def blind(
     >>> [round(plan.value(belief), 3) for belief in ([1, 0], [0.5, 0.5])], plan.act([1, 0])
     ([5.263, 2.632], 0)
     """
-    watch = Watch("blind", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
+    watch = Watch("blind", **limits)
     with watch:
         model = PreparedModel(pomdp, "blind")
         found = blind_plans(model, watch, tol=watch.tol / 4.0)

@@ -1,10 +1,12 @@
 """The fast informed bound: as if the state had been observed one step ago. Hauskrecht 2000, section 4.3."""
 
+from typing import Unpack
+
 import numpy as np
 
 from rlsuite.core.checks import whole_number
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
+from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.pomdp.bounds.initial_bounds import (
     blind_plans,
     both_bounds,
@@ -17,15 +19,12 @@ from rlsuite.planning.pomdp.solution import UpperBoundSolution
 from rlsuite.planning.watch import Watch
 
 
-@says_what_to_write
+@takes_limits()
 def fast_informed_bound(
     pomdp: POMDP,
     *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
     max_iterations: int = 10_000_000,
-    deadline: float | None = None,
-    progress: bool = False,
+    **limits: Unpack[TimeLimits],
 ) -> UpperBoundSolution:
     """Bound the value of a POMDP from above with one vector per action, better than `qmdp`.
 
@@ -39,16 +38,11 @@ def fast_informed_bound(
     ----------
     pomdp : POMDP
         The model; gamma < 1.
-    tol : float
-        Largest distance from the fixed point that is allowed, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_iterations : int
         Largest number of sweeps.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`. `tol` is the largest distance from the fixed
+        point that is allowed.
 
     Returns
     -------
@@ -83,7 +77,7 @@ def fast_informed_bound(
     >>> round(solve(tiger, "fast_informed_bound").upper_bound, 3), round(solve(tiger, "qmdp").upper_bound, 3)
     (87.179, 189.0)
     """
-    watch = Watch("fast_informed_bound", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
+    watch = Watch("fast_informed_bound", **limits)
     sweeps = whole_number("max_iterations", max_iterations)
     with watch:
         model = PreparedModel(pomdp, "fast_informed_bound")

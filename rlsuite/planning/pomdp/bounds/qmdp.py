@@ -1,24 +1,19 @@
 """QMDP: act as if the state were observed from the next step on. Littman, Cassandra and Kaelbling 1995."""
 
+from typing import Unpack
+
 import numpy as np
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
+from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.pomdp.bounds.initial_bounds import blind_plans, both_bounds, reported, seen_values
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.solution import UpperBoundSolution
 from rlsuite.planning.watch import Watch
 
 
-@says_what_to_write
-def qmdp(
-    pomdp: POMDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> UpperBoundSolution:
+@takes_limits()
+def qmdp(pomdp: POMDP, **limits: Unpack[TimeLimits]) -> UpperBoundSolution:
     """Bound the value of a POMDP from above by that of its hidden MDP, and act by it.
 
     The vector of action a is Q*(., a) of the hidden process, so that max_a sum_s b(s) Q*(s, a) is the value that a
@@ -29,14 +24,9 @@ def qmdp(
     ----------
     pomdp : POMDP
         The model; gamma < 1.
-    tol : float
-        Largest error of the vectors that counts as converged, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`. `tol` is the largest error of the vectors
+        that counts as converged.
 
     Returns
     -------
@@ -71,7 +61,7 @@ def qmdp(
     >>> round(plan.value(cups.start), 6), plan.act(cups.start), plan.act([1, 0, 0]), plan.lower_bound <= 0
     (9.0, 0, 1, True)
     """
-    watch = Watch("qmdp", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
+    watch = Watch("qmdp", **limits)
     with watch:
         model = PreparedModel(pomdp, "qmdp")
         seen = seen_values(model, watch)

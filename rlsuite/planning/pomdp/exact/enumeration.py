@@ -1,14 +1,15 @@
 """Enumeration: form all sums of one vector per observation, then keep those that matter. Monahan 1982; Sondik 1971."""
 
 import math
+from typing import Unpack
 
 import numpy as np
 
 from rlsuite.core.checks import whole_number
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.pruning import distinct, rounding_of, that_matter
 from rlsuite.planning.pomdp.exact.value_iteration_stages import Sums
@@ -19,17 +20,13 @@ MOST_NUMBERS = 1 << 28
 """Entries that all plans of one action in one stage may have: 2 GiB."""
 
 
-@says_what_to_write
+@takes_limits(max_iterations=10_000)
 def enumeration(
     pomdp: POMDP,
     *,
     horizon: int | None = None,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 10_000,
-    deadline: float | None = None,
-    progress: bool = False,
     max_vectors: int = 1_000_000,
+    **limits: Unpack[Limits],
 ) -> AlphaVectorSolution:
     """Solve a POMDP exactly, by value iteration over alpha vectors that enumerates all plans of each stage.
 
@@ -43,18 +40,10 @@ def enumeration(
         The model.
     horizon : int, optional
         H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
-    tol : float
-        Largest distance of the two bounds that is allowed, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of stages, without a horizon.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
     max_vectors : int
         How many plans there may be for one action in one stage.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations` (stages, without a horizon), `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -115,14 +104,4 @@ def enumeration(
         loss = best.loss + sum(lost for _, lost in different)
         return Sums([first[n] for (first, _), n in zip(different, numbers, strict=True)], best.points, loss)
 
-    return solve_exactly(
-        "enumeration",
-        pomdp,
-        all_of_them,
-        horizon=horizon,
-        tol=tol,
-        rtol=rtol,
-        max_iterations=max_iterations,
-        deadline=deadline,
-        progress=progress,
-    )
+    return solve_exactly("enumeration", pomdp, all_of_them, horizon=horizon, **limits)

@@ -1,6 +1,7 @@
 """Exact planning for a number of steps, and the function through which all exact methods solve."""
 
 import time
+from typing import Unpack
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import representable, warn_not_converged
+from rlsuite.planning.limits import Limits
 from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.infinite_horizon import solve_endless
 from rlsuite.planning.pomdp.exact.value_iteration_stages import CrossSum, Stage, next_stage, no_plan
@@ -30,11 +32,7 @@ def solve_exactly(
     cross_sum: CrossSum,
     *,
     horizon: int | None,
-    tol: float,
-    rtol: float | None,
-    max_iterations: int,
-    deadline: float | None,
-    progress: bool,
+    **limits: Unpack[Limits],
 ) -> AlphaVectorSolution:
     """Check the arguments, solve, and warn if the bounds are further apart than asked for.
 
@@ -46,8 +44,8 @@ def solve_exactly(
         The model.
     cross_sum : CrossSum
         What the method consists of.
-    horizon, tol, rtol, max_iterations, deadline, progress
-        As every exact method takes them.
+    horizon, **limits
+        As every exact method takes them; with a horizon, `max_iterations` does not count.
 
     Raises
     ------
@@ -61,11 +59,11 @@ def solve_exactly(
     ConvergenceWarning
         If the bounds are too far apart.
     """
-    limit = None if horizon is not None else max_iterations
-    watch = Watch(method, tol=tol, rtol=rtol, max_iterations=limit, deadline=deadline, progress=progress)
+    watch = Watch(method, **limits)
     if horizon is None:
         solution = solve_endless(pomdp, cross_sum, watch)
     else:
+        watch.max_iterations = None
         horizon = whole_number("horizon", horizon)
         # the plans of each length are kept, at least one vector each
         fits_in_memory(f"horizon={horizon} with {pomdp.n_states} states", 8 * horizon * pomdp.n_states)

@@ -1,13 +1,13 @@
 """Incremental pruning: the sums are formed one observation at a time, and reduced after each. Cassandra et al. 1997."""
 
 import heapq
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.pruning import different, sums_that_matter, that_matter
 from rlsuite.planning.pomdp.exact.value_iteration_stages import Sums
@@ -15,17 +15,8 @@ from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
 
-@says_what_to_write
-def incremental_pruning(
-    pomdp: POMDP,
-    *,
-    horizon: int | None = None,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 10_000,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> AlphaVectorSolution:
+@takes_limits(max_iterations=10_000)
+def incremental_pruning(pomdp: POMDP, *, horizon: int | None = None, **limits: Unpack[Limits]) -> AlphaVectorSolution:
     """Solve a POMDP exactly, by value iteration over alpha vectors with incremental pruning.
 
     The fastest of the three exact methods, which find the same vectors: `witness`, `enumeration`, and this one. The
@@ -40,16 +31,8 @@ def incremental_pruning(
         it may multiply with every step.
     horizon : int, optional
         H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
-    tol : float
-        Largest distance of the two bounds that is allowed, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of stages, without a horizon.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations` (stages, without a horizon), `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -89,17 +72,7 @@ def incremental_pruning(
     >>> plan.act([0.5, 0.5]), plan.act([0.03, 0.97]), plan.act([0.97, 0.03])
     (0, 1, 2)
     """
-    return solve_exactly(
-        "incremental_pruning",
-        pomdp,
-        in_turns,
-        horizon=horizon,
-        tol=tol,
-        rtol=rtol,
-        max_iterations=max_iterations,
-        deadline=deadline,
-        progress=progress,
-    )
+    return solve_exactly("incremental_pruning", pomdp, in_turns, horizon=horizon, **limits)
 
 
 class _Partial(NamedTuple):

@@ -5,14 +5,14 @@ w <= sum_i lambda_i u_i + d in every state, for a distribution lambda, then in n
 the u_i by more than d. Any lambda proves it; a second linear program finds a good one.
 """
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from scipy.optimize import linprog
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.limits import Tolerances, takes_limits
 from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.value_iteration_stages import Sums
@@ -21,8 +21,8 @@ from rlsuite.planning.watch import Watch
 from rlsuite.reference import hidden_arrays, prune
 
 
-@says_what_to_write
-def reference(pomdp: POMDP, *, horizon: int, tol: float = 1e-6, rtol: float | None = None) -> AlphaVectorSolution:
+@takes_limits()
+def reference(pomdp: POMDP, *, horizon: int, **tolerances: Unpack[Tolerances]) -> AlphaVectorSolution:
     """Solve a small POMDP for a few steps by incremental pruning with SciPy's linear programs.
 
     A second opinion on `incremental_pruning`, whose linear programs are our own. `auto` never takes it: it is slower by
@@ -34,10 +34,8 @@ def reference(pomdp: POMDP, *, horizon: int, tol: float = 1e-6, rtol: float | No
         A model of a few states in which every action is legal in every state that leads on.
     horizon : int
         H, the number of steps to plan for; any gamma will do.
-    tol : float
-        Largest distance of the two bounds that is allowed, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
+    **tolerances
+        What counts as converged: `tol`, `rtol`; see `Limits`.
 
     Returns
     -------
@@ -66,17 +64,7 @@ def reference(pomdp: POMDP, *, horizon: int, tol: float = 1e-6, rtol: float | No
     (1.81, 1.81, True)
     """
     hidden_arrays(pomdp)  # raises an error for a model that the plain algorithm cannot solve
-    return solve_exactly(
-        "reference",
-        pomdp,
-        _plain_sums,
-        horizon=horizon,
-        tol=tol,
-        rtol=rtol,
-        max_iterations=1,
-        deadline=None,
-        progress=False,
-    )
+    return solve_exactly("reference", pomdp, _plain_sums, horizon=horizon, **tolerances)
 
 
 def _plain_sums(sets: list[FloatArray], points: FloatArray, epsilon: float, watch: Watch) -> Sums:

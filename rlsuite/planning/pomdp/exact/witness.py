@@ -6,11 +6,13 @@ a linear program finds a belief in which one of them is better than the set, a *
 At a witness the best plan of all is easily put together, one observation at a time, and joins the set.
 """
 
+from typing import Unpack
+
 import numpy as np
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.incremental_pruning import in_turns
 from rlsuite.planning.pomdp.exact.pruning import UpperSurface, best_vectors, different, that_matter
@@ -19,17 +21,8 @@ from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
 
-@says_what_to_write
-def witness(
-    pomdp: POMDP,
-    *,
-    horizon: int | None = None,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_iterations: int = 10_000,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> AlphaVectorSolution:
+@takes_limits(max_iterations=10_000)
+def witness(pomdp: POMDP, *, horizon: int | None = None, **limits: Unpack[Limits]) -> AlphaVectorSolution:
     """Solve a POMDP exactly, by value iteration over alpha vectors with the witness algorithm of KLC98.
 
     Looks at few plans, and at each of them with one linear program: about Z n m programs for m plans that matter, put
@@ -41,16 +34,8 @@ def witness(
         The model. Where an action is legal in some states only, the plans are found by incremental pruning.
     horizon : int, optional
         H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
-    tol : float
-        Largest distance of the two bounds that is allowed, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
-    max_iterations : int
-        Largest number of stages, without a horizon.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `max_iterations` (stages, without a horizon), `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -78,17 +63,7 @@ def witness(
     >>> witness(machine, horizon=2).alpha_vectors.tolist()
     [[1.81, 0.0]]
     """
-    return solve_exactly(
-        "witness",
-        pomdp,
-        _by_witnesses,
-        horizon=horizon,
-        tol=tol,
-        rtol=rtol,
-        max_iterations=max_iterations,
-        deadline=deadline,
-        progress=progress,
-    )
+    return solve_exactly("witness", pomdp, _by_witnesses, horizon=horizon, **limits)
 
 
 def _by_witnesses(sets: list[FloatArray], points: FloatArray, epsilon: float, watch: Watch) -> Sums:

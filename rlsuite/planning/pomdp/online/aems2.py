@@ -4,15 +4,15 @@ From the current belief a tree of the beliefs that may follow is grown, best fir
 Both hold at any time, so the search stops when an action is proven to be the best, or its value is known well enough.
 """
 
-from typing import cast
+from typing import Unpack, cast
 
 import numpy as np
 
 from rlsuite.core.checks import positive_number, whole_number
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray
+from rlsuite.planning.limits import Tolerances, takes_limits
 from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
@@ -34,18 +34,17 @@ from rlsuite.planning.watch import Watch
 EXPANSIONS_BY_DEFAULT = 1_000
 
 
-@says_what_to_write
+@takes_limits()
 def aems2(
     pomdp: POMDP,
     *,
     max_iterations: int | None = None,
     deadline: float | None = None,
-    tol: float = 1e-6,
-    rtol: float | None = None,
     lower: AlphaVectorSolution | None = None,
     max_gb: float = 1.0,
     preparation: float | None = None,
     progress: bool | None = None,
+    **tolerances: Unpack[Tolerances],
 ) -> OnlinePlan:
     """Plan online by best-first search in a tree of beliefs, between a lower and an upper bound.
 
@@ -60,10 +59,6 @@ def aems2(
         Beliefs expanded for a decision; by default 1,000, or as many as there is time for.
     deadline : float, optional
         Seconds for a decision. What is found then depends on the machine.
-    tol : float
-        A search ends when the two bounds at its root are so close, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     lower : AlphaVectorSolution, optional
         A plan for the same model, found by a method that plans for all beliefs: its vectors are used as lower bounds
         at the leaves, so that the search improves on it.
@@ -75,6 +70,8 @@ def aems2(
         decisions goes on with the bounds for a quarter of its time, until the plan's ``prepared`` is true.
     progress : bool, optional
         Whether to show a progress bar on stderr, in the search from the start.
+    **tolerances
+        A search ends when the two bounds at its root are so close: `tol`, `rtol`; see `Limits`.
 
     Returns
     -------
@@ -108,7 +105,7 @@ def aems2(
     >>> round(plan.lower_bound, 6), round(plan.upper_bound, 6), plan.act(cups.start)
     (8.0, 8.0, 0)
     """
-    watch = Watch("aems2", tol=tol, rtol=rtol, deadline=deadline)
+    watch = Watch("aems2", deadline=deadline, **tolerances)
     watch.says = bool(progress)
     with watch:
         planner = BoundPlanner(

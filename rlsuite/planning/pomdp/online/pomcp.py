@@ -9,16 +9,16 @@ import math
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.core.checks import finite_number, generator, positive_number, whole_number
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray, StateArray
+from rlsuite.planning.limits import Tolerances, takes_limits
 from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds, bounds_with_horizon
 from rlsuite.planning.pomdp.online import history_tree
 from rlsuite.planning.pomdp.online.history_tree import FREE, Limits, Path, Tree, random_state, simulator
@@ -32,7 +32,7 @@ DEEPEST_BY_DEFAULT = 1_000
 LEAVES = ("blind", "informed", "random")
 
 
-@says_what_to_write
+@takes_limits()
 def pomcp(
     pomdp: POMDP,
     *,
@@ -44,10 +44,9 @@ def pomcp(
     leaf: str | ArrayLike | None = None,
     max_nodes: int = 1_000_000,
     seed: int | np.random.Generator | None = None,
-    tol: float = 1e-6,
-    rtol: float | None = None,
     preparation: float | None = None,
     progress: bool | None = None,
+    **tolerances: Unpack[Tolerances],
 ) -> OnlinePlan:
     """Plan online by Monte-Carlo tree search: simulate episodes, with more simulations for promising actions.
 
@@ -79,10 +78,6 @@ def pomcp(
         Largest number of histories kept; when it is reached, the simulations go on and the tree stays as it is.
     seed : int or numpy.random.Generator, optional
         Where random numbers come from.
-    tol : float
-        Not looked at by the search; the solution calls itself converged if its bounds are so close.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     preparation : float, optional
         Seconds for the bounds at the leaves, once, before the first decision; by default 10 if there is a deadline, and
         as many as are needed if not. They are not a part of the `deadline`. If they are too few, each of the following
@@ -90,6 +85,8 @@ def pomcp(
         horizon, whose bounds need all of their steps.
     progress : bool, optional
         Whether to show a progress bar on stderr, in the search from the start.
+    **tolerances
+        What counts as converged, which the search does not look at: `tol`, `rtol`; see `Limits`.
 
     Returns
     -------
@@ -124,7 +121,7 @@ def pomcp(
     >>> plan.decision.action, round(plan.decision.value)
     (0, 8)
     """
-    watch = Watch("pomcp", tol=tol, rtol=rtol, deadline=deadline)
+    watch = Watch("pomcp", deadline=deadline, **tolerances)
     watch.says = bool(progress)
     with watch:
         preparing = None

@@ -3,13 +3,15 @@
 Pineau, Gordon and Thrun 2003.
 """
 
+from typing import Unpack
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from rlsuite.core.checks import whole_number
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.pomdp.point_based.sarsop import PointSearch, warn_if_open
 from rlsuite.planning.pomdp.point_based.search import Search, dense, followers
 from rlsuite.planning.pomdp.solution import PointBasedSolution
@@ -23,16 +25,8 @@ BLOCK = 1 << 22
 """Differences of probabilities computed at a time."""
 
 
-@says_what_to_write
-def pbvi(
-    pomdp: POMDP,
-    *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
-    max_beliefs: int = 10_000,
-    deadline: float | None = None,
-    progress: bool = False,
-) -> PointBasedSolution:
+@takes_limits()
+def pbvi(pomdp: POMDP, *, max_beliefs: int = 10_000, **limits: Unpack[TimeLimits]) -> PointBasedSolution:
     """Solve a POMDP by backups at a growing set of beliefs.
 
     The set begins as the start belief. All of it is updated, last come first, as long as that helps; then each belief
@@ -44,16 +38,10 @@ def pbvi(
     ----------
     pomdp : POMDP
         The model; gamma < 1.
-    tol : float
-        Largest distance of the two bounds at the start belief that is allowed, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     max_beliefs : int
         Largest size of the set.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
+    **limits
+        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -85,7 +73,7 @@ def pbvi(
     >>> round(plan.lower_bound, 6), round(plan.upper_bound, 6), plan.act([0, 1, 0])
     (8.0, 8.0, 2)
     """
-    watch = Watch("pbvi", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
+    watch = Watch("pbvi", **limits)
     most = whole_number("max_beliefs", max_beliefs)
     rounds = 0
     with watch:

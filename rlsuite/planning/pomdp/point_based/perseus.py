@@ -3,12 +3,14 @@
 Spaan and Vlassis 2005.
 """
 
+from typing import Unpack
+
 import numpy as np
 
 from rlsuite.core.checks import generator, whole_number
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
+from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.pomdp.point_based.sarsop import PointSearch, warn_if_open
 from rlsuite.planning.pomdp.point_based.search import BeliefSet, random_walk
 from rlsuite.planning.pomdp.solution import PointBasedSolution
@@ -20,17 +22,14 @@ MIN_GAIN = 1e-10
 """this fraction of the largest value."""
 
 
-@says_what_to_write
+@takes_limits()
 def perseus(
     pomdp: POMDP,
     *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
     n_beliefs: int = 1_000,
     max_iterations: int = 10_000,
-    deadline: float | None = None,
-    progress: bool = False,
     seed: int | np.random.Generator = 0,
+    **limits: Unpack[TimeLimits],
 ) -> PointBasedSolution:
     """Solve a POMDP by randomised backups at the beliefs of a random walk.
 
@@ -42,21 +41,15 @@ def perseus(
     ----------
     pomdp : POMDP
         The model; gamma < 1.
-    tol : float
-        Largest distance of the two bounds at the start belief that is allowed, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     n_beliefs : int
         Size of the set, the start belief included. The actions of the walk are drawn uniformly; if it comes to fewer
         beliefs, those that can follow them are added.
     max_iterations : int
         Largest number of rounds.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
     seed : int or Generator
         Source of all randomness.
+    **limits
+        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -88,7 +81,7 @@ def perseus(
     >>> round(plan.lower_bound, 6), round(plan.upper_bound, 6), plan.act([0, 1, 0])
     (8.0, 8.0, 2)
     """
-    watch = Watch("perseus", tol=tol, rtol=rtol, deadline=deadline, progress=progress)
+    watch = Watch("perseus", **limits)
     most, wanted = whole_number("max_iterations", max_iterations), whole_number("n_beliefs", n_beliefs)
     rng = generator(seed)
     rounds = still = 0

@@ -4,13 +4,15 @@ SARSOP (Kurniawati, Hsu and Lee 2008) and HSVI2 (Smith and Simmons 2005) as one 
 `rlsuite.planning.pomdp.point_based.search_kernel`.
 """
 
+from typing import Unpack
+
 import numpy as np
 
 from rlsuite.core.checks import positive_number, whole_number
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import IndexArray
 from rlsuite.planning.certificate import warn_not_converged
+from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.pomdp.bounds.initial_bounds import at_start, blind_plans, informed_values, seen_values
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel, tables
 from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
@@ -45,17 +47,14 @@ BLIND_TOL = 1e-5
 """The first bounds are computed to this fraction of the largest value."""
 
 
-@says_what_to_write
+@takes_limits()
 def sarsop(
     pomdp: POMDP,
     *,
-    tol: float = 1e-6,
-    rtol: float | None = None,
     gap: float | None = None,
     max_iterations: int | None = None,
-    deadline: float | None = None,
-    progress: bool = False,
     max_gb: float = 4.0,
+    **limits: Unpack[TimeLimits],
 ) -> PointBasedSolution:
     """Solve a POMDP from its start belief, with a lower and an upper bound that converge.
 
@@ -69,20 +68,14 @@ def sarsop(
     ----------
     pomdp : POMDP
         The model; gamma < 1.
-    tol : float
-        Largest distance of the two bounds at the start belief that is allowed, in the unit of the reward.
-    rtol : float, optional
-        The same relative to the value, by default a thousandth of `tol`, at most 1e-9: see `rlsuite.planning.solve`.
     gap : float, optional
         The same as `tol`, and wins over it if it is given.
     max_iterations : int, optional
         Largest number of trials.
-    deadline : float, optional
-        Stop after this many seconds.
-    progress : bool
-        Show a progress bar on stderr.
     max_gb : float
         Stop when the search takes more than this many GB of memory.
+    **limits
+        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -118,8 +111,9 @@ def sarsop(
     >>> round(plan.lower_bound, 3), round(plan.upper_bound, 3), plan.act([0.5, 0.5, 0]), plan.act([0, 1, 0])
     (8.0, 8.0, 0, 2)
     """
-    wanted = tol if gap is None else positive_number("gap", gap)
-    watch = Watch("sarsop", tol=wanted, rtol=rtol, deadline=deadline, progress=progress)
+    if gap is not None:
+        limits["tol"] = positive_number("gap", gap)
+    watch = Watch("sarsop", **limits)
     last = -1 if max_iterations is None else whole_number("max_iterations", max_iterations)
     with watch:
         planner = PointSearch(pomdp, watch, max_gb=positive_number("max_gb", max_gb))
