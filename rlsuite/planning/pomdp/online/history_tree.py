@@ -192,7 +192,7 @@ class Path(NamedTuple):
     """(H,) float64"""
 
 
-class Limits(NamedTuple):
+class SearchParameters(NamedTuple):
     """The parameters of a search."""
 
     gamma: float
@@ -298,20 +298,20 @@ def _choose(tree: Tree, model: Simulator, node: int, s: int, exploration: float,
 
 
 @compiled(in_place=True)
-def _rollout(model: Simulator, limits: Limits, s: int, depth: int, tree: Tree, rng: RandomState) -> float:
+def _rollout(model: Simulator, parameters: SearchParameters, s: int, depth: int, tree: Tree, rng: RandomState) -> float:
     """Return the return from s at some depth: of a random policy, or the value given for the leaf."""
-    if limits.leaf.size > 0:
-        return limits.leaf[s]
+    if parameters.leaf.size > 0:
+        return parameters.leaf[s]
     total, discount = 0.0, 1.0
     steps = 0
-    while depth + steps < limits.depth:
+    while depth + steps < parameters.depth:
         a = random_action(model, s, rng)
         if a < 0:
             break
         pair = s * model.n_actions + a
         outcome = pick(model.cumulative, model.indptr[pair], model.indptr[pair + 1], rng)
         total += discount * model.reward[outcome]
-        discount *= limits.gamma
+        discount *= parameters.gamma
         steps += 1
         if model.terminated[outcome]:
             break
@@ -323,7 +323,7 @@ def _rollout(model: Simulator, limits: Limits, s: int, depth: int, tree: Tree, r
 @compiled(in_place=True)
 def simulate(
     model: Simulator,
-    limits: Limits,
+    parameters: SearchParameters,
     tree: Tree,
     path: Path,
     support: StateArray,
@@ -344,8 +344,8 @@ def simulate(
         s = int(support[pick(cumulative, first, support.size, rng)])
         # In the tree: choose by upper confidence, draw what happens, and go to the node of that history.
         node, depth, rest = first, first, 0.0
-        while depth < limits.depth:
-            a = _choose(tree, model, node, s, limits.exploration, rng)
+        while depth < parameters.depth:
+            a = _choose(tree, model, node, s, parameters.exploration, rng)
             if a < 0:
                 break
             pair = s * model.n_actions + a
@@ -353,7 +353,7 @@ def simulate(
             path.pair[depth] = node * model.n_actions + a
             path.reward[depth] = model.reward[outcome]
             depth += 1
-            if model.terminated[outcome] or depth == limits.depth:
+            if model.terminated[outcome] or depth == parameters.depth:
                 break
             s = int(model.next_state[outcome])
             row = a * model.n_states + s
@@ -368,13 +368,13 @@ def simulate(
                     tree.edge[made] = edge
                     tree.table[slot] = made
                     tree.used[0].deepest = max(tree.used[0].deepest, depth)
-                rest = _rollout(model, limits, s, depth, tree, rng)
+                rest = _rollout(model, parameters, s, depth, tree, rng)
                 break
             node = int(tree.table[slot])
         tree.used[0].n_steps += depth
         # Back up the return from the last step to the first: each pair on the path keeps the mean of what followed it.
         for step in range(depth - 1, -1, -1):
-            rest = path.reward[step] + limits.gamma * rest
+            rest = path.reward[step] + parameters.gamma * rest
             pair = path.pair[step]
             tree.visits[pair // model.n_actions] += 1
             tree.tried[pair] += 1

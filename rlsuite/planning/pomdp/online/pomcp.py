@@ -21,7 +21,7 @@ from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.limits import Tolerances, takes_limits
 from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds, bounds_with_horizon
 from rlsuite.planning.pomdp.online import history_tree
-from rlsuite.planning.pomdp.online.history_tree import FREE, Limits, Path, Tree, random_state, simulator
+from rlsuite.planning.pomdp.online.history_tree import FREE, Path, SearchParameters, Tree, random_state, simulator
 from rlsuite.planning.pomdp.online.online import Decision, OnlinePlan, Preparation, legal_actions, time_to_move
 from rlsuite.planning.pomdp.solution import best_at, worth
 from rlsuite.planning.watch import Watch
@@ -215,7 +215,7 @@ ROOM_AT_FIRST = 1 << 17
 
 
 class MonteCarloPlanner:
-    """What all searches of one plan share: the model's tables, the limits, the random numbers.
+    """What all searches of one plan share: the model's tables, the parameters, the random numbers.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class MonteCarloPlanner:
         if self.max_nodes > most:
             raise ParameterError(f"max_nodes={max_nodes} is too large for this model; pass at most {most}")
         self._leaf, self._preparation = leaf, preparation
-        self.limits = Limits(pomdp.gamma, depth, constant, leaf(bounds))
+        self.parameters = SearchParameters(pomdp.gamma, depth, constant, leaf(bounds))
         self.random = random_state(np.random.default_rng() if seed is None else generator(seed))
 
     @property
@@ -278,7 +278,7 @@ class MonteCarloPlanner:
     def prepare(self) -> None:
         """Spend part of a decision's time on the bounds that are not complete."""
         if self._preparation is not None and self._preparation.go_on():
-            self.limits = self.limits._replace(leaf=self._leaf(self._preparation.bounds))
+            self.parameters = self.parameters._replace(leaf=self._leaf(self._preparation.bounds))
 
     def search(self) -> "MonteCarloSearch":
         """Return a new search with an empty tree."""
@@ -292,7 +292,7 @@ class MonteCarloSearch:
         self.planner = planner
         room = min(planner.max_nodes, 1 + (planner.simulations or ROOM_AT_FIRST), ROOM_AT_FIRST)
         self.tree: Tree = history_tree.new_tree(room, planner.pomdp.n_actions)
-        depth = planner.limits.depth
+        depth = planner.parameters.depth
         self.path = Path(np.zeros(depth, dtype=np.int64), np.zeros(depth))
 
     def plan(self, belief: FloatArray, steps_left: int | None, *, progress: bool) -> Decision:
@@ -307,8 +307,8 @@ class MonteCarloSearch:
         sums = np.cumsum(belief[support])
         sums[-1] = 1.0
         sums.setflags(write=False)  # read-only like the model's arrays: numba gives writable arrays another type
-        depth = planner.limits.depth if steps_left is None else min(steps_left, planner.limits.depth)
-        limits = planner.limits._replace(depth=depth)
+        depth = planner.parameters.depth if steps_left is None else min(steps_left, planner.parameters.depth)
+        parameters = planner.parameters._replace(depth=depth)
         before = int(self.tree.used[0].n_simulations)
         with watch:
             bar = _bar(planner.simulations) if progress else None
@@ -316,7 +316,7 @@ class MonteCarloSearch:
             while planner.simulations is None or done < planner.simulations:
                 begun = watch.seconds
                 wanted = chunk if planner.simulations is None else min(chunk, planner.simulations - done)
-                ran = self._simulate(limits, support, sums, wanted, watch)
+                ran = self._simulate(parameters, support, sums, wanted, watch)
                 done += ran
                 if bar is not None:
                     bar.update(ran)
@@ -341,7 +341,9 @@ class MonteCarloSearch:
         number = np.zeros(int(self.tree.used[0].n_nodes), dtype=np.int32)
         history_tree.move_root(self.tree, int(child), pomdp.n_actions, pomdp.n_observations, number)
 
-    def _simulate(self, limits: Limits, support: StateArray, sums: FloatArray, wanted: int, watch: Watch) -> int:
+    def _simulate(
+        self, parameters: SearchParameters, support: StateArray, sums: FloatArray, wanted: int, watch: Watch
+    ) -> int:
         """Run simulations, and give the tree more room when it is full; return how many were done."""
         planner, done, grows = self.planner, 0, True
         while done < wanted:
@@ -354,7 +356,7 @@ class MonteCarloSearch:
                     self.tree, full = history_tree.grown(self.tree, more, planner.pomdp.n_actions), False
             done += history_tree.simulate(
                 planner.simulator,
-                limits,
+                parameters,
                 self.tree,
                 self.path,
                 support,
