@@ -58,7 +58,7 @@ def test_what_was_not_finished_is_finished_by_the_following_decisions(planner):
     assert whole.prepared
     assert whole.upper_bound <= 88.0
     if planner is pomcp:
-        np.testing.assert_allclose(plan.planner.limits.leaf, whole.planner.limits.leaf, rtol=2e-2)
+        np.testing.assert_allclose(plan.planner.parameters.leaf, whole.planner.parameters.leaf, rtol=2e-2)
     else:
         np.testing.assert_allclose(plan.planner.bounds.upper, whole.planner.bounds.upper, rtol=2e-2)
         np.testing.assert_allclose(plan.planner.bounds.lower, whole.planner.bounds.lower, rtol=2e-2)
