@@ -286,7 +286,7 @@ def test_a_deadline_is_kept_with_thousands_of_states(method):
     started = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match=r"deadline=.* seconds passed"):
         plan = method(rocks, deadline=0.5)
-    assert time.perf_counter() - started < 2.0  # a busy machine; .6 on an idle one
+    assert time.perf_counter() - started < 5.0  # a busy machine; .6 on an idle one, and hours without the deadline
     assert plan.lower_bound < 24.0 < plan.upper_bound  # SARSOP finds 21 to 24
 
 
