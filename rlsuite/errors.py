@@ -10,6 +10,7 @@
     |-- UnsuitableEnvironment an environment that this method cannot work with
     |   `-- UntrustedTable    its transition table and its `step` disagree
     |-- FileError             a missing, malformed, truncated or foreign file
+    |-- CompilationError      a rule or another function that numba cannot compile (also a TypeError)
     |-- LearningError         a run that had to stop: NaN reward, impossible action ...
     |-- NotLearned            an agent asked for what it has not learned yet
     |-- MissingPackage        an optional package that is not installed           (also an ImportError)
@@ -60,6 +61,10 @@ class UntrustedTable(UnsuitableEnvironment):
 
 class FileError(RlsuiteError):
     """A file is missing, malformed, truncated, or was written by something else."""
+
+
+class CompilationError(RlsuiteError, TypeError):
+    """A function that is to be compiled, such as a rule of your own, uses something that numba does not know."""
 
 
 class LearningError(RlsuiteError):

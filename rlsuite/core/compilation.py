@@ -14,19 +14,24 @@ would serve stale machine code after an edit.
 
 import functools
 import hashlib
+import linecache
+import re
 import sys
 import types as python_types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 import numba
 import numba.core.caching
+import numba.core.errors
 import numba.core.imputils
 import numba.core.sigutils
 import numba.extending
 from numba.core import types
 
 from rlsuite.core.fingerprints import fingerprint_of
+from rlsuite.errors import CompilationError
 
 Numba: TypeAlias = Any
 """Objects of numba's inner modules, which have no type annotations."""
@@ -34,6 +39,7 @@ Numba: TypeAlias = Any
 _extending: Numba = numba.extending
 _imputils: Numba = numba.core.imputils
 _caching: Numba = numba.core.caching
+_numba_errors: Numba = numba.core.errors
 _sigutils: Numba = numba.core.sigutils
 _types: Numba = types
 
@@ -66,8 +72,14 @@ def compiled(function: Callable[..., object] | None = None, *, in_place: bool = 
         What it calls must be defined above it.
     in_place : bool
         Promise that the function makes no new arrays. Then it is compiled without reference counting, and the arrays of
-        a NamedTuple cost nothing to touch: the rules of rlsuite run two to three times faster for it. Breaking the
-        promise is an error at compile time, never a wrong result.
+        a NamedTuple cost nothing to touch: the rules of rlsuite run two to three times faster for it. Methods of
+        arrays, such as ``.max()``, are not possible then; loops are. Breaking the promise is an error at compile time,
+        never a wrong result.
+
+    Raises
+    ------
+    CompilationError
+        At the first call, if numba cannot compile the function, with the line and the reason.
 
     Examples
     --------
@@ -107,7 +119,10 @@ class Compiled(Generic[Arguments, Result]):
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         """Run the compiled form."""
-        return self.dispatcher(*args, **kwargs)
+        try:
+            return self.dispatcher(*args, **kwargs)
+        except _numba_errors.NumbaError as error:
+            raise CompilationError(_what_is_wrong(self, str(error))) from error
 
     def for_types_of(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Callable[Arguments, Result]:
         """Return the machine code for arguments like these, which does not ask for types again.
@@ -117,7 +132,10 @@ class Compiled(Generic[Arguments, Result]):
         """
         assert not kwargs
         signature = tuple(self.dispatcher.typeof_pyval(value) for value in args)
-        self.dispatcher.compile(signature)
+        try:
+            self.dispatcher.compile(signature)
+        except _numba_errors.NumbaError as error:
+            raise CompilationError(_what_is_wrong(self, str(error))) from error
         return cast("Callable[Arguments, Result]", self.dispatcher.overloads[signature].entry_point)
 
     def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
@@ -143,6 +161,28 @@ class Compiled(Generic[Arguments, Result]):
                 raise
             # a function typed at a prompt: there is no source file, so there is no place for the cache
         return dispatcher
+
+
+def _what_is_wrong(function: Compiled[..., Any], message: str) -> str:
+    """Say in one sentence what numba says in a hundred lines: the line, the reason, and what to do."""
+    places = re.findall(r'File "([^"]+)", line (\d+)', message)
+    ours = [place for place in places if not {"numba", "rlsuite"} & set(Path(place[0]).parts[:-1])]
+    what = f"{function.function.__qualname__}()"
+    if places:
+        file, line = (ours or places)[0]
+        what = f"line {line} of {Path(file).name}"
+        if code := linecache.getline(file, int(line)).strip():
+            what += f", `{code}`,"
+    lines = [line.strip(" -\t") for line in re.sub(r"\x1b\[[0-9;]*m", "", message).splitlines()]
+    said = [line for line in lines if line and not line.startswith(("Failed in", "File ", "During", "Resolution"))]
+    reason = said[0] if said else "numba gives no reason"
+    if unknown := re.match(r"No implementation of function Function\(<[a-z-]+ (?:function )?'?([\w.]+)", reason):
+        reason = f"numba has no {unknown[1]} for these types"
+    return (
+        f"{what} cannot be compiled: {reason}. A compiled function is written in the part of Python and NumPy that "
+        "numba knows; one that is marked in_place=True makes no new arrays, and uses no methods of arrays such as "
+        ".max(): write the loop, or leave in_place out"
+    )
 
 
 _FunctionCache: Numba = _caching.FunctionCache

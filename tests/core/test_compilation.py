@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core.errors import NumbaError
 
 from rlsuite.core.compilation import compiled
-from rlsuite.errors import ParameterError
+from rlsuite.errors import CompilationError, ParameterError
 
 
 @compiled(in_place=True)
@@ -55,8 +54,36 @@ def test_a_function_that_allocates_can_be_called_from_one_that_does_not():
 
 
 def test_breaking_the_promise_of_in_place_is_an_error_at_compile_time():
-    with pytest.raises(NumbaError):
+    with pytest.raises(CompilationError, match=r"in_place=True makes no new arrays"):
         allocating_in_place(1.0)
+
+
+@compiled(in_place=True)
+def largest(x):
+    return x.max()
+
+
+@compiled
+def misspelt(x):
+    return x.sizze
+
+
+@pytest.mark.parametrize(
+    ("function", "line", "reason"),
+    [
+        (largest, "return x.max()", "numba has no npy_max for these types"),
+        (misspelt, "return x.sizze", "Unknown attribute 'sizze' of type array(float64, 1d, C)"),
+    ],
+)
+def test_what_cannot_be_compiled_is_named_by_its_line(function, line, reason):
+    """In one sentence; numba's own hundred lines are the cause of the error."""
+    for call in (function, function.for_types_of):
+        with pytest.raises(CompilationError) as caught:
+            call(np.zeros(2))
+        message = str(caught.value)
+        assert f"of test_compilation.py, `{line}`, cannot be compiled: {reason}. A compiled" in message
+        assert "\n" not in message
+        assert type(caught.value.__cause__).__module__ == "numba.core.errors"
 
 
 def test_what_a_function_calls_must_be_there_already():
