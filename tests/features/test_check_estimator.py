@@ -10,12 +10,14 @@ import sklearn.base
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
+from rlsuite import features
 from rlsuite.approximation import LinearPolicy, SemiGradientSarsa, SemiGradientTD
 from rlsuite.approximation.batch import LocallyWeightedRegression
 from rlsuite.approximation.deep import AutoencoderFeatures
 from rlsuite.core.described import kinds
 from rlsuite.errors import NotLearned, ParameterError
 from rlsuite.features import (
+    BoundedMap,
     Chain,
     Clusters,
     FeatureMap,
@@ -52,6 +54,13 @@ ESTIMATORS = [
     RandomFourier(seed=0),
     Chain([Scaling(), TileCoding(2, 2)]),
     LocallyWeightedRegression(),
+]
+# all others of the package, with their default parameters
+ESTIMATORS += [
+    kind()
+    for kind in (getattr(features, name) for name in features.__all__)
+    if isinstance(kind, type) and issubclass(kind, FeatureMap) and kind not in {FeatureMap, BoundedMap}
+    if kind not in {type(each) for each in ESTIMATORS}
 ]
 if importlib.util.find_spec("torch"):
     ESTIMATORS.append(AutoencoderFeatures(2, hidden=(), epochs=1, batch_size=1000, seed=0))

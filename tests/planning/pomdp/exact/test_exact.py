@@ -268,7 +268,7 @@ def test_a_deadline_is_kept_and_the_bounds_are_sound(method, options, deadline):
     started = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match=r"deadline=.* seconds passed"):
         plan = method(large_model(), **options, deadline=deadline)
-    assert time.perf_counter() - started < deadline + 1.5  # a busy machine; .2 s on an idle one
+    assert time.perf_counter() - started < deadline + 5.0  # a busy machine; .2 s on an idle one
     assert not plan.converged
     assert plan.lower_bound < plan.upper_bound
     assert plan.value(large_model().start) >= plan.lower_bound - 1e-9
@@ -310,7 +310,7 @@ def test_a_horizon_that_does_not_fit_in_memory_is_refused(method):
 def test_a_deadline_is_kept_near_a_discount_of_one(method):
     with pytest.warns(ConvergenceWarning, match=r"deadline=.* seconds passed"):
         plan = method(large_model(gamma=0.99999), deadline=0.2)
-    assert plan.seconds < 0.2 + 1.5  # a busy machine; .2 s on an idle one
+    assert plan.seconds < 0.2 + 5.0  # a busy machine; .2 s on an idle one
     assert plan.lower_bound <= plan.upper_bound
 
 
