@@ -81,13 +81,13 @@ def interval(operator: Contraction, changes: list[Range], rounding: float) -> In
     operator : Contraction
         The model, prepared; or one policy of it.
     changes : list of (float, float)
-        Least and greatest computed TV - V in each block of states that are not closed.
+        Least and greatest computed TV - V in each block of states that are not terminal.
     rounding : float
         delta.
     """
     least = min(change[0] for change in changes)
     greatest = max(change[1] for change in changes)
-    if least > greatest:  # every state is closed: TV depends on the rewards only
+    if least > greatest:  # every state is terminal: TV depends on the rewards only
         return Interval(-4.0 * rounding, rounding)
     least -= 4.0 * rounding
     greatest += rounding
@@ -132,10 +132,10 @@ def certified(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution
 
 
 def width(lookahead: Lookahead, value: FloatArray) -> float:
-    """Return the distance between the bounds after one backup of `value` (S,), which is 0 at closed states."""
+    """Return the distance between the bounds after one backup of `value` (S,), which is 0 at terminal states."""
     backed_up: FloatArray = np.empty(lookahead.n_states)
     action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
-    changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, backed_up, action)
+    changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.terminal, value, backed_up, action)
     return interval(lookahead, changes, lookahead.rounding(value)).width
 
 
@@ -145,8 +145,8 @@ def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
     rounding = lookahead.rounding(ahead)
     result: FloatArray = np.empty(lookahead.n_states)
     policy: IndexArray = np.empty(lookahead.n_states, dtype=np.int64)
-    rows, closed = lookahead.rows, lookahead.closed
-    changes = on_blocks(greedy_backup, lookahead.blocks, *rows, closed, ahead, 2.0 * rounding, result, policy)
+    rows, terminal = lookahead.rows, lookahead.terminal
+    changes = on_blocks(greedy_backup, lookahead.blocks, *rows, terminal, ahead, 2.0 * rounding, result, policy)
     bounds = interval(lookahead, changes, rounding)
     if bounds.shift != 0.0:
         np.add(result, bounds.shift, out=result, where=policy >= 0)

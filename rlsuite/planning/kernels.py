@@ -2,7 +2,7 @@
 
 The letters are those of `rlsuite.planning.operators`. Every kernel reads the rows of a prepared model: the transitions
 of the pair (s, a) are ``indptr[s * A + a] : indptr[s * A + a + 1]``, each with its successor and its weight
-c(s' | s, a); ``reward[s * A + a]`` is r(s, a). ``ahead`` holds the values of successors. A *closed* state is one that
+c(s' | s, a); ``reward[s * A + a]`` is r(s, a). ``ahead`` holds the values of successors. A *terminal* state is one that
 ends the episode when it is entered: its value is 0, so ``ahead`` is kept at 0 there and sweeps skip it.
 
 Indices are unsigned numbers, which avoids the test whether one counts from the end; a row begins where the one
@@ -18,7 +18,7 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArr
 ONE = np.uint64(1)
 
 Range = tuple[float, float]
-"""Least and greatest change of a sweep, over the states that are not closed; (inf, -inf) if there is none."""
+"""Least and greatest change of a sweep, over the states that are not terminal; (inf, -inf) if there is none."""
 
 
 @compiled(in_place=True)
@@ -30,12 +30,12 @@ def row_statistics(
     next_state: SuccessorArray,
     probability: FloatArray,
     terminated: BoolArray,
-    closed: BoolArray,
-    any_closed: bool,
+    terminal: BoolArray,
+    any_terminal: bool,
 ) -> tuple[float, float, int, bool]:
     """Return the least and the greatest row sum of c, the length of the longest row, and whether one is mixed.
 
-    Mixed is a row that enters a state marked as closed by a transition that goes on.
+    Mixed is a row that enters a state marked as terminal by a transition that goes on.
     """
     least, greatest, longest, mixed = np.inf, 0.0, 0, False
     last = indptr[begin * n_actions]
@@ -48,9 +48,9 @@ def row_statistics(
             least = min(least, going)
             greatest = max(greatest, going)
             longest = max(longest, int(last - first))
-        if any_closed:
+        if any_terminal:
             for i in range(first, last):
-                if closed[next_state[i]] and not terminated[i]:
+                if terminal[next_state[i]] and not terminated[i]:
                     mixed = True
     return least, greatest, longest, mixed
 
@@ -119,12 +119,12 @@ def backup(
     weight: FloatArray,
     reward: FloatArray,
     gamma: float,
-    closed: BoolArray,
+    terminal: BoolArray,
     ahead: FloatArray,
     out: FloatArray,
     action: StateArray,
 ) -> Range:
-    """Fill TV into `out` and the first best action of each state into `action`, -1 at closed states."""
+    """Fill TV into `out` and the first best action of each state into `action`, -1 at terminal states."""
     least, greatest = np.inf, -np.inf
     row = np.uint64(begin * n_actions)
     last = indptr[row]
@@ -137,7 +137,7 @@ def backup(
             if value > best and last > first:
                 best, chosen = value, a
             row += ONE
-        if chosen >= 0 and not closed[s]:
+        if chosen >= 0 and not terminal[s]:
             out[s] = best
             action[s] = chosen
             least = min(least, best - ahead[s])
@@ -155,7 +155,7 @@ def best_rewards(
     n_actions: int,
     indptr: PointerArray,
     reward: FloatArray,
-    closed: BoolArray,
+    terminal: BoolArray,
     out: FloatArray,
     action: StateArray,
 ) -> Range:
@@ -166,7 +166,7 @@ def best_rewards(
     for s in range(np.uint64(begin), np.uint64(end)):
         out[s] = 0.0
         action[s] = -1
-        if closed[s]:
+        if terminal[s]:
             row += np.uint64(n_actions)
             last = indptr[row]
             continue
@@ -194,13 +194,13 @@ def greedy_backup(
     weight: FloatArray,
     reward: FloatArray,
     gamma: float,
-    closed: BoolArray,
+    terminal: BoolArray,
     ahead: FloatArray,
     tolerance: float,
     value: FloatArray,
     policy: IndexArray,
 ) -> Range:
-    """Fill TV and the first action within `tolerance` of the best, at closed states too; -1 where none is legal."""
+    """Fill TV and the first action within `tolerance` of the best, at terminal states too; -1 where none is legal."""
     least, greatest = np.inf, -np.inf
     row = np.uint64(begin * n_actions)
     last = indptr[row]
@@ -226,7 +226,7 @@ def greedy_backup(
                 if legal and reward[again] + gamma * follows >= best - tolerance:
                     policy[s] = a
                     break
-        if not closed[s]:
+        if not terminal[s]:
             least = min(least, best - ahead[s])
             greatest = max(greatest, best - ahead[s])
     return least, greatest
@@ -243,7 +243,7 @@ def backup_in_place(
     weight: FloatArray,
     reward: FloatArray,
     gamma: float,
-    closed: BoolArray,
+    terminal: BoolArray,
     before: FloatArray,
     ahead: FloatArray,
     action: StateArray,
@@ -256,7 +256,7 @@ def backup_in_place(
     lowest, beyond = np.uint64(begin), np.uint64(end)
     for k in range(beyond - lowest):
         s = lowest + k if forward else beyond - ONE - k
-        if closed[s]:
+        if terminal[s]:
             continue
         best, chosen = -np.inf, -1
         row = s * np.uint64(n_actions)

@@ -49,7 +49,7 @@ class Lookahead:
     """The arrays of a model that one step of lookahead reads: QV = reward + gamma * continuation @ V.
 
     Nothing is copied that can be shared with the model. In particular its probabilities serve as the weights c: a
-    state that is only ever entered by transitions that end the episode is *closed*, and instead of a weight 0 on each
+    state that is only ever entered by transitions that end the episode is *terminal*, and instead of a weight 0 on each
     way into it, its value is taken as 0 whenever it is looked up. Only a model in which some state is entered in both
     ways needs weights of its own.
 
@@ -69,9 +69,9 @@ class Lookahead:
     successor : ndarray (N,) int32
         Where each transition leads.
     weight : ndarray (N,) float64
-        What it adds to c(s' | s, a); transitions into closed states have one too, and count for nothing.
-    closed : ndarray (S,) bool
-        The closed states.
+        What it adds to c(s' | s, a); transitions into terminal states have one too, and count for nothing.
+    terminal : ndarray (S,) bool
+        The terminal states.
     reward : ndarray (S * A,) float64
         r(s, a), the mean reward of one step; 0 for illegal actions.
     reward_size : float
@@ -99,18 +99,18 @@ class Lookahead:
         self.indptr: IndexArray = mdp.indptr
         self.successor: StateArray = mdp.next_state
         self.weight: FloatArray = mdp.probability
-        self.closed: BoolArray = np.zeros(self.n_states, dtype=np.bool_)
+        self.terminal: BoolArray = np.zeros(self.n_states, dtype=np.bool_)
         self.blocks = cut(self.n_states)
-        any_closed = bool(mdp.terminated.any())
-        if any_closed:
-            self.closed[mdp.next_state[mdp.terminated]] = True
+        any_terminal = bool(mdp.terminated.any())
+        if any_terminal:
+            self.terminal[mdp.next_state[mdp.terminated]] = True
         pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
         rows = (self.n_actions, *pointers, mdp.probability, mdp.terminated)
-        found = on_blocks(row_statistics, self.blocks, *rows, self.closed, any_closed)
+        found = on_blocks(row_statistics, self.blocks, *rows, self.terminal, any_terminal)
         least, greatest, longest, mixed = zip(*found, strict=True)
         if any(mixed):
             self.weight = np.where(mdp.terminated, 0.0, mdp.probability)
-            self.closed[:] = False
+            self.terminal[:] = False
         self.reward, self.reward_size = _mean_rewards(mdp, self.blocks)
         self.longest_row = int(max(longest))
         slack = (self.longest_row + 2) * EPS
@@ -141,10 +141,10 @@ class Lookahead:
         return q.reshape(self.n_states, self.n_actions)
 
     def ahead(self, value: ArrayLike) -> FloatArray:
-        """Return the value of entering each state: a copy of `value` (S,), 0 at closed states."""
+        """Return the value of entering each state: a copy of `value` (S,), 0 at terminal states."""
         ahead = vector(self.n_states)
         np.copyto(ahead, np.asarray(value, dtype=np.float64))
-        ahead[self.closed] = 0.0
+        ahead[self.terminal] = 0.0
         return ahead
 
     def rounding(self, value: FloatArray) -> float:
@@ -379,7 +379,7 @@ def averaging(weights: FloatArray) -> Any:
 
 
 def starting_value(lookahead: Lookahead, initial: ArrayLike | None) -> FloatArray:
-    """Return the initial value of a method: a user's guess, or 0; 0 at closed states.
+    """Return the initial value of a method: a user's guess, or 0; 0 at terminal states.
 
     Raises
     ------
@@ -400,7 +400,7 @@ def typical_value(lookahead: Lookahead) -> FloatArray:
     need not raise or lower the greater part of a large model step by step. gamma < 1.
     """
     legal = lookahead.mdp.legal
-    acting = legal.any(axis=1) & ~lookahead.closed
+    acting = legal.any(axis=1) & ~lookahead.terminal
     some = np.flatnonzero(acting)
     if some.size == 0:
         return starting_value(lookahead, None)

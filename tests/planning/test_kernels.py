@@ -63,12 +63,12 @@ def test_a_backup_is_the_maximum_over_legal_actions(problem):
     lookahead = Lookahead(mdp)
     ahead = lookahead.ahead(value)
     out, action = blank(lookahead)
-    least, greatest = backup(0, mdp.n_states, *lookahead.rows, lookahead.closed, ahead, out, action)
+    least, greatest = backup(0, mdp.n_states, *lookahead.rows, lookahead.terminal, ahead, out, action)
     q = q_by_hand(mdp, value)
-    best = np.where(lookahead.closed, 0.0, q.max(axis=1))
+    best = np.where(lookahead.terminal, 0.0, q.max(axis=1))
     assert out == pytest.approx(best, abs=1e-12)
-    assert action.tolist() == np.where(lookahead.closed, -1, q.argmax(axis=1)).tolist()
-    going = ~lookahead.closed
+    assert action.tolist() == np.where(lookahead.terminal, -1, q.argmax(axis=1)).tolist()
+    going = ~lookahead.terminal
     changes = (best - ahead)[going]
     assert least == pytest.approx(changes.min(initial=np.inf), abs=1e-12)
     assert greatest == pytest.approx(changes.max(initial=-np.inf), abs=1e-12)
@@ -81,8 +81,8 @@ def test_the_first_backup_of_nothing_looks_at_rewards_only(problem):
     nothing = np.zeros(mdp.n_states)
     fast, slow = blank(lookahead), blank(lookahead)
     n_actions, indptr, *_ = lookahead.rows
-    changes = best_rewards(0, mdp.n_states, n_actions, indptr, lookahead.reward, lookahead.closed, *fast)
-    assert changes == backup(0, mdp.n_states, *lookahead.rows, lookahead.closed, nothing, *slow)
+    changes = best_rewards(0, mdp.n_states, n_actions, indptr, lookahead.reward, lookahead.terminal, *fast)
+    assert changes == backup(0, mdp.n_states, *lookahead.rows, lookahead.terminal, nothing, *slow)
     assert np.array_equal(fast[0], slow[0])
     assert np.array_equal(fast[1], slow[1])
 
@@ -94,18 +94,18 @@ def test_suboptimal_actions_are_marked_and_not_looked_at_again(problem, margin):
     ahead = lookahead.ahead(value)
     suboptimal = np.zeros(mdp.n_states * mdp.n_actions, dtype=bool)
     out, _ = blank(lookahead)
-    arguments = (*lookahead.rows, lookahead.closed, ahead, margin, suboptimal)
+    arguments = (*lookahead.rows, lookahead.terminal, ahead, margin, suboptimal)
     backup_of_some(0, mdp.n_states, *arguments, out)
     q = q_by_hand(mdp, value)
-    expected = (q < (ahead - margin)[:, None]) & ~lookahead.closed[:, None]
+    expected = (q < (ahead - margin)[:, None]) & ~lookahead.terminal[:, None]
     near = np.abs(q - (ahead - margin)[:, None]) < 1e-12
     legal = mdp.legal & ~near
     assert np.array_equal(suboptimal.reshape(q.shape)[legal], expected[legal])
-    assert out == pytest.approx(np.where(lookahead.closed, 0.0, q.max(axis=1)), abs=1e-12)
+    assert out == pytest.approx(np.where(lookahead.terminal, 0.0, q.max(axis=1)), abs=1e-12)
     again, _ = blank(lookahead)
     backup_of_some(0, mdp.n_states, *arguments, again)
     left = np.where(suboptimal.reshape(q.shape), -np.inf, q).max(axis=1)
-    assert again == pytest.approx(np.where(lookahead.closed | np.isneginf(left), 0.0, left), abs=1e-12)
+    assert again == pytest.approx(np.where(lookahead.terminal | np.isneginf(left), 0.0, left), abs=1e-12)
 
 
 @given(models(), st.floats(0.0, 1.0))
@@ -114,7 +114,7 @@ def test_deciding_takes_the_first_action_that_is_good_enough(problem, tolerance)
     lookahead = Lookahead(mdp)
     ahead = lookahead.ahead(value)
     out, policy = np.full(mdp.n_states, np.nan), np.full(mdp.n_states, -7)
-    greedy_backup(0, mdp.n_states, *lookahead.rows, lookahead.closed, ahead, tolerance, out, policy)
+    greedy_backup(0, mdp.n_states, *lookahead.rows, lookahead.terminal, ahead, tolerance, out, policy)
     q = q_by_hand(mdp, value)
     best = q.max(axis=1)
     assert out == pytest.approx(best, abs=1e-12)
@@ -123,12 +123,12 @@ def test_deciding_takes_the_first_action_that_is_good_enough(problem, tolerance)
     assert policy[clear].tolist() == first[clear].tolist()
 
 
-def in_place_by_hand(mdp, closed, begin, end, forward, before, value, actions):
+def in_place_by_hand(mdp, terminal, begin, end, forward, before, value, actions):
     """One sweep of Gauss-Seidel with the self-loops solved for; `actions(q)` says which action counts."""
     value = value.copy()
     order = range(begin, end) if forward else reversed(range(begin, end))
     for s in order:
-        if closed[s]:
+        if terminal[s]:
             continue
         q = []
         for a in range(mdp.n_actions):
@@ -152,17 +152,17 @@ def test_sweeps_in_place_use_the_newest_values_of_their_block(problem, forward, 
     end = data.draw(st.integers(begin + 1, mdp.n_states))
     before = lookahead.ahead(value)
     ahead, (_, action) = before.copy(), blank(lookahead)
-    backup_in_place(begin, end, forward, *lookahead.rows, lookahead.closed, before, ahead, action)
-    expected = in_place_by_hand(mdp, lookahead.closed, begin, end, forward, before, before, lambda s, q: np.argmax(q))
+    backup_in_place(begin, end, forward, *lookahead.rows, lookahead.terminal, before, ahead, action)
+    expected = in_place_by_hand(mdp, lookahead.terminal, begin, end, forward, before, before, lambda s, q: np.argmax(q))
     assert ahead == pytest.approx(expected, abs=1e-11)
 
-    policy = np.where(lookahead.closed, -1, mdp.legal.argmax(axis=1)).astype(np.int32)
+    policy = np.where(lookahead.terminal, -1, mdp.legal.argmax(axis=1)).astype(np.int32)
     steps = PolicySteps(lookahead)
     assert steps.take(policy)
     ahead = before.copy()
     chain = (steps.indptr, steps.successor, steps.weight, steps.reward)
     follow_in_place(begin, end, forward, *chain, before, ahead)
-    expected = in_place_by_hand(mdp, lookahead.closed, begin, end, forward, before, before, lambda s, q: policy[s])
+    expected = in_place_by_hand(mdp, lookahead.terminal, begin, end, forward, before, before, lambda s, q: policy[s])
     assert ahead == pytest.approx(expected, abs=1e-11)
 
 
@@ -178,16 +178,16 @@ def test_following_one_policy_after_another(problem, seed):
     taken = None
     for _ in range(4):
         legal = np.array([rng.choice(np.flatnonzero(mdp.legal[s])) for s in states])
-        policy = np.where(lookahead.closed, -1, legal).astype(np.int32)
+        policy = np.where(lookahead.terminal, -1, legal).astype(np.int32)
         another = taken is None or not np.array_equal(policy, taken)
         assert steps.take(policy) == single.take(policy) == another
         taken = policy
         out = np.full(mdp.n_states, np.nan)
         steps.follow(ahead, out)
-        assert out == pytest.approx(np.where(lookahead.closed, 0.0, q[states, legal]), abs=1e-12)
+        assert out == pytest.approx(np.where(lookahead.terminal, 0.0, q[states, legal]), abs=1e-12)
         change, spread, total = ahead.astype(np.float32), np.zeros(mdp.n_states, np.float32), np.zeros(mdp.n_states)
         total = total.astype(np.float32)
         propagate(0, mdp.n_states, single.indptr, single.successor, single.weight, change, spread, total)
         mean = q[states, legal] - mdp.expected_reward()[states, legal]
-        assert spread == pytest.approx(np.where(lookahead.closed, 0.0, mean), abs=1e-5)
+        assert spread == pytest.approx(np.where(lookahead.terminal, 0.0, mean), abs=1e-5)
         assert np.array_equal(total, spread)

@@ -37,7 +37,7 @@ LEAST = {
     "absorbing": 100,  # a state that is never left, and does not end the episode
     "duplicates": 250,  # a successor occurs twice in a row
     "mixed": 150,  # a state is entered both by transitions that end the episode and by others
-    "closed": 200,  # a state with legal actions is entered by transitions that end, and by no others
+    "terminal": 200,  # a state with legal actions is entered by transitions that end, and by no others
     "one state": 40,
     "all negative": 80,  # rewards
     "random rewards": 150,
@@ -148,7 +148,7 @@ def kinds_of(form: str, rows: list[list[Row]], gamma: float, noise: np.ndarray |
         "absorbing": any(all(x[1] == s and not x[3] for row in rows[s] for x in row) for s in acting),
         "duplicates": any(len({x[1] for x in row}) < len(row) for _, row in full),
         "mixed": bool(going_on & ending),
-        "closed": bool((ending - going_on) & acting),
+        "terminal": bool((ending - going_on) & acting),
         "one state": len(rows) == 1,
         "all negative": all(x[2] < 0 for _, row in full for x in row),
         "random rewards": noise is not None,

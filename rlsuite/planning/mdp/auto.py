@@ -98,7 +98,7 @@ def _probe(lookahead: Lookahead, series: ValueSeries) -> tuple[FloatArray, float
     value, nothing = vector(lookahead.n_states), np.zeros(lookahead.n_states)
     action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
     n_actions, indptr, *_ = lookahead.rows
-    arguments = (n_actions, indptr, lookahead.reward, lookahead.closed, value, action)
+    arguments = (n_actions, indptr, lookahead.reward, lookahead.terminal, value, action)
     changes = on_blocks(best_rewards, lookahead.blocks, *arguments)
     scale = largest_change(changes)
     if scale == 0.0:

@@ -83,7 +83,7 @@ def gauss_seidel(mdp: MDP | Lookahead, *, initial: ArrayLike | None = None, **li
 
 
 def sweep_in_place(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
-    """Run the method from `value` (S,), 0 at closed states, which it overwrites."""
+    """Run the method from `value` (S,), 0 at terminal states, which it overwrites."""
     rows = PolicySteps(lookahead)
     blocks = fixed_blocks(lookahead.n_states)
     spare = vector(lookahead.n_states)
@@ -95,12 +95,12 @@ def sweep_in_place(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Sol
             change = 0.0
             for forward in (True, False):
                 before = _copied(value, spare, blocks)
-                arguments = (forward, *lookahead.rows, lookahead.closed, before, value, action)
+                arguments = (forward, *lookahead.rows, lookahead.terminal, before, value, action)
                 change = largest_change(on_blocks(backup_in_place, blocks, *arguments))
             bound = factor * change
             watch.measure(value, lookahead.largest_value)
             if bound <= watch.tol or change <= lookahead.rounding(value):
-                changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, spare, action)
+                changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.terminal, value, spare, action)
                 bound = interval(lookahead, changes, lookahead.rounding(value)).width
                 if change <= lookahead.rounding(value):
                     watch.give_up("the changes are down to rounding error")

@@ -131,10 +131,10 @@ def iterative_policy_evaluation(
     changes = chain.follow(value, spare)
     bounds = interval(chain, changes, chain.rounding(value))
     result = np.add(spare, bounds.shift, out=spare, where=chain.filled)
-    # No value depends on that of a closed state, so the sweeps skip them; one backup now gives their values.
-    chosen = weights[lookahead.closed] > 0.0
-    q = np.where(chosen, lookahead.q(result)[lookahead.closed], 0.0)
-    result[lookahead.closed] = (weights[lookahead.closed] * q).sum(axis=1)
+    # No value depends on that of a terminal state, so the sweeps skip them; one backup now gives their values.
+    chosen = weights[lookahead.terminal] > 0.0
+    q = np.where(chosen, lookahead.q(result)[lookahead.terminal], 0.0)
+    result[lookahead.terminal] = (weights[lookahead.terminal] * q).sum(axis=1)
     bound = (_distance(bounds) + chain.rounding(result) + lookahead.rounding(result)) * (1.0 + 4.0 * EPS)
     watch.note(bound)
     watch.measure(result)
@@ -159,7 +159,7 @@ class Chain:
     Attributes
     ----------
     filled : ndarray (S,) bool
-        The states with a row: those that act and are not closed.
+        The states with a row: those that act and are not terminal.
     modulus, least_modulus : float
         gamma times the largest row sum of what goes on, rounded up; gamma times the smallest, rounded down.
     """
@@ -167,7 +167,7 @@ class Chain:
     def __init__(self, lookahead: Lookahead, weights: FloatArray) -> None:
         states, actions = lookahead.n_states, lookahead.n_actions
         self._blocks = lookahead.blocks
-        taken: IndexArray = np.flatnonzero(np.where(lookahead.closed[:, np.newaxis], 0.0, weights))
+        taken: IndexArray = np.flatnonzero(np.where(lookahead.terminal[:, np.newaxis], 0.0, weights))
         chance = weights.reshape(-1)[taken]
         begin = lookahead.indptr[taken]
         lengths = lookahead.indptr[taken + 1] - begin
@@ -180,7 +180,7 @@ class Chain:
         self.reward: FloatArray = earned.astype(np.float64, copy=False)
         self.filled = row_lengths > 0
         going_on: FloatArray = np.zeros(states)
-        open_states: FloatArray = np.where(lookahead.closed, 0.0, 1.0)
+        open_states: FloatArray = np.where(lookahead.terminal, 0.0, 1.0)
         rows = (self.indptr, self.successor, self.weight, np.zeros(states))
         on_blocks(follow, self._blocks, *rows, open_states, going_on)
         # An entry of T_pi V is a sum of products of at most this many factors and summands, see `Lookahead.rounding`.

@@ -88,7 +88,7 @@ def linear_programming(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """
     watch = Watch("linear_programming", **limits)
     lookahead = discounted(mdp, "linear_programming")
-    looked_up = mdp.legal.any(axis=1) & ~lookahead.closed
+    looked_up = mdp.legal.any(axis=1) & ~lookahead.terminal
     value: FloatArray = np.zeros(mdp.n_states)
     bound = width(lookahead, value)
     with watch:

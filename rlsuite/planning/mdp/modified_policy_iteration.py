@@ -91,7 +91,7 @@ def modified_policy_iteration(
 
 
 def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries, watch: Watch) -> Solution:
-    """Run the method from `value` (S,), 0 at closed states, which it overwrites; `series` evaluates the policies."""
+    """Run the method from `value` (S,), 0 at terminal states, which it overwrites; `series` evaluates the policies."""
     backed_up = vector(lookahead.n_states)
     action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
     bound, settled = np.inf, False
@@ -101,7 +101,7 @@ def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries
                 solution = bounded(lookahead, value, watch)
                 if solution.converged:
                     return solution
-            changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.closed, value, backed_up, action)
+            changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.terminal, value, backed_up, action)
             rounding = lookahead.rounding(value)
             bound = interval(lookahead, changes, rounding).width
             value, backed_up = backed_up, value

@@ -111,7 +111,7 @@ def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray, wat
         if watch.left == np.inf or seconds_to_eliminate(chain) < watch.left:
             return solve_fixed_point(chain, reward)
     rows = PolicySteps(lookahead)
-    rows.take(np.where(lookahead.closed, -1, policy).astype(np.int32))
+    rows.take(np.where(lookahead.terminal, -1, policy).astype(np.int32))
     return krylov_value(rows, lookahead.ahead(before), watch)
 
 
@@ -126,7 +126,9 @@ def _first_policy(lookahead: Lookahead, watch: Watch) -> tuple[FloatArray, Index
     action: StateArray = np.full(lookahead.n_states, -1, dtype=np.int32)
     for sweep in range(lookahead.n_states):
         before = action.copy()
-        backup_in_place(0, lookahead.n_states, sweep % 2 == 0, *lookahead.rows, lookahead.closed, value, value, action)
+        backup_in_place(
+            0, lookahead.n_states, sweep % 2 == 0, *lookahead.rows, lookahead.terminal, value, value, action
+        )
         if np.count_nonzero(action != before) <= MAX_CHANGING * lookahead.n_states or watch.hurries:
             break
     return value, greedy(lookahead.q(value))
@@ -140,7 +142,7 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock) -> FloatA
     Parameters
     ----------
     rows : PolicySteps
-        The policy; closed states have an empty row. Its weights contain gamma, which is below 1.
+        The policy; terminal states have an empty row. Its weights contain gamma, which is below 1.
     initial : ndarray (S,) float64
         The first iterate: the value of the previous policy, for example.
     clock : Clock

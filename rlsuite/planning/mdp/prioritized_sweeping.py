@@ -74,7 +74,7 @@ def prioritized_sweeping(mdp: MDP, *, max_iterations: int = 1_000_000, **limits:
     residual: FloatArray = np.zeros(mdp.n_states)
     heap: StateArray = np.empty(mdp.n_states, dtype=np.int32)
     place: StateArray = np.full(mdp.n_states, -1, dtype=np.int32)
-    tables = (*lookahead.rows, lookahead.closed, value, residual, heap, place)
+    tables = (*lookahead.rows, lookahead.terminal, value, residual, heap, place)
     allowed = enough(lookahead, watch.tol)
     # A backup also recomputes the residuals of all states that lead to its state.
     chunk = chunk_of_backups(mdp, mdp.n_transitions / mdp.n_states * (1.0 + backwards.state.size / mdp.n_states))
@@ -98,7 +98,7 @@ def prioritized_sweeping(mdp: MDP, *, max_iterations: int = 1_000_000, **limits:
 def _typical(lookahead: Lookahead) -> FloatArray:
     """Return the best reward of the median state (the lower one), earned for ever, in every state that has actions."""
     backed_up_once = best(lookahead.q(np.zeros(lookahead.n_states)))
-    acting = lookahead.mdp.legal.any(axis=1) & ~lookahead.closed
+    acting = lookahead.mdp.legal.any(axis=1) & ~lookahead.terminal
     if not acting.any():
         return np.zeros(lookahead.n_states)
     typical = float(np.quantile(backed_up_once[acting], 0.5, method="lower")) / (1.0 - lookahead.modulus)
@@ -145,7 +145,7 @@ def _fill(
     weight: FloatArray,
     reward: FloatArray,
     gamma: float,
-    closed: BoolArray,
+    terminal: BoolArray,
     ahead: FloatArray,
     residual: FloatArray,
     heap: StateArray,
@@ -154,7 +154,7 @@ def _fill(
     """Compute all residuals, put the states with more than `enough` into the heap, and return how many there are."""
     waiting = 0
     for s in range(ahead.size):
-        if closed[s]:
+        if terminal[s]:
             continue
         residual[s] = _residual(s, n_actions, indptr, successor, weight, reward, gamma, ahead)
         if residual[s] > enough:
@@ -193,7 +193,7 @@ def _back_up(
     weight: FloatArray,
     reward: FloatArray,
     gamma: float,
-    closed: BoolArray,
+    terminal: BoolArray,
     ahead: FloatArray,
     residual: FloatArray,
     heap: StateArray,
@@ -212,7 +212,7 @@ def _back_up(
         ahead[s] = backed_up(s, n_actions, indptr, successor, weight, reward, gamma, ahead)
         for i in range(before_indptr[s], before_indptr[s + 1]):
             p = before[i]
-            if p == s or closed[p]:
+            if p == s or terminal[p]:
                 continue
             residual[p] = _residual(p, n_actions, indptr, successor, weight, reward, gamma, ahead)
             if place[p] >= 0:

@@ -96,13 +96,13 @@ def sweep_relatively(lookahead: Lookahead, value: FloatArray, tau: float, watch:
     """Sweep from `value` (S,), which is overwritten, until the watch stops it; the bounds hold for every model."""
     ends = episodes_end(lookahead.mdp)
     defect = _row_defect(lookahead)
-    reference = int(np.argmin(lookahead.closed))
+    reference = int(np.argmin(lookahead.terminal))
     following: FloatArray = np.empty(lookahead.n_states)
     bound = np.inf
     while watch.goes_on(bound):
         # Values are relative to that of the end, which is 0, or to that of one state.
         level = 0.0 if ends else float(value[reference])
-        arguments = (*lookahead.rows, lookahead.closed, value, tau, level, following)
+        arguments = (*lookahead.rows, lookahead.terminal, value, tau, level, following)
         changes = on_blocks(sweep, lookahead.blocks, *arguments)
         rounding = _rounding(lookahead, defect, value)
         least, greatest = _bounds(changes, rounding, ends)
@@ -125,17 +125,17 @@ def sweep(
     weight: FloatArray,
     reward: FloatArray,
     gamma: float,
-    closed: BoolArray,
+    terminal: BoolArray,
     ahead: FloatArray,
     tau: float,
     level: float,
     out: FloatArray,
 ) -> Range:
-    """Fill V + tau (TV - V) - level into `out`, 0 at closed states and ends; return the range of TV - V."""
+    """Fill V + tau (TV - V) - level into `out`, 0 at terminal states and ends; return the range of TV - V."""
     least, greatest = np.inf, -np.inf
     for s in range(begin, end):
         out[s] = 0.0
-        if closed[s]:
+        if terminal[s]:
             continue
         best = -np.inf
         for row in range(s * n_actions, (s + 1) * n_actions):
@@ -216,15 +216,15 @@ def _certified(
     rounding = _rounding(lookahead, defect, value)
     backed_up: FloatArray = np.empty(lookahead.n_states)
     policy: IndexArray = np.empty(lookahead.n_states, dtype=np.int64)
-    rows, closed = lookahead.rows, lookahead.closed
-    changes = on_blocks(greedy_backup, lookahead.blocks, *rows, closed, value, 2.0 * rounding, backed_up, policy)
+    rows, terminal = lookahead.rows, lookahead.terminal
+    changes = on_blocks(greedy_backup, lookahead.blocks, *rows, terminal, value, 2.0 * rounding, backed_up, policy)
     least, greatest = _bounds(changes, rounding, ends)
     bound = (greatest - least) * (1.0 + 4.0 * EPS)
     watch.note(bound)
     watch.between(least, greatest)
     gain = 0.0 if ends else (least + greatest) / 2.0
-    # No other value depends on that of a closed state, so one backup is enough for it.
-    relative = np.where(closed, backed_up - gain, value)
+    # No other value depends on that of a terminal state, so one backup is enough for it.
+    relative = np.where(terminal, backed_up - gain, value)
     solution = AverageRewardSolution(
         value=relative if ends else relative - relative[0],
         policy=policy,

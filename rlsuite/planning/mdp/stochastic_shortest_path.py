@@ -99,13 +99,13 @@ def stochastic_shortest_path(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     with watch:
         how = endings(lookahead, watch)
         model = prepared(how.collapsed.lookahead if how.collapsed else lookahead, how.idle)
-        action: StateArray = np.where(model.closed, -1, how.action).astype(np.int32)
+        action: StateArray = np.where(model.terminal, -1, how.action).astype(np.int32)
         # A generous estimate of the number of steps to the end.
         longest = 4.0 * (float(how.steps.max(initial=0)) + 1.0)
         engine = (
             Exact(model, action)
             if mdp.n_states <= EXACT
-            else Sweeps(model, action, np.where(model.closed, 0.0, -longest * model.reward_size), watch)
+            else Sweeps(model, action, np.where(model.terminal, 0.0, -longest * model.reward_size), watch)
         )
         # The error of the value is about the change in one sweep times the number of steps to the end.
         enough, bound = watch.tol / (16.0 * longest), np.inf

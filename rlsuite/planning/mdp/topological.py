@@ -79,7 +79,7 @@ def topological(mdp: MDP, *, max_iterations: int = 1_000_000, **limits: Unpack[T
     components = strong_components(mdp, edges(mdp))
     value: FloatArray = np.zeros(mdp.n_states)
     done: IndexArray = np.zeros(2, dtype=np.int64)
-    tables = (*lookahead.rows, lookahead.closed, components.indptr, components.members)
+    tables = (*lookahead.rows, lookahead.terminal, components.indptr, components.members)
     small = (enough(lookahead, watch.tol), *_rounding(lookahead))
     chunk = chunk_of_backups(mdp, mdp.n_transitions / mdp.n_states)
     backups = 0
@@ -145,7 +145,7 @@ def _solve_components(
     weight: FloatArray,
     reward: FloatArray,
     gamma: float,
-    closed: BoolArray,
+    terminal: BoolArray,
     component: IndexArray,
     members: IndexArray,
     enough: float,
@@ -165,7 +165,7 @@ def _solve_components(
         change, largest = 0.0, 0.0
         for k in range(last - first):
             s = members[first + k if forward else last - 1 - k]
-            if closed[s]:
+            if terminal[s]:
                 continue
             best = backed_up(int(s), n_actions, indptr, successor, weight, reward, gamma, ahead)
             if best > -np.inf:

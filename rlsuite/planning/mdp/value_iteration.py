@@ -70,7 +70,7 @@ def value_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     with watch:
         while watch.goes_on(bound):
             rounding = lookahead.rounding(value)
-            arguments = (*lookahead.rows, lookahead.closed, value, margin, suboptimal, backed_up)
+            arguments = (*lookahead.rows, lookahead.terminal, value, margin, suboptimal, backed_up)
             changes = on_blocks(backup_of_some, lookahead.blocks, *arguments)
             bounds = interval(lookahead, changes, rounding)
             bound = bounds.width
@@ -96,7 +96,7 @@ def backup_of_some(
     weight: FloatArray,
     reward: FloatArray,
     gamma: float,
-    closed: BoolArray,
+    terminal: BoolArray,
     ahead: FloatArray,
     margin: float,
     suboptimal: BoolArray,
@@ -106,7 +106,7 @@ def backup_of_some(
     least, greatest = np.inf, -np.inf
     for s in range(np.uint64(begin), np.uint64(end)):
         out[s] = 0.0
-        if closed[s]:
+        if terminal[s]:
             continue
         best, floor = -np.inf, ahead[s] - margin
         for row in range(s * np.uint64(n_actions), (s + ONE) * np.uint64(n_actions)):

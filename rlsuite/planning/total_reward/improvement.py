@@ -35,7 +35,7 @@ class Engine(Protocol):
     """The interface of both ways."""
 
     model: Lookahead
-    """The model; what is *closed* has the value 0."""
+    """The model; what is *terminal* has the value 0."""
     value: FloatArray
     """(S,) the value so far"""
 
@@ -44,7 +44,7 @@ class Engine(Protocol):
         ...
 
     def expected_steps(self, policy: IndexArray) -> FloatArray:
-        """Return h (S,) that nearly solves h = 1 + C_pi h; 0 at closed states."""
+        """Return h (S,) that nearly solves h = 1 + C_pi h; 0 at terminal states."""
         ...
 
     def raised(self, extra: float, value: FloatArray) -> Self:
@@ -53,14 +53,14 @@ class Engine(Protocol):
 
 
 def prepared(lookahead: Lookahead, idle: BoolArray) -> Lookahead:
-    """Return the model with idle states closed, and without actions on which the methods would fail.
+    """Return the model with idle states terminal, and without actions on which the methods would fail.
 
     The engines solve for what leads back to a state, dividing by the probability of leaving it. For an action that
     surely stays this is 0, and its worth minus infinity, which is right. But if rounding has made it something else,
     its sign is a matter of chance. Such an action is made minus infinity beforehand.
     """
     model = _copied(lookahead)
-    model.closed = lookahead.closed | idle
+    model.terminal = lookahead.terminal | idle
     mdp = lookahead.mdp
     uneven: BoolArray = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
     rows = (mdp.n_actions, mdp.indptr, mdp.next_state, mdp.probability, mdp.terminated)
@@ -116,7 +116,7 @@ class Exact:
     model : Lookahead
         The model, from `prepared`.
     action : ndarray (S,) integers
-        A proper policy; -1 at closed states, and where nothing is legal.
+        A proper policy; -1 at terminal states, and where nothing is legal.
     """
 
     def __init__(self, model: Lookahead, action: StateArray | IndexArray) -> None:
@@ -154,7 +154,7 @@ class Exact:
 
 def _chain_of(model: Lookahead, policy: IndexArray) -> tuple[IndexArray, IndexArray, "Matrix"]:
     """Return the n open states, the pairs of a policy in them, and the chain (n, n) that it makes of them."""
-    open_: IndexArray = np.flatnonzero((policy >= 0) & ~model.closed)
+    open_: IndexArray = np.flatnonzero((policy >= 0) & ~model.terminal)
     rows = open_ * model.n_actions + policy[open_]
     return open_, rows, model.continuation[rows][:, open_]
 
@@ -180,9 +180,9 @@ class Sweeps:
     model : Lookahead
         The model, from `prepared`.
     action : ndarray (S,) int32
-        A proper policy; -1 at closed states, and where nothing is legal.
+        A proper policy; -1 at terminal states, and where nothing is legal.
     value : ndarray (S,) float64
-        What to begin with, 0 at closed states; written to.
+        What to begin with, 0 at terminal states; written to.
     watch : Watch
         The clock, which may say that there is no time left.
     """
@@ -201,7 +201,7 @@ class Sweeps:
         change = 0.0
         for forward in (True, False):
             before = self._seen_by_others(self.value)
-            arguments = (forward, *self.model.rows, self.model.closed, before, self.value, self._action)
+            arguments = (forward, *self.model.rows, self.model.terminal, before, self.value, self._action)
             change = largest_change(on_blocks(backup_in_place, self._blocks, *arguments))
         if change > self.model.rounding(self.value):
             self._rows.take(self._action)
@@ -210,7 +210,7 @@ class Sweeps:
 
     def expected_steps(self, policy: IndexArray) -> FloatArray:
         """Return h = 1 + C_pi h, up to a tenth of a step."""
-        acting = (policy >= 0) & ~self.model.closed
+        acting = (policy >= 0) & ~self.model.terminal
         self._rows.take(np.where(acting, policy, -1).astype(np.int32))
         self._rows.reward.fill(1.0)
         # A first guess: no step costs more than the largest reward; it is exact if all steps cost the same.

@@ -75,7 +75,7 @@ def certify(engine: Engine, clock: Clock, *, thoroughly: bool = False) -> Certif
     delta = model.rounding(value)
     result: FloatArray = np.empty(model.n_states)
     policy: IndexArray = np.empty(model.n_states, dtype=np.int64)
-    changes = on_blocks(greedy_backup, model.blocks, *model.rows, model.closed, value, 2.0 * delta, result, policy)
+    changes = on_blocks(greedy_backup, model.blocks, *model.rows, model.terminal, value, 2.0 * delta, result, policy)
     nothing = Certified(result, policy, np.inf, np.inf)
     if clock.hurries or not np.isfinite(result).all():
         return nothing
@@ -92,7 +92,7 @@ def certify(engine: Engine, clock: Clock, *, thoroughly: bool = False) -> Certif
     upper = _upper(engine, 2.0 * largest_change(changes) + 4.0 * delta, steps, clock)
     longest = float(steps.max(initial=0.0)) / slack
     if thoroughly:
-        highest = np.where(model.closed, value, np.maximum(_ceiling(model), value))
+        highest = np.where(model.terminal, value, np.maximum(_ceiling(model), value))
         upper = highest if upper is None else np.minimum(upper, highest)
     if upper is None:
         return Certified(result, policy, longest, np.inf)
@@ -112,26 +112,26 @@ def _steps(engine: Engine, policy: IndexArray) -> tuple[FloatArray, float]:
     if not np.isfinite(steps).all() or steps.min(initial=0.0) < 0.0:
         return steps, 0.0
     counting = rewarded(model, np.zeros(model.reward.size), 0.0)
-    acting = np.flatnonzero((policy >= 0) & ~model.closed)
-    follows = counting.q(np.where(model.closed, 0.0, steps))[acting, policy[acting]]
+    acting = np.flatnonzero((policy >= 0) & ~model.terminal)
+    follows = counting.q(np.where(model.terminal, 0.0, steps))[acting, policy[acting]]
     return steps, float((steps[acting] - follows).min(initial=1.0)) - counting.rounding(steps)
 
 
 def _soonest(model: Lookahead, value: FloatArray, enough: FloatArray, policy: IndexArray) -> IndexArray:
     """Replace actions of the policy by others that may bring the end nearer and whose value is `enough` (S,)."""
     good = model.q(value) >= enough[:, np.newaxis]
-    action = soonest_end(model.mdp, model.closed, (good & model.mdp.legal).reshape(-1))
+    action = soonest_end(model.mdp, model.terminal, (good & model.mdp.legal).reshape(-1))
     return np.where(action >= 0, action, policy)
 
 
 def _ceiling(model: Lookahead) -> float:
     """Return the least constant u, rounded up; infinity if there is none."""
     mdp = model.mdp
-    open_ = np.repeat(~model.closed, mdp.n_actions)
+    open_ = np.repeat(~model.terminal, mdp.n_actions)
     sums = row_sums(mdp.probability, mdp.indptr)
     if (np.abs(sums - 1.0)[open_ & (sums > 0.0)] > model.longest_row * EPS).any():
         return np.inf
-    ends = row_sums(mdp.probability * (mdp.terminated | model.closed[mdp.next_state]), mdp.indptr)
+    ends = row_sums(mdp.probability * (mdp.terminated | model.terminal[mdp.next_state]), mdp.indptr)
     pays = open_ & (model.reward > 0.0)
     if (ends[pays] == 0.0).any():
         return np.inf
@@ -146,7 +146,7 @@ def _upper(engine: Engine, eta: float, steps: FloatArray, clock: Clock) -> Float
     model = engine.model
     for _ in range(ATTEMPTS):
         upper = raised.value
-        changes = on_blocks(backup, model.blocks, *model.rows, model.closed, upper, value, action)
+        changes = on_blocks(backup, model.blocks, *model.rows, model.terminal, upper, value, action)
         if not np.isfinite(upper).all():
             return None
         if max(change[1] for change in changes) + model.rounding(upper) <= 0.0:
