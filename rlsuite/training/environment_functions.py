@@ -51,7 +51,8 @@ class Adapter(NamedTuple):
 class Table(NamedTuple):
     """The dynamics of a model; row ``s * n_actions + a`` holds the outcomes of action ``a`` in state ``s``.
 
-    Empty arrays stand for what the model does not have: random rewards, observations, known optimality gaps.
+    Empty arrays stand for what the model does not have: random rewards, observations. How rewards and observations are
+    drawn are two functions, so that a loop is compiled without what its table does not need.
     """
 
     n_actions: int
@@ -64,12 +65,55 @@ class Table(NamedTuple):
     reward_std: FloatArray  # (S * A,) or (0,)
     bernoulli: BoolArray  # (S * A,) or (0,)
     observation: FloatArray  # (A, S, Z), running sums over Z, or (0, 0, 0)
+    draw_reward: "Compiled[[Table, int, int, np.random.Generator], float]"
+    draw_observation: "Compiled[[Table, int, int, np.random.Generator], int]"
+
+
+@compiled(in_place=True)
+def known_reward(table: Table, pair: int, outcome: int, rng: np.random.Generator) -> float:
+    """Return the reward of an outcome; nothing is drawn."""
+    return table.reward[outcome]
+
+
+@compiled(in_place=True)
+def random_reward(table: Table, pair: int, outcome: int, rng: np.random.Generator) -> float:
+    """Draw a reward around the mean of an outcome, where it is random."""
+    reward = table.reward[outcome]
+    if table.bernoulli.size > 0 and table.bernoulli[pair]:
+        reward = 1.0 if rng.random() < reward else 0.0
+    elif table.reward_std.size > 0 and table.reward_std[pair] > 0.0:
+        reward += table.reward_std[pair] * rng.standard_normal()
+    return reward
+
+
+@compiled(in_place=True)
+def state_itself(table: Table, action: int, successor: int, rng: np.random.Generator) -> int:
+    """Return the state, which is what an agent observes; nothing is drawn."""
+    return successor
+
+
+@compiled(in_place=True)
+def random_observation(table: Table, action: int, successor: int, rng: np.random.Generator) -> int:
+    """Draw what is observed after an action that led to a state."""
+    u = rng.random()
+    for seen in range(table.observation.shape[2]):
+        if table.observation[action, successor, seen] > u:
+            return seen
+    return 0
 
 
 @compiled(in_place=True)
 def table_begin(table: Table, view: View, rng: np.random.Generator) -> tuple[EnvState, Observation]:
     """Draw a start state; in a POMDP its observation is the last of the space, which means "nothing observed yet"."""
-    state = np.searchsorted(table.start, rng.random(), side="right")
+    u = rng.random()
+    # the first state whose running sum is above u, by bisection; np.searchsorted takes a third of a second to compile
+    state, end = 0, table.start.size
+    while state < end:
+        middle = (state + end) // 2
+        if table.start[middle] > u:
+            end = middle
+        else:
+            state = middle + 1
     if state == table.start.size:
         state = 0
     return state, table.observation.shape[2] if table.observation.size > 0 else state
@@ -89,20 +133,9 @@ def table_step(
         if total > u:
             outcome = candidate
             break
-    successor = np.int64(table.next_state[outcome])
-    reward = table.reward[outcome]
-    if table.bernoulli.size > 0 and table.bernoulli[pair]:
-        reward = 1.0 if rng.random() < reward else 0.0
-    elif table.reward_std.size > 0 and table.reward_std[pair] > 0.0:
-        reward += table.reward_std[pair] * rng.standard_normal()
-    seen = successor
-    if table.observation.size > 0:
-        u = rng.random()
-        seen = 0
-        for candidate in range(table.observation.shape[2]):
-            if table.observation[action, successor, candidate] > u:
-                seen = candidate
-                break
+    successor = int(table.next_state[outcome])
+    reward = table.draw_reward(table, pair, outcome, rng)
+    seen = table.draw_observation(table, action, successor, rng)
     return successor, reward, table.terminated[outcome], seen
 
 
@@ -179,6 +212,7 @@ def tabulate(model: MDP | POMDP) -> Table:
     """Return the table of a model for the compiled loop; the large arrays are shared, not copied."""
     mdp = model.mdp if isinstance(model, POMDP) else model
     observation = np.cumsum(model.observation, axis=2) if isinstance(model, POMDP) else np.zeros((0, 0, 0))
+    certain = mdp.reward_std is None and mdp.bernoulli is None
     return Table(
         n_actions=mdp.n_actions,
         indptr=mdp.indptr,
@@ -190,6 +224,8 @@ def tabulate(model: MDP | POMDP) -> Table:
         reward_std=_read_only(np.zeros(0) if mdp.reward_std is None else mdp.reward_std),
         bernoulli=_read_only(np.zeros(0, dtype=np.bool_) if mdp.bernoulli is None else mdp.bernoulli),
         observation=observation,
+        draw_reward=known_reward if certain else random_reward,
+        draw_observation=random_observation if isinstance(model, POMDP) else state_itself,
     )
 
 
