@@ -69,7 +69,7 @@ def trusted_model(facts: EnvironmentFacts, gamma: float, *, vectors: bool = Fals
     base = facts.base
     kind: Any = base.__class__
     model = (POMDP if isinstance(facts.model, POMDP) else MDP).from_env(base, gamma=gamma)
-    known = (kind.step, kind.reset) in KNOWN
+    known = is_known_kind(base)
     specification = (kind, repr(facts.env.spec), b"" if known else _digest(model, attribute_record(base)))
     known = known or specification in _proven
     replay = _Replay(facts, model)
@@ -79,6 +79,12 @@ def trusted_model(facts: EnvironmentFacts, gamma: float, *, vectors: bool = Fals
         if facts.env.spec is not None:
             _proven.add(specification)
     return model
+
+
+def is_known_kind(base: BareEnv) -> bool:
+    """Whether an environment's `step` and `reset` are known to read its table and to keep no other state."""
+    kind: Any = base.__class__
+    return (kind.step, kind.reset) in KNOWN
 
 
 def trusted_dynamics(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> None:

@@ -1,0 +1,221 @@
+"""What the methods of an environment use besides its attributes: globals, class attributes, closures, clocks, files.
+
+A step that is asked for again and again, on a copy, must not change anything outside the copy, and its answers must
+depend on nothing outside it. What a method refers to is read from its code, without calling it.
+"""
+
+import builtins
+import dis
+import functools
+import inspect
+import pickle
+import random
+import types
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+
+from rlsuite.core.aliases import BareEnv
+
+FORBIDDEN_MODULES = {
+    "time": "reads a clock",
+    "datetime": "reads a clock",
+    "secrets": "draws from the operating system",
+    "uuid": "draws from the operating system",
+    "socket": "uses the network",
+    "urllib": "uses the network",
+    "http": "uses the network",
+    "requests": "uses the network",
+    "subprocess": "starts processes",
+    "multiprocessing": "starts processes",
+    "threading": "starts threads",
+    "shutil": "touches files",
+    "tempfile": "touches files",
+    "sqlite3": "touches files",
+    "logging": "writes a log",
+    "tqdm": "writes to the terminal",
+}
+FORBIDDEN_FUNCTIONS = {
+    "open": "opens files",
+    "print": "prints",
+    "input": "asks the user",
+    "exec": "runs text as code",
+    "eval": "runs text as code",
+    "globals": "reads all globals",
+    "vars": "reads all attributes",
+}
+_TRUSTED_PACKAGES = {"rlsuite", "gymnasium", "numpy", "numba", "scipy", "builtins", "abc", "typing", "enum"}
+_STANDARD = {"math", "itertools", "functools", "collections", "operator", "copy", "dataclasses", "bisect", "heapq"}
+_ATOMS = (bool, int, float, complex, str, bytes, type(None), range)
+
+
+class Surroundings:
+    """The globals, class attributes and closures that an environment's `step` and `reset` refer to.
+
+    Parameters
+    ----------
+    base : gymnasium.Env
+        The unwrapped environment.
+
+    Attributes
+    ----------
+    forbidden : str
+        What the methods do that a copy must not do, in words; empty if nothing was found.
+    """
+
+    def __init__(self, base: BareEnv):
+        self.forbidden = ""
+        self._data: dict[str, tuple[Any, str]] = {}  # where a value is kept, and its name there
+        self._seen: set[int] = set()
+        self._kinds = [kind for kind in type(base).__mro__ if not _trusted(kind.__module__)]
+        attributes: dict[str, Any] = base.__dict__
+        for value in attributes.values():
+            kind: Any = value.__class__
+            if not _trusted(kind.__module__) and kind not in self._kinds:
+                self._kinds += [one for one in kind.__mro__ if not _trusted(one.__module__)]
+        for kind in self._kinds:
+            self._add_class(kind)
+        for name in ("step", "reset"):
+            self._follow(getattr(cast("Any", type(base)), name))
+        self._random_state = random.getstate()
+        self._numpy_state = np.random.get_state()  # noqa: NPY002 - what an environment may draw from, not we
+        self._before = self._contents()
+
+    def changed(self) -> str:
+        """What has changed since the start, in words; empty if nothing has."""
+        now = self._contents()
+        return next((name for name, content in self._before.items() if now[name] != content), "")
+
+    def restore_global_generators(self) -> None:
+        """Undo what a copy has drawn from generators that it shares with the environment."""
+        random.setstate(self._random_state)
+        np.random.set_state(self._numpy_state)  # noqa: NPY002
+
+    def _contents(self) -> dict[str, object]:
+        contents: dict[str, object] = {
+            "the global generator of numpy.random": _bytes_of(np.random.get_state()),  # noqa: NPY002
+            "the global generator of random": random.getstate(),
+        }
+        for name, (holder, key) in self._data.items():
+            if isinstance(holder, types.CellType):
+                try:
+                    contents[name] = _bytes_of(holder.cell_contents)
+                except ValueError:  # empty
+                    contents[name] = None
+            elif isinstance(holder, types.FunctionType):
+                contents[name] = _bytes_of(vars(holder))
+            else:
+                contents[name] = _bytes_of(holder.get(key))
+        return contents
+
+    def _add_class(self, kind: type) -> None:
+        for name, value in vars(kind).items():
+            if not name.startswith("__") and not callable(value) and not isinstance(value, _DESCRIPTORS):
+                self._data[f"the class attribute {kind.__name__}.{name}"] = (vars(kind), name)
+
+    def _follow(self, function: object) -> None:
+        """Look at what a function refers to, and at the functions that it may call."""
+        function = inspect.unwrap(function) if callable(function) else function
+        for plain in _functions_in(function):
+            if id(plain) in self._seen or _trusted(plain.__module__):
+                continue
+            self._seen.add(id(plain))
+            self._data[f"an attribute of the function {plain.__name__}()"] = (plain, "__dict__")
+            for package in _imported_in(plain.__code__):
+                if package in FORBIDDEN_MODULES:
+                    self._forbid(package, FORBIDDEN_MODULES[package])
+            for name, cell in zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True):
+                if name == "__class__":
+                    continue
+                try:
+                    content = cell.cell_contents
+                except ValueError:
+                    continue
+                self._refer(f"the variable `{name}` around {plain.__name__}()", name, content, cell)
+            for default in (*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values()):
+                if not isinstance(default, _ATOMS):
+                    self._data[f"a default argument of {plain.__name__}()"] = ({"": default}, "")
+            for name in _names_in(plain.__code__):
+                for kind in self._kinds:
+                    if name in vars(kind):
+                        self._follow(vars(kind)[name])
+                if name in plain.__globals__:
+                    self._refer(f"the global `{name}`", name, plain.__globals__[name], plain.__globals__)
+                elif name in FORBIDDEN_FUNCTIONS and hasattr(builtins, name):
+                    self._forbid(name, FORBIDDEN_FUNCTIONS[name])
+
+    def _refer(self, where: str, name: str, value: object, holder: Any) -> None:
+        """Note something that a function refers to by a name outside itself."""
+        if isinstance(value, types.ModuleType):
+            package = value.__name__.partition(".")[0]
+            if package in FORBIDDEN_MODULES:
+                self._forbid(value.__name__, FORBIDDEN_MODULES[package])
+            return
+        module = str(getattr(value, "__module__", None) or "")
+        package = module.partition(".")[0]
+        if package in FORBIDDEN_MODULES and callable(value):
+            self._forbid(name, FORBIDDEN_MODULES[package])
+        elif isinstance(value, type):
+            if not _trusted(module) and value not in self._kinds:
+                self._kinds.append(value)
+                self._add_class(value)
+                for method in ("__init__", "__call__"):
+                    self._follow(vars(value).get(method))
+        elif isinstance(value, _CALLED) or hasattr(value, "__wrapped__"):
+            self._follow(value)
+        elif not callable(value):
+            self._data[where] = (holder, name)
+
+    def _forbid(self, name: str, what: str) -> None:
+        self.forbidden = self.forbidden or f"{what} ({name})"
+
+
+_WITH_FUNCTION: tuple[Any, ...] = (staticmethod, classmethod, types.MethodType)
+_CALLED: tuple[Any, ...] = (types.FunctionType, functools.partial)
+_DESCRIPTORS = (property, staticmethod, classmethod, functools.cached_property, types.MemberDescriptorType)
+
+
+def _functions_in(found: Any) -> Iterator[types.FunctionType]:
+    """The plain functions behind a method, property, partial or decorated function."""
+    if isinstance(found, types.FunctionType):
+        yield found
+    elif isinstance(found, _WITH_FUNCTION):
+        yield from _functions_in(found.__func__)
+    elif isinstance(found, functools.partial | functools.cached_property):
+        yield from _functions_in(found.func)
+    elif isinstance(found, property):
+        for part in (found.fget, found.fset):
+            yield from _functions_in(part)
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    """All names that a function, or one inside it, refers to: globals, attributes and methods."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _names_in(constant)
+    return names
+
+
+def _imported_in(code: types.CodeType) -> set[str]:
+    """The packages that a function, or one inside it, imports when it is called."""
+    found = {str(one.argval).partition(".")[0] for one in dis.get_instructions(code) if one.opname == "IMPORT_NAME"}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _imported_in(constant)
+    return found
+
+
+def _trusted(module: str) -> bool:
+    package = module.partition(".")[0]
+    return package in _TRUSTED_PACKAGES or package in _STANDARD
+
+
+def _bytes_of(value: object) -> object:
+    if isinstance(value, _ATOMS):
+        return value
+    try:
+        return pickle.dumps(value)
+    except Exception:  # classes of other packages may raise anything
+        return id(value)

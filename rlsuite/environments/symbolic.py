@@ -1,0 +1,574 @@
+"""Random numbers and unread numbers, followed through an environment's own step: symbolic execution of one step.
+
+`ScriptedGenerator` takes the place of an environment's generator. Each draw follows a script, so that a step can be
+run once for each of its outcomes; `outcomes_of` finds all of them as a tree of draws. A uniform number is a
+`UniformNumber`: as long as it is only compared, or scaled first, as in ``rng.random() < 0.8`` or
+``np.argmax(np.cumsum(p) > u)``, each comparison says at which number the outcome may change, exactly and however
+improbable the outcome is.
+
+An `UnreadNumber` stands for a counter, an `UnreadContainer` for a list, dict, array or object in which an environment
+counts: one may add to them, and nothing else. As soon as one of them decides anything, it raises.
+"""
+
+import math
+import operator
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
+
+import numpy as np
+
+from rlsuite.errors import UnsuitableEnvironment
+
+_NUMBERS: tuple[Any, ...] = (int, float, np.integer, np.floating)
+_ARRAY: Any = np.ndarray
+
+GRID = 1 << 53
+"""`Generator.random` returns the multiples of 1 / GRID in [0, 1)."""
+
+MAX_OUTCOMES = 10_000
+"""Most outcomes of one draw, and of one step."""
+
+Number: TypeAlias = Any
+"""Whatever an environment computes with: Python's and NumPy's numbers, arrays, and the two classes below."""
+
+
+_OPERATOR: Any = operator  # some of its functions have no types
+
+
+def _itself(x: Number) -> Number:
+    return x
+
+
+class CannotBeFollowed(UnsuitableEnvironment):
+    """A step does something with a random number that cannot be followed."""
+
+
+class WasRead(Exception):
+    """An attribute that was believed to be irrelevant decides something; `name` is its name."""
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.name = name
+
+
+class UniformDraw:
+    """One draw of `random`: the outcome is the same for all numbers k / GRID with k from `first` to below `end`."""
+
+    __slots__ = ("end", "first")
+
+    def __init__(self, first: int):
+        self.first = first
+        self.end = GRID
+
+    def changes_at(self, k: int) -> None:
+        """Note that the outcome may be another from the number k / GRID on."""
+        if self.first < k < self.end:
+            self.end = k
+
+
+class IntegerDraw:
+    """One draw of `integers`, of the `n` numbers from `low` on; the script took the one at `index`."""
+
+    __slots__ = ("index", "low", "n")
+
+    def __init__(self, low: int, n: int, index: int):
+        self.low = low
+        self.n = n
+        self.index = index
+
+
+class UniformNumber:
+    """A function of one uniform number that nowhere decreases, or nowhere increases, as it is computed in floats.
+
+    It is no float: C code would read the number of a subclass without a word.
+    """
+
+    __slots__ = ("draw", "function")
+    __hash__: Any = None
+
+    def __init__(self, draw: UniformDraw, function: Callable[[float], Number]):
+        self.draw = draw
+        self.function = function
+
+    def _now(self) -> Number:
+        return self.function(self.draw.first / GRID)
+
+    def _decide(self, question: Callable[[Number], Number]) -> Number:
+        """Answer a question that changes its answer monotonically with the number, and note where it changes next."""
+        answer = question(self._now())
+        first, end = self.draw.first, self.draw.end
+        # the answer is another one at the last number of the range, or nowhere in it
+        if question(self.function((end - 1) / GRID)) != answer:
+            low, high = first, end - 1
+            while high - low > 1:  # bisection: `answer` at low, another one at high
+                middle = (low + high) // 2
+                if question(self.function(middle / GRID)) == answer:
+                    low = middle
+                else:
+                    high = middle
+            self.draw.changes_at(high)
+        return answer
+
+    def _equals(self, other: Number) -> bool:
+        # of a monotone function, x == c is "x <= c and not x < c"
+        return bool(self._decide(lambda x: x <= other)) and not self._decide(lambda x: x < other)
+
+    def __lt__(self, other: Number) -> Number:
+        return self._compare(operator.lt, other)
+
+    def __le__(self, other: Number) -> Number:
+        return self._compare(operator.le, other)
+
+    def __gt__(self, other: Number) -> Number:
+        return self._compare(operator.gt, other)
+
+    def __ge__(self, other: Number) -> Number:
+        return self._compare(operator.ge, other)
+
+    def __eq__(self, other: object) -> Number:
+        return self._compare(lambda _, c: self._equals(c), other)
+
+    def __ne__(self, other: object) -> Number:
+        return self._compare(lambda _, c: not self._equals(c), other)
+
+    def _compare(self, compare: Callable[[Number, Number], Number], other: Number) -> Number:
+        if isinstance(other, UniformNumber | UnreadNumber):
+            _refuse("compared with another random number or a counter")
+        if isinstance(other, _ARRAY):
+            answers = [self._compare(compare, c) for c in other.ravel().tolist()]
+            return np.array(answers, dtype=np.bool_).reshape(other.shape)
+        if not isinstance(other, _NUMBERS):
+            return NotImplemented
+        if compare in _ORDERINGS:
+            return bool(self._decide(lambda x: bool(compare(x, other))))
+        return compare(None, other)
+
+    def _mapped(self, function: Callable[[Number], Number]) -> Self:
+        before = self.function
+        return type(self)(self.draw, lambda u: function(before(u)))
+
+    def _arithmetic(self, operation: Callable[[Number, Number], Number], other: Number, swapped: bool) -> Number:
+        if not isinstance(other, _NUMBERS) or not math.isfinite(other):
+            _refuse(f"combined with a {type(other).__name__}")
+        if swapped:
+            return self._mapped(lambda x: operation(other, x))
+        return self._mapped(lambda x: operation(x, other))
+
+    def __add__(self, other: Number) -> Number:
+        return self._arithmetic(operator.add, other, False)
+
+    def __radd__(self, other: Number) -> Number:
+        return self._arithmetic(operator.add, other, True)
+
+    def __sub__(self, other: Number) -> Number:
+        return self._arithmetic(operator.sub, other, False)
+
+    def __rsub__(self, other: Number) -> Number:
+        return self._arithmetic(operator.sub, other, True)
+
+    def __mul__(self, other: Number) -> Number:
+        return self._arithmetic(operator.mul, other, False)
+
+    def __rmul__(self, other: Number) -> Number:
+        return self._arithmetic(operator.mul, other, True)
+
+    def __truediv__(self, other: Number) -> Number:
+        return self._arithmetic(_OPERATOR.truediv, other, False)
+
+    def __floordiv__(self, other: Number) -> Number:
+        return self._arithmetic(_OPERATOR.floordiv, other, False)._decide(_itself)
+
+    def __neg__(self) -> Number:
+        return self._mapped(operator.neg)
+
+    def __pos__(self) -> Number:
+        return self
+
+    # Rounded, it is one of a few numbers, and the step is run once for each of them.
+    def __int__(self) -> int:
+        return self._decide(int)
+
+    def __floor__(self) -> int:
+        return self._decide(math.floor)
+
+    def __ceil__(self) -> int:
+        return self._decide(math.ceil)
+
+    def __round__(self, digits: int | None = None) -> Number:
+        return self._decide(lambda x: round(x, digits))
+
+    def __bool__(self) -> bool:
+        return not self._equals(0)
+
+    def __float__(self) -> NoReturn:
+        _refuse("turned into a plain float")
+
+    def __index__(self) -> NoReturn:
+        _refuse("used as an index")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        _refuse(f"asked for its .{name}")
+
+    def __reduce__(self) -> NoReturn:
+        _refuse("kept in an attribute")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Number, **options: object) -> Number:
+        plain = _PLAIN_OPERATIONS.get(ufunc.__name__)
+        if method != "__call__" or options or plain is None:
+            _refuse(f"given to numpy.{ufunc.__name__}")
+        if len(inputs) == 1:
+            return plain(inputs[0])
+        one, other = inputs
+        if isinstance(one, UniformNumber):
+            return plain(one, other)
+        if ufunc.__name__ in _MIRRORED:  # array < u is u > array, without asking the array
+            return _PLAIN_OPERATIONS[_MIRRORED[ufunc.__name__]](other, one)
+        return plain(float(one), other) if np.ndim(one) == 0 else _refuse(f"given to numpy.{ufunc.__name__}")
+
+    def __array_function__(self, function: Callable[..., Number], types: object, args: Any, kwargs: Any) -> Number:
+        if function is np.searchsorted and len(args) >= 2 and args[1] is self:
+            side = args[2] if len(args) > 2 else kwargs.get("side", "left")
+            below = operator.ge if side == "right" else operator.gt
+            return sum(1 for c in np.asarray(args[0]).tolist() if below(self, c))
+        _refuse(f"given to numpy.{function.__name__}")
+
+
+_ORDERINGS = {operator.lt, operator.le, operator.gt, operator.ge}
+_MIRRORED = {
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+    "equal": "equal",
+    "not_equal": "not_equal",
+}
+_PLAIN_OPERATIONS: dict[str, Callable[..., Number]] = {
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": _OPERATOR.truediv,
+    "floor_divide": _OPERATOR.floordiv,
+    "negative": operator.neg,
+    "floor": math.floor,
+    "ceil": math.ceil,
+}
+
+
+def _refuse(what: str) -> NoReturn:
+    raise CannotBeFollowed(f"a number that its generator drew is {what}, and so its outcomes cannot be listed")
+
+
+class UnreadNumber:
+    """A counter or a sum of the environment's, which may be added to, and read by nothing.
+
+    It is no int, because C code would read the number of a subclass without a word.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def _with(self, other: Number) -> Self:
+        if isinstance(other, UniformNumber):
+            _refuse("added to a counter")
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _with
+    __floordiv__ = __mod__ = __and__ = __or__ = __xor__ = _with
+    __iadd__ = __isub__ = __imul__ = _with
+
+    def __neg__(self) -> Self:
+        return self
+
+    __pos__ = __abs__ = __neg__
+
+    def __round__(self, digits: int | None = None) -> Self:
+        return self
+
+    def _read(self, *_: object) -> NoReturn:
+        raise WasRead(self.name)
+
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _read
+    __bool__ = __int__ = __index__ = __float__ = __hash__ = __str__ = __format__ = __len__ = __iter__ = _read
+    __array__ = __reduce__ = __getattr__ = _read
+
+    def __repr__(self) -> str:
+        raise WasRead(self.name)
+
+
+class UnreadContainer:
+    """A list, dict, array or object of the environment's in which it counts or keeps a log, and that nothing reads.
+
+    What is looked up in it may again only be added to.
+    """
+
+    __slots__ = ("_kind", "_name")
+
+    def __init__(self, name: str, kind: type):
+        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_kind", kind)
+
+    def _look_up(self, *_: object) -> UnreadNumber:
+        return UnreadNumber(object.__getattribute__(self, "_name"))
+
+    def _take(self, *_: object, **__: object) -> None:
+        """Take what is put in, and forget it."""
+
+    def _add(self, other: object) -> Self:
+        return self
+
+    def _read(self, *_: object) -> NoReturn:
+        raise WasRead(object.__getattribute__(self, "_name"))
+
+    def __getattr__(self, name: str) -> Any:
+        kind: type = object.__getattribute__(self, "_kind")
+        if kind in _MODIFIERS:  # a list, a dict, ...
+            if name in _MODIFIERS[kind]:
+                return object.__getattribute__(self, _MODIFIERS[kind][name])
+        elif not hasattr(kind, name) and not name.startswith("__"):  # data of an object; what a method does is unknown
+            return self._look_up()
+        self._read()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if hasattr(object.__getattribute__(self, "_kind"), name):
+            self._read()
+
+    __getitem__ = _look_up
+    __setitem__ = _take
+    __iadd__ = __isub__ = _add
+    __len__ = __iter__ = __contains__ = __bool__ = __eq__ = __ne__ = __lt__ = __add__ = __radd__ = __hash__ = _read
+    __array__ = __array_ufunc__ = __array_function__ = __reduce__ = __str__ = __repr__ = __call__ = __delitem__ = _read
+
+
+# What puts something into a container, or looks up something that was put in.
+_MODIFIERS: dict[type, dict[str, str]] = {
+    list: {"append": "_take", "extend": "_take", "clear": "_take", "insert": "_take"},
+    deque: {"append": "_take", "appendleft": "_take", "extend": "_take", "clear": "_take"},
+    set: {"add": "_take", "update": "_take", "clear": "_take"},
+    dict: {"get": "_look_up", "setdefault": "_look_up", "update": "_take", "clear": "_take"},
+    defaultdict: {"get": "_look_up", "setdefault": "_look_up", "update": "_take", "clear": "_take"},
+    Counter: {"get": "_look_up", "update": "_take", "clear": "_take"},
+    np.ndarray: {"fill": "_take"},
+}
+
+
+Draw: TypeAlias = UniformDraw | IntegerDraw
+
+
+class ScriptedGenerator(np.random.Generator):
+    """A generator whose draws follow a script: as many as it says; of those that follow, always the first outcome.
+
+    A uniform number of the script is one in units of 1 / GRID, an integer the index of one of the allowed ones.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.script: Sequence[int] = ()
+        self.draws: list[Draw] = []
+
+    def follow(self, script: Sequence[int]) -> None:
+        """Begin a script."""
+        self.script = script
+        self.draws = []
+
+    def _next(self) -> int:
+        return self.script[len(self.draws)] if len(self.draws) < len(self.script) else 0
+
+    def _uniform(self) -> UniformNumber:
+        draw = UniformDraw(self._next())
+        self.draws.append(draw)
+        return UniformNumber(draw, float)
+
+    def _integer(self, low: Number, high: Number) -> np.int64:
+        first, n = operator.index(low), operator.index(high) - operator.index(low)
+        if n <= 0:
+            raise ValueError("low >= high")
+        if n > MAX_OUTCOMES:
+            raise CannotBeFollowed(f"its generator draws one of {n:,} integers, more than {MAX_OUTCOMES:,}")
+        if n == 1:  # nothing is drawn
+            return np.int64(first)
+        draw = IntegerDraw(first, n, self._next())
+        self.draws.append(draw)
+        return np.int64(first + draw.index)
+
+    def random(  # pyright: ignore[reportIncompatibleMethodOverride] - it has overloads
+        self, size: Any = None, dtype: Any = np.float64, out: Any = None
+    ) -> Any:
+        """Draw uniform numbers in [0, 1)."""
+        if out is not None or np.dtype(dtype) != np.float64:
+            raise CannotBeFollowed("its generator draws single precision, or into an array")
+        return self._uniform() if size is None else _array(size, self._uniform)
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        """Draw uniform numbers in [low, high)."""
+        if np.ndim(low) or np.ndim(high):
+            raise CannotBeFollowed("its generator draws uniform numbers between bounds in arrays")
+
+        def draw() -> Number:
+            return self._uniform() * (float(high) - float(low)) + float(low)
+
+        return draw() if size is None else _array(size, draw)
+
+    def integers(  # pyright: ignore[reportIncompatibleMethodOverride] - it has overloads
+        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: Any = False
+    ) -> Any:
+        """Draw integers in [low, high)."""
+        if np.ndim(low) or np.ndim(high or 0) or np.dtype(dtype) != np.int64:
+            raise CannotBeFollowed(
+                "its generator draws integers of another type than int64, or between bounds in arrays"
+            )
+        bounds = (0, low) if high is None else (low, high)
+        first, end = bounds[0], bounds[1] + bool(endpoint)
+        return self._integer(first, end) if size is None else _array(size, lambda: self._integer(first, end))
+
+    def choice(
+        self, a: Any, size: Any = None, replace: Any = True, p: Any = None, axis: Any = 0, shuffle: Any = True
+    ) -> Any:
+        """Draw one of several, or several with replacement."""
+        if not replace and size is not None:
+            raise CannotBeFollowed("its generator draws without replacement")
+        if not replace and size is None and p is None:
+            raise CannotBeFollowed("its generator draws without replacement")
+        if axis != 0:
+            raise CannotBeFollowed("its generator chooses along an axis")
+        items = None if np.ndim(a) == 0 else np.asarray(a)
+        n = int(a) if items is None else len(items)
+        if p is None:
+
+            def draw() -> Number:
+                return self._integer(0, n)
+        else:
+            probability = np.asarray(p, dtype=np.float64)
+            if len(probability) != n or (probability < 0.0).any() or abs(probability.sum() - 1.0) > 1e-8:
+                raise ValueError("probabilities do not sum to 1, or are negative, or as many as they should be")
+            bounds = np.cumsum(probability)
+            bounds /= bounds[-1]
+
+            def draw() -> Number:
+                u = self._uniform()
+                return np.int64(sum(1 for bound in bounds.tolist() if u >= bound))
+
+        chosen = draw() if size is None else _array(size, draw).astype(np.int64)
+        return chosen if items is None else items[chosen]
+
+
+def _array(size: Any, draw: Callable[[], Number]) -> Any:
+    shape: tuple[Any, ...] = (size,) if np.ndim(size) == 0 else tuple(size)
+    n = math.prod(shape)
+    if n > MAX_OUTCOMES:
+        raise CannotBeFollowed(f"its generator draws {n:,} numbers at once, more than {MAX_OUTCOMES:,}")
+    numbers = np.empty(n, dtype=object)
+    for i in range(n):
+        numbers[i] = draw()
+    return numbers.reshape(shape)
+
+
+def _unknown(name: str) -> Callable[..., NoReturn]:
+    def method(self: ScriptedGenerator, *_: object, **__: object) -> NoReturn:
+        raise CannotBeFollowed(f"its generator draws by {name}(), whose outcomes cannot be listed")
+
+    return method
+
+
+for _name in dir(np.random.Generator):
+    if not _name.startswith("_") and _name not in vars(ScriptedGenerator):
+        _method = _unknown(_name)
+        setattr(ScriptedGenerator, _name, property(_method) if _name == "bit_generator" else _method)
+
+
+class Leaf(NamedTuple):
+    """What a step returns once all draws are made."""
+
+    outcome: Any
+
+
+class UniformNode(NamedTuple):
+    """A uniform number u is drawn: the way leads to the child whose number is that of the bounds that are <= u."""
+
+    bounds: tuple[float, ...]
+    children: "tuple[Tree, ...]"
+
+
+class IntegerNode(NamedTuple):
+    """An integer is drawn, of as many as there are children, from `low` on."""
+
+    low: int
+    children: "tuple[Tree, ...]"
+
+
+Tree: TypeAlias = Leaf | UniformNode | IntegerNode
+
+
+def outcomes_of(step: Callable[[], Any], rng: ScriptedGenerator) -> Tree:
+    """Return all outcomes of a step that draws from `rng`, as a tree of its draws.
+
+    Parameters
+    ----------
+    step : callable
+        Does the same each time, but for what it draws.
+    rng : ScriptedGenerator
+        The generator that it draws from.
+
+    Raises
+    ------
+    CannotBeFollowed
+        If the outcomes cannot be listed, or are more than `MAX_OUTCOMES`.
+
+    Examples
+    --------
+    >>> rng = ScriptedGenerator()
+    >>> outcomes_of(lambda: "slips" if rng.random() < 0.25 else "moves", rng)
+    UniformNode(bounds=(0.25,), children=(Leaf(outcome='slips'), Leaf(outcome='moves')))
+    """
+    runs = 0
+
+    def run(script: list[int]) -> tuple[list[Draw], Any]:
+        nonlocal runs
+        runs += 1
+        if runs > MAX_OUTCOMES:
+            raise CannotBeFollowed(f"one step has more than {MAX_OUTCOMES:,} outcomes")
+        rng.follow(script)
+        outcome = step()
+        return rng.draws, outcome
+
+    def grow(script: list[int], draws: list[Draw], outcome: Any) -> tuple[Tree, list[int]]:
+        """The tree below a script, of which one run is known; and where each draw of the script ends to lead here."""
+        depth = len(script)
+        ends = [draw.end if isinstance(draw, UniformDraw) else GRID for draw in draws[:depth]]
+        if len(draws) == depth:
+            return Leaf(outcome), ends
+        children: list[Tree] = []
+        following = draws[depth]
+        if isinstance(following, IntegerDraw):
+            for index in range(following.n):
+                if index:
+                    draws, outcome = run([*script, index])
+                child, deeper = grow([*script, index], draws, outcome)
+                children.append(child)
+                ends = list(map(min, ends, deeper))
+            return IntegerNode(following.low, tuple(children)), ends
+        bounds: list[float] = []
+        first = 0
+        while True:
+            child, deeper = grow([*script, first], draws, outcome)
+            children.append(child)
+            ends = list(map(min, ends, deeper))
+            first = deeper[depth]
+            if first >= GRID:
+                return UniformNode(tuple(bounds), tuple(children)), ends
+            bounds.append(first / GRID)
+            draws, outcome = run([*script, first])
+
+    draws, outcome = run([])
+    tree, _ = grow([], draws, outcome)
+    return tree

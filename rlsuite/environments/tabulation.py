@@ -1,0 +1,237 @@
+"""Tabulate an environment by asking what each action does in each state that can be reached.
+
+`tabulation_of` puts a copy of the environment into each state (`rlsuite.environments.probe`), runs its own `step` for
+each outcome of what that draws (`rlsuite.environments.symbolic`), and keeps for each pair the tree of its draws. So
+the table is exact, however improbable an outcome is, and says in which order the environment draws: the trees, followed
+with the environment's own generator, give the episodes of its `step`.
+"""
+
+import copy
+import time
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+
+from rlsuite import errors
+from rlsuite.core.aliases import BareEnv
+from rlsuite.environments.facts import EnvironmentFacts, replaced_methods
+from rlsuite.environments.probe import Answer, Probe, Relearn
+from rlsuite.environments.side_effects import Surroundings
+from rlsuite.environments.symbolic import CannotBeFollowed, Leaf, Tree, UniformNode, WasRead
+
+MAX_STATES = 100_000
+REPLAYED = 500
+"""Steps in which the table is compared with the environment itself, with its own generator."""
+
+
+class NotTabulated(errors.UnsuitableEnvironment):
+    """Why an environment could not be tabulated; `n_states` is the number of states that were found until then."""
+
+    def __init__(self, reason: str, n_states: int = 0):
+        super().__init__(reason)
+        self.n_states = n_states
+
+
+class Tabulation(NamedTuple):
+    """All that an environment can do."""
+
+    probe: Probe
+    start: Tree
+    """What `reset` draws; its leaves are answers."""
+    rows: list[list[Tree] | None]
+    """``rows[s][a]``: what an action draws; its leaves are answers. None where an episode is over."""
+    n_actions: int
+
+    @property
+    def n_states(self) -> int:
+        """Number of states that can be reached."""
+        return len(self.probe.states)
+
+    @property
+    def generator(self) -> str:
+        """The attribute with the generator that the environment draws from."""
+        return self.probe.generator
+
+    def state_of(self, base: BareEnv) -> int:
+        """Return the number of the state in which an environment is; -1 if it is none of these."""
+        return self.probe.number_of(base, known_only=True)
+
+    def check_observations(self, space: gymnasium.spaces.Discrete) -> None:
+        """Raise NotTabulated if an observation is not in the space of which it should be an element."""
+        for tree in (self.start, *(tree for row in self.rows for tree in row or ())):
+            for answer in _answers(tree):
+                if not space.contains(answer.observation):
+                    raise NotTabulated(f"it returns observation {answer.observation!r}, which is not in {space}")
+
+    def put(self, state: int, base: BareEnv) -> None:
+        """Put an environment into a state."""
+        self.probe.put(state, base)
+
+
+def tabulation_of(facts: EnvironmentFacts, *, seconds: float, max_states: int = MAX_STATES) -> Tabulation:
+    """Tabulate an environment.
+
+    Parameters
+    ----------
+    facts : EnvironmentFacts
+        Of an environment that has been reset; it is left untouched.
+    seconds : float
+        Give up after this time.
+    max_states : int
+        Give up when there are more states.
+
+    Raises
+    ------
+    NotTabulated
+        If it cannot be done; the message says why.
+    """
+    base = facts.base
+    for layer in (*facts.wrappers, base):
+        for method in replaced_methods(layer):
+            raise NotTabulated(f"its {method} has been replaced")
+    if getattr(base, "render_mode", None) == "human":
+        raise NotTabulated('it draws each step for a person to see (render_mode="human")')
+    surroundings = Surroundings(base)
+    if surroundings.forbidden:
+        raise NotTabulated(f"its step or its reset {surroundings.forbidden}")
+    try:
+        inner: BareEnv = copy.deepcopy(base)
+        witness: BareEnv = copy.deepcopy(base)
+    except Exception as error:  # whatever a class of another package raises
+        raise NotTabulated(f"it cannot be copied ({type(error).__name__}: {error})") from error
+    deadline = time.monotonic() + seconds
+    probe = None
+    try:
+        probe = Probe(inner, deadline)
+        tabulation = _ask_until_sure(probe, deadline, max_states)
+        if changed := surroundings.changed():
+            raise NotTabulated(f"its step or its reset depends on, or changes, {changed}")
+        _compare(tabulation, witness)
+        return tabulation
+    except CannotBeFollowed as error:
+        raise NotTabulated(str(error), 0 if probe is None else len(probe.states)) from error
+    except NotTabulated:
+        raise
+    except Exception as error:  # whatever the environment raises
+        if raised_in(error).startswith("rlsuite."):
+            raise
+        raise NotTabulated(f"put into one of its states, it raised {type(error).__name__}: {error}") from error
+    finally:
+        surroundings.restore_global_generators()
+
+
+def raised_in(error: BaseException) -> str:
+    """Name of the module in which an error was raised."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__"))
+
+
+def _ask_until_sure(probe: Probe, deadline: float, max_states: int) -> Tabulation:
+    """Ask for all rows, again and again until the state is all that they depend on."""
+    while True:
+        try:
+            tabulation = _ask(probe, deadline, max_states)
+        except WasRead as found:
+            probe.belongs(found.name)
+        except Relearn:
+            pass
+        else:
+            name = probe.disturbed()
+            if not name:
+                return tabulation
+            if name in probe.in_state:
+                raise CannotBeFollowed(f"its attribute `{name}` cannot be set back")
+            probe.belongs(name)
+        probe.learn_again()
+
+
+def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
+    n_actions = int(probe.base.action_space.n)
+    origin = probe.here()
+    start = probe.reset(origin)
+    rows: dict[int, list[Tree]] = {}
+    queue: list[int] = []  # states in which an episode goes on
+    waiting: set[int] = set()
+
+    def arrive(tree: Tree) -> None:
+        for answer in _answers(tree):
+            if not (answer.terminated or answer.truncated) and answer.state not in waiting:
+                waiting.add(answer.state)
+                queue.append(answer.state)
+
+    arrive(start)
+    for state in queue:  # which grows meanwhile
+        rows[state] = [probe.step(state, action) for action in range(n_actions)]
+        for tree in rows[state]:
+            arrive(tree)
+        if len(probe.states) > max_states or time.monotonic() > deadline:
+            many = _most_values(probe)
+            raise CannotBeFollowed(
+                f"it has more states than could be asked for: {len(probe.states):,} were found"
+                + (f", and its attribute `{many[0]}` has had {many[1]:,} values" if many else "")
+            )
+    # what reset reads may tell one state from another: then it is asked in all of them
+    for state in range(len(probe.states)) if probe.reset_reads else sorted({origin, 0, len(probe.states) - 1}):
+        if probe.reset(state) != start:
+            raise CannotBeFollowed("its reset depends on the state in which the last episode ended")
+        if time.monotonic() > deadline:
+            raise CannotBeFollowed("there was not enough time to ask what reset does in each state")
+    return Tabulation(probe, start, [rows.get(state) for state in range(len(probe.states))], n_actions)
+
+
+def _answers(tree: Tree) -> list[Answer]:
+    """All leaves of a tree."""
+    if isinstance(tree, Leaf):
+        return [tree.outcome]
+    return [answer for child in tree.children for answer in _answers(child)]
+
+
+def _most_values(probe: Probe) -> tuple[str, int] | None:
+    """The attribute with the most different values among the states."""
+    counts = {
+        name: len({str(state.plain[name]) for state in probe.states[-1_000:]})
+        for name in probe.in_state
+        if all(name in state.plain for state in probe.states[-1_000:])
+    }
+    if not counts:
+        return None
+    name = max(counts, key=lambda one: counts[one])
+    return (name, counts[name]) if counts[name] > 1 else None
+
+
+def draw(tree: Tree, rng: np.random.Generator) -> Answer:
+    """Draw one answer, in the order in which the environment draws."""
+    while not isinstance(tree, Leaf):
+        if isinstance(tree, UniformNode):
+            tree = tree.children[int(np.searchsorted(tree.bounds, rng.random(), side="right"))]
+        else:
+            tree = tree.children[int(rng.integers(tree.low, tree.low + len(tree.children))) - tree.low]
+    return tree.outcome
+
+
+def _compare(tabulation: Tabulation, witness: BareEnv) -> None:
+    """Compare the table with the environment, step by step, with its own generator."""
+    rng = copy.deepcopy(getattr(witness, tabulation.probe.generator))
+    chooser = np.random.default_rng(1)
+    state = -1
+    for _ in range(REPLAYED):
+        if state < 0:
+            answer = draw(tabulation.start, rng)
+            observation, _ = witness.reset()
+            found: tuple[Any, ...] = (observation, 0.0, False, False)
+        else:
+            row = tabulation.rows[state]
+            assert row is not None
+            action = int(chooser.integers(tabulation.n_actions))
+            answer = draw(row[action], rng)
+            found = witness.step(action + tabulation.probe.first_action)[:4]
+        if not (
+            np.array_equal(found[0], answer.observation)
+            and tuple(found[1:4]) == (answer.reward, answer.terminated, answer.truncated)
+            and rng.bit_generator.state == getattr(witness, tabulation.probe.generator).bit_generator.state
+        ):
+            raise CannotBeFollowed("stepped with its own generator, it does something else")
+        state = -1 if answer.terminated or answer.truncated else answer.state

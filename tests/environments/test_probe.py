@@ -1,0 +1,138 @@
+"""What makes up the state of an environment, found by experiment."""
+
+import copy
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.spaces import Discrete
+
+from rlsuite.environments.facts import facts_of
+from rlsuite.environments.tabulation import tabulation_of
+
+
+class Corridor(gym.Env):
+    """A walk with a counter, a log, a last action that only drawing reads, and a flag that the walk reads."""
+
+    observation_space = Discrete(4)
+    action_space = Discrete(2)
+
+    def __init__(self):
+        self.place = 0
+        self.taken = 0
+        self.log = []
+        self.last = None
+        self.key = {"found": False}
+        self.map = {"key": 2}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = 0
+        self.last = None
+        self.log.clear()
+        self.key["found"] = False
+        return 0, {}
+
+    def step(self, action):
+        self.taken += 1
+        self.last = action
+        self.log.append((self.place, action))
+        self.place = min(3, max(0, self.place + (1 if action else -1)))
+        if self.place == self.map["key"]:
+            self.key["found"] = True
+        end = self.place == 3
+        return self.place, 1.0 if end and self.key["found"] else -0.1, end, False, {"taken": self.taken}
+
+
+class Timed(Corridor):
+    """Cuts its episodes off itself: the time is part of the state."""
+
+    def reset(self, *, seed=None, options=None):
+        self.time = 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.time += 1
+        observation, reward, terminated, _, info = super().step(action)
+        return observation, reward, terminated, self.time >= 6, info
+
+
+class TwoNames(Corridor):
+    """A log that is read under another name."""
+
+    def __init__(self):
+        super().__init__()
+        self.log = []
+        self.same = self.log
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return (observation, reward + (len(self.same) > 7_000), *rest)
+
+    def reset(self, *, seed=None, options=None):
+        gym.Env.reset(self, seed=seed)
+        self.place = 0
+        self.key["found"] = False
+        return 0, {}
+
+
+def table_of(env):
+    env.reset(seed=0)
+    return tabulation_of(facts_of(env), seconds=5.0)
+
+
+def test_only_what_decides_is_part_of_the_state():
+    table = table_of(Corridor())
+    assert table.probe.in_state == {"place", "key"}
+    assert table.n_states == 6  # 0 and 1 without the key, all four places with it
+    assert {"taken", "log"} <= table.probe.unread.keys()
+
+
+def test_a_time_limit_of_its_own_is_part_of_the_state():
+    table = table_of(Timed())
+    assert table.probe.in_state == {"place", "key", "time"}
+    ends = [answer for row in table.rows if row for tree in row for answer in [tree.outcome] if answer.truncated]
+    assert ends
+
+
+def test_a_log_with_two_names_is_not_taken_for_unread():
+    with pytest.raises(Exception, match="more states"):
+        table_of(TwoNames())
+
+
+def test_another_environment_can_be_put_into_a_state():
+    """What can be modified is copied; what never changes is not."""
+    table = table_of(Corridor())
+    other = Corridor()
+    other.reset(seed=0)
+    kept = other.map
+    for number in range(table.n_states):
+        table.put(number, other)
+        assert table.state_of(other) == number
+    start = table.start.outcome.state
+    table.put(start, other)
+    one, two = copy.deepcopy(other.key), other.key
+    other.step(1), other.step(1)
+    assert other.key != one
+    assert two is other.key
+    table.put(start, other)
+    assert other.key == one
+    assert other.map is kept
+
+
+def test_an_environment_of_the_class_with_other_constants_is_not_known():
+    table = table_of(Corridor())
+    same, other = Corridor(), Corridor()
+    other.map = {"key": 1}
+    for env in (same, other):
+        env.reset(seed=3)
+    assert table.probe.knows(same)
+    assert not table.probe.knows(other)
+
+
+def test_numbers_are_told_apart_but_not_by_their_type():
+    probe = table_of(Corridor()).probe
+    same = [(3, np.int64(3)), (2.5, np.float64(2.5)), ([1, 2], [1, np.int32(2)])]
+    different = [(1, True), (1, 1.0), (0.0, -0.0), ("1", 1), ((1,), [1]), (None, 0), (np.zeros(2), np.zeros(3))]
+    assert all(probe._key(one) == probe._key(other) for one, other in same)
+    assert not any(probe._key(one) == probe._key(other) for one, other in different)
