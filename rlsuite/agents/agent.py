@@ -146,7 +146,9 @@ class Agent(Described):
             Source of all randomness of the agent and the environment; drawn and kept in ``seed_`` if not given.
         loop : {"auto", "compiled", "stepwise"}
             The compiled loop runs on the environment's table, the stepwise loop calls the environment. The result is
-            the same, bit for bit. "auto" compiles if there is a table, and a replay shows that it can be trusted.
+            the same, bit for bit. "auto" compiles if there is a table, and a replay shows that it can be trusted; in a
+            run of 10,000 steps or more it makes one by asking the environment, if that can be done in half the time
+            that stepping takes. ``record_.loop_reason`` says what was done.
         evaluate_every : int, optional
             Evaluate the greedy policy, frozen, after each so many steps (episodes).
         checkpoint_every : int, optional
@@ -174,7 +176,8 @@ class Agent(Described):
         with CompilingTime() as compiling:
             run = self._run
             if run is None or seed is not None or env is not self._asked_for:
-                run = self._start(env, seed, loop, optima or (Optima() if regret else None))
+                optima = optima or (Optima() if regret else None)
+                run = self._start(env, seed, loop, optima, budget.patience(loop))
             elif loop != run.loop:
                 run.use(loop)
             try:
@@ -196,12 +199,12 @@ class Agent(Described):
     def check_divergence(self, before: list[AnyArray] | None, error: errors.LearningError | None = None) -> None:
         """Check what was learned, after a run that may have ended in an error; nothing here."""
 
-    def _start(self, env: str | Env, seed: int | None, loop: LoopChoice, optima: Optima | None) -> Run:
+    def _start(self, env: str | Env, seed: int | None, loop: LoopChoice, optima: Optima | None, patience: float) -> Run:
         made = find_env(env)
         encode = self.bind_environment(made)
         rule = Rule(type(self).begin, _step_of(type(self)))
         expected = ExpectedRewards.of(self, self.expected_rewards)
-        run = Run(made, rule, self._restore_memory, self.gamma, seed, loop, optima, encode, expected)
+        run = Run(made, rule, self._restore_memory, self.gamma, seed, loop, optima, encode, expected, patience)
         self._run, self._asked_for = run, env
         self._memory = run.learner.memory
         self.seed_ = run.seed

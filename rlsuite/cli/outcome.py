@@ -51,7 +51,8 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     compiling = sum(record.compiling_seconds for record in records)
     if chosen.json:
         seeds = [record.seed for record in records]
-        facts = {"agent": describe(agent), "seeds": seeds, "loop": loops, "unit": results.unit}
+        facts = {"agent": describe(agent), "seeds": seeds, "loop": loops, "loop_reason": records[0].loop_reason}
+        facts["unit"] = results.unit
         facts |= {"seconds": learning, "compiling_seconds": compiling}
         facts["optimum_unknown"] = records[0].optimum_unknown
         facts["end_probability"] = [record.end_probability for record in records]
@@ -61,6 +62,8 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     print(f"{agent!r} on {chosen.environment}")
     compiled = f"compiled {compiling:.1f} s, " if compiling else ""
     print(f"  {seeds}, {loops} loop: {compiled}learned {steps:,} steps in {learning:.3f} s")
+    if loops == "stepwise" and records[0].loop_reason:
+        print(f"  stepwise because {records[0].loop_reason}")
     what = row.measure
     if what == VALUE:
         what = UNDISCOUNTED if agent.gamma == 1.0 else f"discounted {what} (gamma {number(agent.gamma)})"

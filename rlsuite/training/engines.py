@@ -57,7 +57,7 @@ class CompiledEngine:
         self.env = facts.env
         self.learner = learner
         self.adapter = adapter
-        self.env_rng = facts.base.np_random
+        self.env_rng = adapter.generator()
         self.state = adapter.read()
         self.run: Callable[..., tuple[int, Any]] | None = None  # compiled when first needed, under the progress bar
 
@@ -109,7 +109,7 @@ class CompiledEngine:
     def resume(self, facts: EnvironmentFacts) -> None:
         """Continue from the environment's current state, with its current generator."""
         self.facts = facts
-        self.env_rng = facts.base.np_random
+        self.env_rng = self.adapter.generator()
         if self.learner.run_state.position[OBSERVATION] != NONE:
             self.state = self.adapter.read()
 

@@ -2,8 +2,8 @@
 
 ``begin(data, view, rng) -> (state, observation)``
     draws the beginning of an episode.
-``step(data, state, action, observation, view, rng) -> (state, reward, terminated, next observation)``
-    takes an action.
+``step(data, state, action, observation, view, rng) -> (state, reward, terminated, truncated, next observation)``
+    takes an action. Truncated is what the environment itself cuts off; the loop adds the limit of `TimeLimit`.
 
 They write the vector that an agent observes into its view (see `rlsuite.training.observation_view`), which is empty for
 ids. They draw from the environment's own generator, exactly as the environment does. A *table* draws as Gymnasium's
@@ -35,7 +35,7 @@ class EnvironmentFunctions(NamedTuple):
 
     data: object
     begin: Compiled[..., tuple[EnvState, int]]
-    step: Compiled[..., tuple[EnvState, float, bool, int]]
+    step: Compiled[..., tuple[EnvState, float, bool, bool, int]]
 
 
 class Adapter(NamedTuple):
@@ -46,6 +46,8 @@ class Adapter(NamedTuple):
     """The state of the environment, in the form that the functions use."""
     write: Callable[[EnvState], None]
     """Sets the environment to a state."""
+    generator: Callable[[], np.random.Generator]
+    """The generator that the environment draws from."""
 
 
 class Table(NamedTuple):
@@ -122,7 +124,7 @@ def table_begin(table: Table, view: View, rng: np.random.Generator) -> tuple[Env
 @compiled(in_place=True)
 def table_step(
     table: Table, state: int, action: int, observation: int, view: View, rng: np.random.Generator
-) -> tuple[EnvState, float, bool, Observation]:
+) -> tuple[EnvState, float, bool, bool, Observation]:
     """Draw a successor, then its reward, then an observation, where these are random."""
     pair = state * table.n_actions + action
     outcome = table.indptr[pair]
@@ -136,7 +138,7 @@ def table_step(
     successor = int(table.next_state[outcome])
     reward = table.draw_reward(table, pair, outcome, rng)
     seen = table.draw_observation(table, action, successor, rng)
-    return successor, reward, table.terminated[outcome], seen
+    return successor, reward, table.terminated[outcome], False, seen
 
 
 class VectorTable(NamedTuple):
@@ -168,10 +170,10 @@ def vector_table_begin(data: VectorTable, view: ObservationView, rng: np.random.
 @compiled(in_place=True)
 def vector_table_step(
     data: VectorTable, state: int, action: int, observation: int, view: ObservationView, rng: np.random.Generator
-) -> tuple[int, float, bool, int]:
+) -> tuple[int, float, bool, bool, int]:
     """Draw a transition, and write its observation."""
-    successor, reward, terminated, seen = table_step(data.table, state, action, observation, view, rng)
-    return successor, reward, terminated, _show(data, successor, seen, next_row(observation), view)
+    successor, reward, terminated, _, seen = table_step(data.table, state, action, observation, view, rng)
+    return successor, reward, terminated, False, _show(data, successor, seen, next_row(observation), view)
 
 
 class DynamicsFunctions(NamedTuple):
@@ -200,12 +202,12 @@ def dynamics_step(
     observation: int,
     view: ObservationView,
     rng: np.random.Generator,
-) -> tuple[State, float, bool, int]:
+) -> tuple[State, float, bool, bool, int]:
     """Take an action, and write the next observation."""
     successor, reward, terminated = data.step(data.constants, state, action, rng)
     row = next_row(observation)
     data.observe(data.constants, successor, view.vectors[row])
-    return successor, reward, terminated, row
+    return successor, reward, terminated, False, row
 
 
 def tabulate(model: MDP | POMDP) -> Table:
@@ -238,9 +240,8 @@ def _read_only(array: AnyArray) -> AnyArray:
 def table_adapter(facts: EnvironmentFacts, model: MDP | POMDP) -> Adapter:
     """Adapter in an environment with a table, for an agent that observes ids."""
     base = facts.base
-    return Adapter(
-        EnvironmentFunctions(tabulate(model), table_begin, table_step), lambda: int(base.s), _set_state_of(base)
-    )
+    functions = EnvironmentFunctions(tabulate(model), table_begin, table_step)
+    return Adapter(functions, lambda: int(base.s), _set_state_of(base), lambda: base.np_random)
 
 
 def vector_table_adapter(facts: EnvironmentFacts, model: MDP | POMDP, vectors: FloatArray) -> Adapter:
@@ -250,7 +251,7 @@ def vector_table_adapter(facts: EnvironmentFacts, model: MDP | POMDP, vectors: F
     legal = np.zeros((0, 0), dtype=np.bool_) if mdp.legal.all() else np.array(mdp.legal)
     data = VectorTable(tabulate(model), vectors, legal)
     functions = EnvironmentFunctions(data, vector_table_begin, vector_table_step)
-    return Adapter(functions, lambda: int(base.s), _set_state_of(base))
+    return Adapter(functions, lambda: int(base.s), _set_state_of(base), lambda: base.np_random)
 
 
 def dynamics_adapter(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> Adapter:
@@ -261,6 +262,7 @@ def dynamics_adapter(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> Ada
         EnvironmentFunctions(data, dynamics_begin, dynamics_step),
         partial(dynamics.read, base),
         partial(dynamics.write, base),
+        lambda: base.np_random,
     )
 
 

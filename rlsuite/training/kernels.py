@@ -122,7 +122,7 @@ def run_compiled(
                 code = BAD_ACTION
                 break
 
-            state, reward, terminated, next_observation = functions.step(
+            state, reward, terminated, truncated, next_observation = functions.step(
                 functions.data, state, action, observation, view, env_rng
             )
 
@@ -133,7 +133,7 @@ def run_compiled(
             if known_gap:
                 episode_regret += gap[observation, action]
                 all_regret += gap[observation, action]
-            truncated = elapsed >= time_limit
+            truncated = truncated or elapsed >= time_limit
             seen, next_seen = observed(view, observation), observed(view, next_observation)
             action = rule.step(memory, Transition(seen, action, reward, next_seen, terminated, truncated), rng)
             observation = next_observation

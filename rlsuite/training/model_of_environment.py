@@ -1,7 +1,12 @@
-"""Whether agents can learn in an environment without calling it: on its table, or through its compiled dynamics."""
+"""Whether agents can learn in an environment without calling it.
 
+They can on the table that it has, through compiled dynamics, and on a table that is made by asking it
+(`rlsuite.environments.tabulation`).
+"""
+
+import threading
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,9 +14,12 @@ from rlsuite import errors
 from rlsuite.core.aliases import Env
 from rlsuite.environments.compiled_env import CompiledDynamics
 from rlsuite.environments.facts import EnvironmentFacts, facts_of, replaced_methods
-from rlsuite.environments.replay_check import attribute_record, trusted_dynamics, trusted_model
+from rlsuite.environments.replay_check import attribute_record, is_known_kind, trusted_dynamics, trusted_model
+from rlsuite.environments.tabulation import NotTabulated, Tabulation, tabulation_of
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.gymnasium_table import CopiedTable, copied_table, same_table
+from rlsuite.training.draw_trees import draw_trees, tabulation_adapter
+from rlsuite.training.engines import id_space_of
 from rlsuite.training.environment_functions import Adapter, dynamics_adapter, table_adapter, vector_table_adapter
 from rlsuite.training.observation_view import Encoding
 
@@ -23,13 +31,20 @@ class CompiledForm(NamedTuple):
     """How the compiled loop runs it; None if it cannot."""
     model: MDP | POMDP | None
     """The model of its table."""
+    reason: str
+    """What the compiled form is made of, or why there is none, as a phrase."""
 
 
-UNKNOWN = CompiledForm(None, None)
+_tabulated: dict[tuple[type, str], list[Tabulation]] = {}
+"""What has been tabulated in this process, by class and keywords: thirty seeds need it only once."""
+_one_at_a_time = threading.Lock()
+
+MAX_KEPT = 4
+"""Tabulations kept of one class."""
 
 
 def compiled_form(
-    facts: EnvironmentFacts, encode: Encoding | None, gamma: float, loop: str, told: bool
+    facts: EnvironmentFacts, encode: Encoding | None, gamma: float, loop: str, told: bool, patience: float
 ) -> CompiledForm:
     """Find the compiled form of an environment for an agent that observes ids or vectors.
 
@@ -46,15 +61,29 @@ def compiled_form(
         if there is one that cannot be used.
     told : bool
         Whether the environment tells in each info which actions exist.
+    patience : float
+        Seconds that may be spent on asking an environment for its table.
 
     Raises
     ------
     UnsuitableEnvironment
         With ``loop="compiled"``, if there is no compiled form that can be used.
     """
+    can_ask = loop != "stepwise" and encode is None and not told and patience > 0.0
     try:
         if facts.has_table:
-            return _of_table(facts, encode, gamma)
+            try:
+                form = _of_table(facts, encode, gamma)
+            except errors.UntrustedTable as error:
+                if not can_ask:
+                    raise
+                try:
+                    return _form_by_asking(facts, patience)
+                except errors.UnsuitableEnvironment as reason:
+                    raise errors.UntrustedTable(f"{error}; and it cannot be tabulated: {reason}") from error
+            if can_ask and not is_known_kind(facts.base):
+                return _checked_by_asking(facts, form, patience)
+            return form
         if facts.comes_with_table:
             raise errors.UnsuitableEnvironment(
                 f'{facts.name} declares metadata["action_mask"] = "law": its masks say which actions exist, and its '
@@ -71,28 +100,78 @@ def compiled_form(
                     f"{facts.name} has compiled dynamics, but these features can only be computed in Python; the "
                     "feature maps of rlsuite.approximation are compiled"
                 )
-            return CompiledForm(dynamics_adapter(facts, facts.dynamics), None)
+            return CompiledForm(dynamics_adapter(facts, facts.dynamics), None, "its compiled dynamics")
     except errors.UnsuitableEnvironment as error:
         if loop == "compiled":
             raise
         if loop == "auto":
             level = errors.level_of_the_caller()
             warnings.warn(f"{error}. Learning stepwise.", errors.StepwiseWarning, stacklevel=level)
-        return UNKNOWN
+        return CompiledForm(None, None, str(error))
+    reason = ""
+    if can_ask:
+        try:
+            return _form_by_asking(facts, patience)
+        except errors.UnsuitableEnvironment as error:
+            reason = str(error)
     if loop == "compiled":
         what = "transition table (env.unwrapped.P or .model)"
         if encode is not None:
             what += " and no compiled dynamics (env.unwrapped.dynamics)"
+        hint = f", and cannot be tabulated: {reason}" if reason else ""
         raise errors.UnsuitableEnvironment(
-            f"{facts.name} has no {what}, which loop='compiled' needs; use loop='stepwise'"
+            f"{facts.name} has no {what}, which loop='compiled' needs{hint}; use loop='stepwise'"
         )
-    return UNKNOWN
+    return CompiledForm(None, None, f"it has no table, and cannot be tabulated: {reason}" if reason else "")
+
+
+def _form_by_asking(facts: EnvironmentFacts, patience: float) -> CompiledForm:
+    """Tabulate an environment, or find what has been tabulated before.
+
+    Raises
+    ------
+    NotTabulated
+        If that cannot be done.
+    """
+    facts.check_wrappers()
+    space = id_space_of(facts.env)
+    kind: Any = facts.base.__class__
+    key = (kind, repr(facts.env.spec))
+    with _one_at_a_time:
+        before = _tabulated.setdefault(key, [])
+        tabulation = next((one for one in before if one.probe.knows(facts.base)), None)
+        if tabulation is None:
+            tabulation = tabulation_of(facts, seconds=patience)
+            before[MAX_KEPT - 1 :] = []
+            before.insert(0, tabulation)
+        tabulation.check_observations(space)
+        adapter = tabulation_adapter(facts, tabulation, draw_trees(tabulation, int(space.start)))
+        return CompiledForm(adapter, None, f"it has been tabulated, {tabulation.n_states:,} states")
+
+
+def _checked_by_asking(facts: EnvironmentFacts, form: CompiledForm, patience: float) -> CompiledForm:
+    """Prefer what an environment of an unknown class answers to what its table says.
+
+    Raises
+    ------
+    UntrustedTable
+        If it has more states than its table.
+    """
+    try:
+        return _form_by_asking(facts, patience)._replace(model=form.model)
+    except NotTabulated as reason:
+        mdp = form.model.mdp if isinstance(form.model, POMDP) else form.model
+        if mdp is not None and reason.n_states > mdp.n_states:
+            raise errors.UntrustedTable(
+                f"{facts.name} has a table with {mdp.n_states:,} states, but {reason}"
+            ) from reason
+        return form
 
 
 def _of_table(facts: EnvironmentFacts, encode: Encoding | None, gamma: float) -> CompiledForm:
     model = trusted_model(facts, gamma, vectors=encode is not None)
     if encode is None:
-        return CompiledForm(table_adapter(facts, model), model)
+        return CompiledForm(table_adapter(facts, model), model, "its table")
     if facts.vectors is not None:
         vectors = np.ascontiguousarray(facts.vectors, dtype=np.float64)
     else:
@@ -100,7 +179,7 @@ def _of_table(facts: EnvironmentFacts, encode: Encoding | None, gamma: float) ->
         vectors = np.arange(float(n_observations))[:, None]
     if encode.transform is not None:
         vectors = np.ascontiguousarray(encode.transform(vectors))
-    return CompiledForm(vector_table_adapter(facts, model, vectors), model)
+    return CompiledForm(vector_table_adapter(facts, model, vectors), model, "its table")
 
 
 class _Noted(NamedTuple):

@@ -29,6 +29,9 @@ class Record:
         The seed of the run; the same seed gives the same record, byte for byte, in both loops.
     loop : {"compiled", "stepwise"}
         The loop that was used.
+    loop_reason : str
+        Why it was that loop, as a phrase: what the compiled loop ran on, or why there was no compiled form; empty where
+        none was looked for. Files of results do not keep it.
     unit : {"steps", "episodes"}
         The unit of ``time`` and ``evaluation_time``: the one in which the run's length was given.
     episode_return : ndarray of float64, shape (n_episodes,)
@@ -82,6 +85,7 @@ class Record:
     end_probability: float | None = None
     optimal_value: float | None = None
     optimum_unknown: str = ""
+    loop_reason: str = ""
     seconds: float = 0.0
     compiling_seconds: float = 0.0
 

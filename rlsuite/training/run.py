@@ -31,6 +31,13 @@ from rlsuite.training.step_buffer import first_answer, first_mask_of
 LoopChoice = Literal["auto", "compiled", "stepwise"]
 LOOPS: tuple[LoopChoice, ...] = ("auto", "compiled", "stepwise")
 
+# How long an environment without a table may be asked for one: rough figures of what it costs to step it instead.
+SECONDS_OF_A_STEP = 1e-5
+STEPS_OF_AN_EPISODE = 50
+FEW_STEPS = 10_000
+MAX_PATIENCE = 30.0
+COMPILED_PATIENCE = 120.0
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -67,6 +74,13 @@ class Budget:
         if checkpoint_every is not None:
             whole_number("checkpoint_every", checkpoint_every, at_least=1)
         return cls(amount, unit, checkpoint_every or math.ceil(amount / 200), evaluate_every)
+
+    def patience(self, loop: LoopChoice) -> float:
+        """Return how many seconds may be spent on tabulating the environment: half of what stepping it may take."""
+        if loop == "compiled":
+            return COMPILED_PATIENCE
+        steps = self.amount if self.unit == "steps" else self.amount * STEPS_OF_AN_EPISODE
+        return 0.0 if steps < FEW_STEPS else min(MAX_PATIENCE, 0.5 * steps * SECONDS_OF_A_STEP)
 
     def marks(self, every: int) -> set[int]:
         """Multiples of ``every`` up to the end, and the end itself."""
@@ -117,6 +131,8 @@ class Run:
         How observations become vectors, for an agent that is shown vectors; None for one that is shown ids.
     expected : ExpectedRewards or None
         The range of rewards that the agent expects; None for any.
+    patience : float
+        Seconds that may be spent on tabulating an environment that has no table.
     """
 
     def __init__(
@@ -130,6 +146,7 @@ class Run:
         optima: Optima | None,
         encode: Encoding | None = None,
         expected: ExpectedRewards | None = None,
+        patience: float = 0.0,
     ):
         if loop not in LOOPS:
             raise errors.ParameterError(errors.unknown("loop", loop, LOOPS))
@@ -149,7 +166,8 @@ class Run:
         # a table says which actions are legal for each id; otherwise the environment says it at every step
         self.facts = facts = facts_of(env)
         told = facts.tells_actions(info) and (encode is not None or not facts.has_table)
-        self.form = compiled_form(facts, encode, gamma, loop, told)
+        self.patience = patience
+        self.form = compiled_form(facts, encode, gamma, loop, told, patience)
         model = self.form.model
         self.mask_info = info if told else None
         self.first_info = info
@@ -181,7 +199,8 @@ class Run:
     def use(self, loop: LoopChoice) -> None:
         """Switch to a loop, at the beginning or in the middle of the run."""
         if loop == "compiled" and self.form.adapter is None:
-            compiled_form(self.facts, self.encode, self.gamma, loop, self.mask_info is not None)
+            told = self.mask_info is not None
+            self.form = compiled_form(self.facts, self.encode, self.gamma, loop, told, COMPILED_PATIENCE)
         self.loop: LoopChoice = loop
         self.engine: Engine
         if self.form.adapter is not None and loop != "stepwise":
@@ -263,6 +282,7 @@ class Run:
         return Record(
             seed=self.seed,
             loop=self.engine.loop,
+            loop_reason="" if self.loop == "stepwise" else self.form.reason,
             unit=self.notes.unit,
             episode_return=finished[:, 0],
             episode_length=finished[:, 2].astype(np.int64),
@@ -291,7 +311,7 @@ class Run:
     def _form_again(self) -> None:
         """Read the environment's table again, which has changed, and check it against `step` again."""
         told = self.mask_info is not None
-        self.form = compiled_form(self.facts, self.encode, self.gamma, self.loop, told)
+        self.form = compiled_form(self.facts, self.encode, self.gamma, self.loop, told, self.patience)
         self.watch = Watch(self.form.model)
         learner = self.learner
         if self.encode is None:

@@ -51,9 +51,12 @@ def cells_below(folder):
     return sorted(path.parent.relative_to(folder) for path in folder.glob("*/*/seed-*/cell.json"))
 
 
+NOT_KEPT = ("seconds", "compiling_seconds", "loop_reason")
+
+
 def results_of(record):
     """What a seed decides: all but how long it took."""
-    return {name: value for name, value in vars(record).items() if name not in ("seconds", "compiling_seconds")}
+    return {name: value for name, value in vars(record).items() if name not in NOT_KEPT}
 
 
 def assert_same_results(one, other):

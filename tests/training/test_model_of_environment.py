@@ -151,8 +151,9 @@ def test_an_attribute_that_makes_the_table_untrue_is_found_out():
         compiled = two_calls(Own(), add_bonus, "auto")
     assert compiled.record_.loop == "stepwise"
     same(compiled, two_calls(Own(), add_bonus, "stepwise"))
-    with pytest.raises(UntrustedTable):
-        two_calls(Own(), add_bonus, "compiled")
+    asked = two_calls(Own(), add_bonus, "compiled")
+    assert "tabulated" in asked.record_.loop_reason
+    same(asked, compiled)
 
 
 def test_another_model_and_another_time_limit_count():
@@ -213,8 +214,9 @@ def test_the_proof_of_one_table_does_not_hold_for_another():
         type(edited.unwrapped).step, true_step = _step_by(honest.unwrapped.P), Own.step
         try:
             assert table[14][2][0][2] == 5.0
-            with pytest.raises(UntrustedTable, match="state 14, action 2"):
-                rl.QLearning().learn(edited, steps=10, seed=0, loop="compiled")
+            asked = rl.QLearning().learn(edited, steps=2_000, seed=0, loop="compiled")
+            assert "tabulated" in asked.record_.loop_reason
+            same(asked, rl.QLearning().learn(edited, steps=2_000, seed=0, loop="stepwise"))
         finally:
             Own.step = true_step
     finally:
@@ -272,8 +274,11 @@ def test_an_attribute_of_any_kind_that_a_step_reads_counts(form):
     agent = rl.QLearning().learn(env := Paid(form), steps=100, seed=3, loop="compiled")
     agent.learn(env, steps=100, loop="compiled")
     pay_in_state_14(env)
-    with pytest.raises(UntrustedTable, match="state 14"):
-        agent.learn(env, steps=100, loop="compiled")
+    agent.learn(env, steps=20_000, loop="compiled")
+    other = rl.QLearning().learn(env := Paid(form), steps=200, seed=3, loop="stepwise")
+    pay_in_state_14(env)
+    same(agent, other.learn(env, steps=20_000, loop="stepwise"))
+    assert agent.q_[14].max() > 1.0
 
 
 def test_the_proof_of_an_environment_does_not_hold_for_one_with_other_attributes():
@@ -282,8 +287,8 @@ def test_the_proof_of_an_environment_does_not_hold_for_one_with_other_attributes
         rl.QLearning().learn("test/Paid-v0", steps=10, seed=0, loop="compiled")
         edited = gymnasium.make("test/Paid-v0")
         edited.unwrapped.pay[62] = 5.0
-        with pytest.raises(UntrustedTable, match="state 62"):
-            rl.QLearning().learn(edited, steps=10, seed=0, loop="compiled")
+        with pytest.warns(StepwiseWarning, match="state 62"):
+            rl.QLearning().learn(edited, steps=10, seed=0)
     finally:
         del gymnasium.registry["test/Paid-v0"]
 

@@ -26,7 +26,7 @@ def liars(environments):
 
 
 @pytest.mark.parametrize("index", range(4))
-def test_auto_warns_and_steps_and_compiled_refuses(index, environments, q_learning):
+def test_a_short_run_warns_and_steps(index, environments, q_learning):
     (sentence, env), edited = list(liars(environments)[0].items())[index], None
     with pytest.warns(StepwiseWarning) as caught:
         q_learning.learn(env, steps=500, seed=0)
@@ -34,9 +34,29 @@ def test_auto_warns_and_steps_and_compiled_refuses(index, environments, q_learni
     assert caught[0].filename == __file__
     assert q_learning.record_.loop == "stepwise"
     assert q_learning.visits_.sum() == 500
-    with pytest.raises(UntrustedTable, match="|".join(sentence.split(":")[:1])):
-        dataclasses.replace(q_learning).learn(env, steps=500, seed=0, loop="compiled")
     assert edited is None
+    assert sentence in q_learning.record_.loop_reason
+
+
+@pytest.mark.parametrize("index", range(3))
+def test_compiled_asks_what_step_does_and_auto_too_if_it_pays(
+    index, environments, q_learning, same_agents, monkeypatch
+):
+    """The table is not used, but one that is made by asking: the bytes are those of `step`."""
+    monkeypatch.setattr("rlsuite.training.run.SECONDS_OF_A_STEP", 1e-2)  # so that a busy machine has time enough
+    stepwise = dataclasses.replace(q_learning)
+    stepwise.learn(list(liars(environments)[0].values())[index], steps=20_000, seed=0, loop="stepwise")
+    for loop in ("compiled", "auto"):
+        agent = dataclasses.replace(q_learning)
+        agent.learn(list(liars(environments)[0].values())[index], steps=20_000, seed=0, loop=loop)
+        assert agent.record_.loop == "compiled"
+        assert "tabulated" in agent.record_.loop_reason
+        same_agents(agent, stepwise)
+
+
+def test_a_wrapper_that_changes_rewards_is_refused_by_compiled(environments, q_learning):
+    with pytest.raises(UntrustedTable, match="FrozenLake-v1 is wrapped in Double"):
+        q_learning.learn(environments["Double"](gymnasium.make("FrozenLake-v1")), steps=500, seed=0, loop="compiled")
 
 
 def test_a_wrapper_is_obeyed_in_the_stepwise_loop(environments, q_learning):
@@ -73,14 +93,46 @@ def test_the_replay_leaves_the_environment_alone():
     assert env.unwrapped.s == 0
 
 
-def test_without_a_table_the_stepwise_loop_is_used_silently(environments, q_learning):
+def test_without_a_table_a_short_run_is_stepwise_silently(environments, q_learning):
     q_learning.learn(environments["Corridor"](), steps=500, seed=0)
     assert q_learning.record_.loop == "stepwise"
+    assert q_learning.record_.loop_reason == ""
+
+
+def test_without_a_table_a_long_run_asks_for_one(environments, q_learning, same_agents, monkeypatch):
+    monkeypatch.setattr("rlsuite.training.run.SECONDS_OF_A_STEP", 1e-2)
+    stepwise = dataclasses.replace(q_learning)
+    stepwise.learn(environments["Corridor"](), steps=20_000, seed=0, loop="stepwise")
+    q_learning.learn(environments["Corridor"](), steps=20_000, seed=0)
+    assert q_learning.record_.loop == "compiled"
+    assert q_learning.record_.loop_reason.startswith("it has been tabulated, ")
+    same_agents(q_learning, stepwise)
+
+
+def test_compiled_says_why_an_environment_cannot_be_tabulated(q_learning):
     with pytest.raises(UnsuitableEnvironment) as caught:
-        dataclasses.replace(q_learning).learn(environments["Corridor"](), steps=500, seed=0, loop="compiled")
+        q_learning.learn(Noisy(), steps=500, seed=0, loop="compiled")
     assert str(caught.value) == (
-        "Corridor has no transition table (env.unwrapped.P or .model), which loop='compiled' needs; use loop='stepwise'"
+        "Noisy has no transition table (env.unwrapped.P or .model), which loop='compiled' needs, and cannot be "
+        "tabulated: its generator draws by normal(), whose outcomes cannot be listed; use loop='stepwise'"
     )
+    q_learning.learn(Noisy(), steps=20_000, seed=0)
+    assert q_learning.record_.loop == "stepwise"
+    assert q_learning.record_.loop_reason.endswith("its generator draws by normal(), whose outcomes cannot be listed")
+
+
+class Noisy(gymnasium.Env):
+    """One state, and normal rewards."""
+
+    observation_space = gymnasium.spaces.Discrete(1)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return 0, self.np_random.normal(), False, False, {}
 
 
 def test_a_table_of_random_rewards_and_observations_is_replayed():

@@ -1,0 +1,186 @@
+"""The compiled form of a tabulated environment: for each state and action, a tree of what its step draws.
+
+``begin`` and ``step`` are those of `rlsuite.training.environment_functions`. They draw from the environment's own
+generator, in the order in which its `reset` and its `step` do.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba.np.random.generator_core
+import numpy as np
+
+from rlsuite import errors
+from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.environments.facts import EnvironmentFacts
+from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
+from rlsuite.environments.tabulation import Tabulation
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.training.environment_functions import Adapter, EnvironmentFunctions
+from rlsuite.training.observation_view import View
+
+LEAF, UNIFORM, INTEGER = range(3)
+
+ONE, SHIFT, LOW_BITS = np.uint64(1), np.uint64(32), np.uint64(2**32 - 1)
+_core: Any = numba.np.random.generator_core  # numba has no types
+next_uint32: Callable[[np.random.BitGenerator], int] = _core.next_uint32
+
+
+class DrawTrees(NamedTuple):
+    """The trees of all pairs of states and actions; the nodes of all trees have one numbering."""
+
+    n_actions: int
+    start: int  # the root of what `reset` draws
+    root: IndexArray  # (S * A,); -1 where an episode is over
+    kind: IndexArray  # (N,): LEAF, UNIFORM or INTEGER
+    first: IndexArray  # (N,): the first of the children, which follow each other; of a leaf, its row below
+    bounds_begin: IndexArray  # (N + 1,): where the bounds of a uniform number begin
+    bounds: FloatArray
+    n_children: IndexArray  # (N,)
+    next_state: IndexArray  # (L,)
+    observation: IndexArray  # (L,)
+    reward: FloatArray  # (L,)
+    terminated: BoolArray  # (L,)
+    truncated: BoolArray  # (L,)
+    draw_integer: "Compiled[[np.random.Generator, int], np.int64]"
+
+
+@compiled(in_place=True)
+def no_integer(rng: np.random.Generator, n: int) -> np.int64:
+    """Stand in where no integers are drawn."""
+    return np.int64(0)
+
+
+@compiled(in_place=True)
+def integer(rng: np.random.Generator, n: int) -> np.int64:
+    """Draw one of 0, ..., n - 1 as `Generator.integers` does (Lemire 2019, Fast random integer generation, Alg. 5).
+
+    Numba's own makes an array for it, which is not possible in place.
+    """
+    product = np.uint64(next_uint32(rng.bit_generator)) * np.uint64(n)
+    low = product & LOW_BITS
+    if low < np.uint64(n):
+        threshold = (LOW_BITS + ONE - np.uint64(n)) % np.uint64(n)
+        while low < threshold:
+            product = np.uint64(next_uint32(rng.bit_generator)) * np.uint64(n)
+            low = product & LOW_BITS
+    return np.int64(product >> SHIFT)
+
+
+@compiled(in_place=True)
+def drawn_leaf(trees: DrawTrees, node: int, rng: np.random.Generator) -> int:
+    """Make the draws below a node; return the row of the leaf."""
+    while trees.kind[node] != LEAF:
+        child = 0
+        if trees.kind[node] == UNIFORM:
+            u = rng.random()
+            for i in range(trees.bounds_begin[node], trees.bounds_begin[node + 1]):
+                if trees.bounds[i] > u:
+                    break
+                child += 1
+        else:
+            child = trees.draw_integer(rng, trees.n_children[node])
+        node = trees.first[node] + child
+    return trees.first[node]
+
+
+@compiled(in_place=True)
+def trees_begin(trees: DrawTrees, view: View, rng: np.random.Generator) -> tuple[int, int]:
+    """Draw the beginning of an episode."""
+    leaf = drawn_leaf(trees, trees.start, rng)
+    return trees.next_state[leaf], trees.observation[leaf]
+
+
+@compiled(in_place=True)
+def trees_step(
+    trees: DrawTrees, state: int, action: int, observation: int, view: View, rng: np.random.Generator
+) -> tuple[int, float, bool, bool, int]:
+    """Take an action."""
+    leaf = drawn_leaf(trees, trees.root[state * trees.n_actions + action], rng)
+    return (
+        trees.next_state[leaf],
+        trees.reward[leaf],
+        trees.terminated[leaf],
+        trees.truncated[leaf],
+        trees.observation[leaf],
+    )
+
+
+def draw_trees(tabulation: Tabulation, first_observation: int) -> DrawTrees:
+    """Number the nodes of all trees; observations are counted from ``first_observation``."""
+    kind: list[int] = []
+    first: list[int] = []
+    children: list[int] = []
+    bounds: list[tuple[float, ...]] = []
+    leaves: list[tuple[int, int, float, bool, bool]] = []
+    known: dict[object, int] = {}  # equal outcomes have one row
+
+    def place(trees: tuple[Tree, ...]) -> int:
+        """Number trees that follow each other; return the number of the first."""
+        begin = len(kind)
+        for tree in trees:
+            if isinstance(tree, Leaf):
+                answer = tree.outcome
+                leaf = (
+                    answer.state,
+                    int(answer.observation) - first_observation,
+                    answer.reward,
+                    answer.terminated,
+                    answer.truncated,
+                )
+                if leaf not in known:
+                    known[leaf] = len(leaves)
+                    leaves.append(leaf)
+                kind.append(LEAF)
+                first.append(known[leaf])
+            else:
+                kind.append(UNIFORM if isinstance(tree, UniformNode) else INTEGER)
+                first.append(-1)
+            bounds.append(tree.bounds if isinstance(tree, UniformNode) else ())
+            children.append(0 if isinstance(tree, Leaf) else len(tree.children))
+        for node, tree in enumerate(trees, begin):
+            if not isinstance(tree, Leaf):
+                first[node] = place(tree.children)
+        return begin
+
+    start = place((tabulation.start,))
+    nothing = [-1] * tabulation.n_actions
+    root = [node for row in tabulation.rows for node in (nothing if row is None else [place((tree,)) for tree in row])]
+    next_state, observation, reward, terminated, truncated = zip(*leaves, strict=True)
+    return DrawTrees(
+        n_actions=tabulation.n_actions,
+        start=start,
+        root=np.array(root, dtype=np.int64),
+        kind=np.array(kind, dtype=np.int64),
+        first=np.array(first, dtype=np.int64),
+        bounds_begin=np.cumsum([0, *map(len, bounds)], dtype=np.int64),
+        bounds=np.array([bound for each in bounds for bound in each], dtype=np.float64),
+        n_children=np.array(children, dtype=np.int64),
+        next_state=np.array(next_state, dtype=np.int64),
+        observation=np.array(observation, dtype=np.int64),
+        reward=np.array(reward, dtype=np.float64),
+        terminated=np.array(terminated, dtype=np.bool_),
+        truncated=np.array(truncated, dtype=np.bool_),
+        draw_integer=integer if INTEGER in kind else no_integer,
+    )
+
+
+def tabulation_adapter(facts: EnvironmentFacts, tabulation: Tabulation, trees: DrawTrees) -> Adapter:
+    """Adapter of an environment that has been tabulated, for an agent that observes ids."""
+    base = facts.base
+
+    def read() -> int:
+        state = tabulation.state_of(base)
+        if state < 0:
+            raise errors.UntrustedTable(
+                f"{facts.name} is in a state that was not found when it was tabulated; learn with loop='stepwise'"
+            )
+        return state
+
+    def write(state: int) -> None:
+        tabulation.put(state, base)
+
+    def generator() -> np.random.Generator:
+        return getattr(base, tabulation.generator)
+
+    return Adapter(EnvironmentFunctions(trees, trees_begin, trees_step), read, write, generator)
