@@ -103,6 +103,7 @@ class Probe:
         self.first_action = int(base.action_space.start)
         self.generator = "_np_random"
         self.generators = {id(one) for one in (*self.attributes.values(), self.rng) if _is_generator(one)}
+        self.named: dict[int, Any] = {}  # functions and classes that a part of the state refers to
         self._plain: set[str] = set()  # attributes in which nothing is to be named
         self._watch_attributes()
         self.changing: set[str] = set()
@@ -143,7 +144,7 @@ class Probe:
             if name not in self._first:
                 self.attributes.pop(name, None)
             elif isinstance(first, bytes):
-                self.attributes[name] = _Unpickler(io.BytesIO(first), self.base, self.attributes).load()
+                self.attributes[name] = _Unpickler(io.BytesIO(first), self.named, self.base, self.attributes).load()
 
     def belongs(self, name: str) -> None:
         """Note that an attribute belongs to the state."""
@@ -178,7 +179,7 @@ class Probe:
         snapshot = self.states[number]
         values.update(snapshot.plain)
         if snapshot.pickled:
-            values.update(_Unpickler(io.BytesIO(snapshot.pickled), base or self.base, values).load())
+            values.update(_Unpickler(io.BytesIO(snapshot.pickled), self.named, base or self.base, values).load())
         for name in self.in_state:
             if values.get(name) is _NOTHING:
                 del values[name]
@@ -390,7 +391,7 @@ class _Pickler(pickle.Pickler):
             self.named = True
             return ("env", "")
         if isinstance(obj, _BY_NAME):
-            _named[id(obj)] = obj
+            self.probe.named[id(obj)] = obj
             return ("object", id(obj))
         if isinstance(obj, np.random.Generator) and id(obj) in self.probe.generators:
             self.named = True
@@ -399,12 +400,10 @@ class _Pickler(pickle.Pickler):
         return None if name is None or _immutable(obj) else ("attribute", name)
 
 
-_named: dict[int, Any] = {}
-
-
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, base: BareEnv, attributes: Mapping[str, Any]):
+    def __init__(self, file: io.BytesIO, named: Mapping[int, Any], base: BareEnv, attributes: Mapping[str, Any]):
         super().__init__(file)
+        self.named = named
         self.base = base
         self.attributes = attributes
 
@@ -412,7 +411,7 @@ class _Unpickler(pickle.Unpickler):
         """Return the object that a name stands for."""
         kind, name = pid
         if kind == "object":
-            return _named[name]
+            return self.named[name]
         return self.base if kind == "env" else self.attributes[name]
 
 

@@ -89,8 +89,10 @@ class Surroundings:
 
     def restore_global_generators(self) -> None:
         """Undo what a copy has drawn from generators that it shares with the environment."""
-        random.setstate(self._random_state)
-        np.random.set_state(self._numpy_state)  # noqa: NPY002
+        if random.getstate() != self._random_state:
+            random.setstate(self._random_state)
+        if _bytes_of(np.random.get_state()) != _bytes_of(self._numpy_state):  # noqa: NPY002
+            np.random.set_state(self._numpy_state)  # noqa: NPY002
 
     def _contents(self) -> dict[str, object]:
         contents: dict[str, object] = {

@@ -210,7 +210,7 @@ def dynamics_step(
     return successor, reward, terminated, False, row
 
 
-def tabulate(model: MDP | POMDP) -> Table:
+def table_of(model: MDP | POMDP) -> Table:
     """Return the table of a model for the compiled loop; the large arrays are shared, not copied."""
     mdp = model.mdp if isinstance(model, POMDP) else model
     observation = np.cumsum(model.observation, axis=2) if isinstance(model, POMDP) else np.zeros((0, 0, 0))
@@ -240,7 +240,7 @@ def _read_only(array: AnyArray) -> AnyArray:
 def table_adapter(facts: EnvironmentFacts, model: MDP | POMDP) -> Adapter:
     """Adapter in an environment with a table, for an agent that observes ids."""
     base = facts.base
-    functions = EnvironmentFunctions(tabulate(model), table_begin, table_step)
+    functions = EnvironmentFunctions(table_of(model), table_begin, table_step)
     return Adapter(functions, lambda: int(base.s), _set_state_of(base), lambda: base.np_random)
 
 
@@ -249,7 +249,7 @@ def vector_table_adapter(facts: EnvironmentFacts, model: MDP | POMDP, vectors: F
     base = facts.base
     mdp = model.mdp if isinstance(model, POMDP) else model
     legal = np.zeros((0, 0), dtype=np.bool_) if mdp.legal.all() else np.array(mdp.legal)
-    data = VectorTable(tabulate(model), vectors, legal)
+    data = VectorTable(table_of(model), vectors, legal)
     functions = EnvironmentFunctions(data, vector_table_begin, vector_table_step)
     return Adapter(functions, lambda: int(base.s), _set_state_of(base), lambda: base.np_random)
 

@@ -43,9 +43,8 @@ class ExpectedRewards:
         names = tuple(end if isinstance(end, str) else None for end in ends)
         return cls(type(agent).__name__, low, high, (names[0], names[1]))
 
-    def check(self, model: MDP | POMDP, env: str) -> None:
-        """Compare the rewards that can occur in a model with the range."""
-        low, high = reward_limits(model)
+    def check(self, low: float, high: float, env: str) -> None:
+        """Compare the least and the largest reward that can occur with the range."""
         self._outside = [low] * (low < self.low) + [high] * (high > self.high)
         self.report(env)
 

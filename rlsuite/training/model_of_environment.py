@@ -33,14 +33,16 @@ class CompiledForm(NamedTuple):
     """The model of its table."""
     reason: str
     """What the compiled form is made of, or why there is none, as a phrase."""
+    rewards: tuple[float, float] | None = None
+    """The least and the largest reward, where there is no model that says so."""
 
 
-_tabulated: dict[tuple[type, str], list[Tabulation]] = {}
-"""What has been tabulated in this process, by class and keywords: thirty seeds need it only once."""
+_tabulated: list[tuple[object, Tabulation]] = []
+"""What has been tabulated in this process, with class and keywords, newest first: thirty seeds need it only once."""
 _one_at_a_time = threading.Lock()
 
-MAX_KEPT = 4
-"""Tabulations kept of one class."""
+MAX_KEPT = 8
+"""Tabulations that are kept."""
 
 
 def compiled_form(
@@ -138,15 +140,15 @@ def _form_by_asking(facts: EnvironmentFacts, patience: float) -> CompiledForm:
     kind: Any = facts.base.__class__
     key = (kind, repr(facts.env.spec))
     with _one_at_a_time:
-        before = _tabulated.setdefault(key, [])
-        tabulation = next((one for one in before if one.probe.knows(facts.base)), None)
+        tabulation = next((one for other, one in _tabulated if other == key and one.probe.knows(facts.base)), None)
         if tabulation is None:
             tabulation = tabulation_of(facts, seconds=patience)
-            before[MAX_KEPT - 1 :] = []
-            before.insert(0, tabulation)
+            _tabulated[:] = [(key, tabulation), *_tabulated[: MAX_KEPT - 1]]
         tabulation.check_observations(space)
-        adapter = tabulation_adapter(facts, tabulation, draw_trees(tabulation, int(space.start)))
-        return CompiledForm(adapter, None, f"it has been tabulated, {tabulation.n_states:,} states")
+        trees = draw_trees(tabulation, int(space.start))
+        reason = f"it has been tabulated, {tabulation.n_states:,} states"
+        rewards = float(trees.reward.min()), float(trees.reward.max())
+        return CompiledForm(tabulation_adapter(facts, tabulation, trees), None, reason, rewards)
 
 
 def _checked_by_asking(facts: EnvironmentFacts, form: CompiledForm, patience: float) -> CompiledForm:

@@ -19,7 +19,7 @@ from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy, evaluator
-from rlsuite.training.expected_rewards import ExpectedRewards
+from rlsuite.training.expected_rewards import ExpectedRewards, reward_limits
 from rlsuite.training.kernels import ALL_EPISODES, ALL_REGRET, ALL_REWARD, ALL_STEPS, OBSERVATION, Rule, new_run_state
 from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.model_of_environment import Watch, compiled_form
@@ -336,8 +336,11 @@ class Run:
 
     def _check_rewards(self) -> None:
         """Warn if the model has rewards that the agent does not expect."""
-        if self.expected is not None and self.form.model is not None:
-            self.expected.check(self.form.model, self.name)
+        if self.expected is None:
+            return
+        limits = self.form.rewards if self.form.model is None else reward_limits(self.form.model)
+        if limits is not None:
+            self.expected.check(*limits, self.name)
 
     def _endless(self) -> bool:
         """Whether no episode can ever end in the model."""

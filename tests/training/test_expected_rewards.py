@@ -49,9 +49,11 @@ def test_a_reward_of_the_table_outside_the_range(agent, loop):
 
 
 @pytest.mark.parametrize("agent", agents(), ids=repr)
-def test_a_reward_that_is_returned(agent):
+@pytest.mark.parametrize("loop", ["compiled", "auto"])
+def test_a_reward_that_is_returned(agent, loop):
+    """In the compiled loop its table is made by asking, and says which rewards there are."""
     with pytest.warns(RewardWarning, match="Arms has the reward 5") as caught:
-        agent.learn(Arms(5.0), steps=30, seed=0)
+        agent.learn(Arms(5.0), steps=30, seed=0, loop=loop)
     assert len(caught) == 1
 
 
