@@ -29,6 +29,7 @@ from rlsuite.training.kernels import Begin, Rule, Step, Transition
 from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.observation_view import Encoding
 from rlsuite.training.optimum import Optima
+from rlsuite.training.replicas import Replicas
 from rlsuite.training.results import Record
 from rlsuite.training.run import Budget, LoopChoice, Run
 
@@ -191,6 +192,17 @@ class Agent(Described):
                 self._episodes.append(_episodes_of(self.record_))
         self.check_divergence(before)
         return self
+
+    def replicas(
+        self, env: str | Env, seed: int, loop: LoopChoice, optima: Optima | None, budget: Budget
+    ) -> Replicas | None:
+        """Prepare runs of this agent with many seeds; None if each needs an environment of its own.
+
+        Part of `rlsuite.train`, which gives an agent and an environment for nothing else.
+        """
+        if type(self).learn is not Agent.learn:
+            return None
+        return Replicas.of(self._start(env, seed, loop, optima, budget.patience(loop)), self.init_memory, budget)
 
     def learned_before(self) -> list[AnyArray] | None:
         """What `check_divergence` may have to put back; nothing here, as tables of averages do not diverge."""

@@ -27,6 +27,9 @@ class EpisodeBuffer(NamedTuple):
     note: NDArray[np.float64]  # (longest,), such as the probability of the action
     length: NDArray[np.int64]  # (1,)
 
+    written_first = ("state", "action", "reward", "note")
+    """What a rule reads only where it has written before: a new run need not find it as it was made."""
+
 
 class VectorEpisodeBuffer(NamedTuple):
     """The same for an agent that observes vectors, which are kept: their features may be much larger."""

@@ -219,16 +219,18 @@ def check_copies_are_independent(agent: Agent) -> None:
         _expect(before == after, agent, f"{name}: learning with a copy changed the original")
 
 
-def check_threads_do_not_change_a_number(agent: Agent) -> None:
-    """The number of workers does not change the result."""
+def check_many_seeds_are_many_runs(agent: Agent) -> None:
+    """Each of many seeds gives the record of a run by itself, with any number of workers."""
     for name in problems.environments():
-        one, two = (
-            train(agent, problems.environments()[name], steps=ENOUGH, seeds=3, workers=workers, regret=False)
-            for workers in (1, 2)
-        )
-        for first, second in zip(one.records, two.records, strict=True):
-            same = first.cumulative_reward.tobytes() == second.cumulative_reward.tobytes()
-            _expect(same, agent, f"{name}: two workers give other rewards than one")
+        runs = [_learned(agent, name, regret=True, run_seed=seed).record_ for seed in range(3)]
+        for workers in (1, 2):
+            found = train(agent, problems.environments()[name], steps=ENOUGH, seeds=3, workers=workers)
+            for alone, among_others in zip(runs, found.records, strict=True):
+                for field, one, other in _fields(alone, among_others):
+                    what = (
+                        f"{name}: seed {alone.seed} among others, with workers={workers}, differs from a run by itself"
+                    )
+                    _expect(one.tobytes() == other.tobytes(), agent, f"{what}, in the record's {field}")
 
 
 def check_it_stays_as_it_is_given(agent: Agent) -> None:
@@ -258,10 +260,10 @@ def check_nonsense_is_refused(agent: Agent) -> None:
 # ------------------------------------------------------------------------------------------------------------ helpers
 
 
-def _learned(agent: Agent, name: str, **options: Any) -> Agent:
+def _learned(agent: Agent, name: str, run_seed: int = SEED, **options: Any) -> Agent:
     env = problems.environments()[name]
     try:
-        return copy.deepcopy(agent).learn(env, steps=ENOUGH, seed=SEED, **options)
+        return copy.deepcopy(agent).learn(env, steps=ENOUGH, seed=run_seed, **options)
     except RlsuiteError as error:
         raise ConformanceError(f"{type(agent).__name__} cannot learn the problem {name!r}: {error}") from error
 

@@ -14,11 +14,21 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Info
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
-from rlsuite.models.aliases import BoolArray, FloatArray
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training import kernels
 from rlsuite.training.environment_functions import Adapter, dynamics_step
 from rlsuite.training.expected_rewards import ExpectedRewards
-from rlsuite.training.kernels import ACTION, ELAPSED, OBSERVATION, Rule, RunState
+from rlsuite.training.kernels import (
+    ACTION,
+    ALL_EPISODES,
+    ALL_REGRET,
+    ALL_REWARD,
+    ALL_STEPS,
+    ELAPSED,
+    OBSERVATION,
+    Rule,
+    RunState,
+)
 from rlsuite.training.legality import Legality, listed_actions
 from rlsuite.training.observation_view import NONE, Encoding, ObservationView, Receive, View, receive_id, receive_vector
 from rlsuite.training.step_buffer import StepBuffer, first_answer, first_mask_of, where
@@ -43,6 +53,22 @@ class Learner(NamedTuple):
     run_state: RunState
 
 
+def kernel_arguments(
+    learner: Learner, adapter: Adapter, env_rng: np.random.Generator, time_limit: int
+) -> tuple[Any, ...]:
+    """The arguments of `run_compiled` that stay the same during a run."""
+    rule, memory, view, legal, legality, gap, rng, run_state = learner
+    return adapter.functions, view, rule, memory, legal, legality, gap, rng, env_rng, run_state, time_limit
+
+
+class Advance(NamedTuple):
+    """What one call of `advance` has recorded."""
+
+    finished: FloatArray  # (n, 3), of the finished episodes: return, regret, length
+    noted: FloatArray  # (m, 2), of the first m marks: reward and regret in all
+    error: errors.LearningError | None = None  # which ended it
+
+
 class CompiledEngine:
     """Learn in the compiled form of the environment without calling the environment.
 
@@ -59,52 +85,41 @@ class CompiledEngine:
         self.adapter = adapter
         self.env_rng = adapter.generator()
         self.state = adapter.read()
-        self.run: Callable[..., tuple[int, Any]] | None = None  # compiled when first needed, under the progress bar
+        self.run: Callable[..., tuple[int, int, Any]] | None = None  # compiled under the progress bar
 
     def prepare(self) -> None:
         """Compile the loop, or load it from numba's cache, so that the time of `advance` is that of learning only."""
         if self.run is None:
-            arguments: tuple[Any, ...] = (*self._place(), 0, 0, self.facts.time_limit, np.empty((0, 3)))
+            nothing = np.zeros(0, dtype=np.int64), np.empty((0, 2)), np.empty((0, 3))
+            arguments: tuple[Any, ...] = (*self._place(), 0, ALL_STEPS, *nothing)
             self.run = kernels.run_compiled.for_types_of(*arguments)
 
     def _place(self) -> tuple[Any, ...]:
         """The first arguments of the kernel: where it is to continue."""
-        rule, memory, view, legal, legality, gap, rng, run_state = self.learner
-        return (
-            self.adapter.functions,
-            view,
-            rule,
-            memory,
-            legal,
-            legality,
-            gap,
-            rng,
-            self.env_rng,
-            run_state,
-            self.state,
-        )
+        return *kernel_arguments(self.learner, self.adapter, self.env_rng, self.facts.time_limit), self.state
 
-    def advance(self, steps: int, episodes: int) -> FloatArray:
-        """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
+    def advance(self, clock: int, marks: IndexArray) -> Advance:
+        """Learn until the clock shows the last mark, or for as many steps as one call may take."""
         self.prepare()
         assert self.run is not None
-        steps = min(steps, CHUNK)
-        finished = np.empty((min(steps, episodes), 3))
-        run_state = self.learner.run_state
-        first = int(run_state.position[kernels.ALL_EPISODES])
-        code, self.state = self.run(*self._place(), steps, episodes, self.facts.time_limit, finished)
+        position, totals = self.learner.run_state
+        noted = np.empty((marks.size, 2))
+        finished = np.empty((min(CHUNK, int(marks[-1] - position[clock])), 3))
+        first = int(position[ALL_EPISODES])
+        code, n_noted, self.state = self.run(*self._place(), CHUNK, clock, marks, noted, finished)
         self._settle()
+        error = None
         if code == kernels.BAD_ACTION:
-            raise bad_action(self.env, self.learner)
-        if self.adapter.functions.step is dynamics_step and not np.isfinite(run_state.totals[kernels.ALL_REWARD]):
-            raise errors.LearningError(
-                f"{where(self.env, run_state)} the sum of all rewards is {run_state.totals[kernels.ALL_REWARD]}: the "
-                "environment returned a reward that is not finite, in this step or an earlier one, or rewards so large "
-                "that their sum overflows; rewards must be finite numbers"
+            error = bad_action(self.env, self.learner)
+        elif code == kernels.OVERFLOW and self.adapter.functions.step is dynamics_step:
+            error = errors.LearningError(
+                f"{where(self.env, self.learner.run_state)} the sum of all rewards is {totals[ALL_REWARD]}: "
+                "the environment returned a reward that is not finite, in this step or an earlier one, or rewards so "
+                "large that their sum overflows; rewards must be finite numbers"
             )
-        if not math.isfinite(run_state.totals[kernels.ALL_REWARD]):
-            raise overflow(where(self.env, run_state))
-        return finished[: int(run_state.position[kernels.ALL_EPISODES]) - first]
+        elif code == kernels.OVERFLOW:
+            error = overflow(where(self.env, self.learner.run_state))
+        return Advance(finished[: int(position[ALL_EPISODES]) - first], noted[:n_noted], error)
 
     def resume(self, facts: EnvironmentFacts) -> None:
         """Continue from the environment's current state, with its current generator."""
@@ -175,9 +190,11 @@ class EnvironmentEngine:
     def prepare(self) -> None:
         """Do nothing: the session was compiled when it was opened."""
 
-    def advance(self, steps: int, episodes: int) -> FloatArray:
-        """Learn for at most ``steps`` and ``episodes``; return the finished episodes (n, 3): return, regret, length."""
-        place = self.learner.run_state.position
+    def advance(self, clock: int, marks: IndexArray) -> Advance:
+        """Learn until the clock shows the first mark, or for as many steps as one call may take."""
+        place, totals = self.learner.run_state
+        left = int(marks[0] - place[clock])
+        steps, episodes = (left, NO_LIMIT) if clock == ALL_STEPS else (NO_LIMIT, left)
         env_step, limit, most = self.env.step, NO_LIMIT, CHECKED_STEPS
         if self.checked:
             most = CHUNK
@@ -226,10 +243,10 @@ class EnvironmentEngine:
                 for layer in self.facts.time_limits:
                     layer._elapsed_steps = elapsed
         self.action, self.info = action, info
-        run_state = self.learner.run_state
-        if not math.isfinite(run_state.totals[kernels.ALL_REWARD]):
-            raise overflow(where(self.env, run_state))
-        return np.concatenate(finished) if finished else np.empty((0, 3))
+        if not math.isfinite(totals[ALL_REWARD]):
+            raise overflow(where(self.env, self.learner.run_state))
+        noted = totals[None, [ALL_REWARD, ALL_REGRET]] if place[clock] == marks[0] else np.empty((0, 2))
+        return Advance(np.concatenate([np.empty((0, 3)), *finished]), noted)
 
     def resume(self, facts: EnvironmentFacts) -> None:
         """Continue; no copy of the environment is kept that could be out of date."""

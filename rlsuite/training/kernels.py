@@ -69,7 +69,7 @@ OBSERVATION, ACTION, ELAPSED, ALL_STEPS, ALL_EPISODES = range(5)
 RETURN, REGRET, ALL_REWARD, ALL_REGRET = range(4)
 
 OVER = -1  # yielded by `session` when an episode is over
-BAD_OBSERVATION, BAD_REWARD, BAD_ACTION = BAD, -3, -4
+BAD_OBSERVATION, BAD_REWARD, BAD_ACTION, OVERFLOW = BAD, -3, -4, -5
 FINE = 0
 
 NO_ROOM = -2
@@ -93,16 +93,19 @@ def run_compiled(
     rng: np.random.Generator,
     env_rng: np.random.Generator,
     run_state: RunState,
+    time_limit: int,
     state: object,
     steps: int,
-    episodes: int,
-    time_limit: int,
+    clock: int,
+    marks: IndexArray,
+    noted: FloatArray,
     finished: FloatArray,
-) -> tuple[int, object]:
-    """Learn for a number of steps or episodes, whichever is reached first.
+) -> tuple[int, int, object]:
+    """Learn until the clock, ALL_STEPS or ALL_EPISODES, shows the last mark, or for a number of steps if that is less.
 
-    The return, regret and length of each finished episode go to the rows of ``finished`` (capacity, 3). Returns FINE or
-    BAD_ACTION, and the state of the environment.
+    The reward and regret in all at each mark go to the rows of ``noted`` (n_marks, 2), and the return, regret and
+    length of each finished episode to those of ``finished`` (capacity, 3). Returns FINE, BAD_ACTION or OVERFLOW, how
+    many marks were noted, and the state of the environment.
     """
     known_gap = gap.size > 0
     position, totals = run_state
@@ -112,48 +115,59 @@ def run_compiled(
     code = FINE
     steps_done = 0
     episodes_done = 0
-    while steps_done < steps and episodes_done < episodes:
-        if observation == NONE:
-            state, observation = functions.begin(functions.data, view, env_rng)
-        if action == NONE:
-            action = rule.begin(memory, observed(view, observation), rng)
-        while steps_done < steps:
-            if not (0 <= action < legal.shape[1] and legality(legal, observation, action)):
-                code = BAD_ACTION
-                break
+    n_noted = 0
+    for mark in marks:
+        ahead = mark - position[clock]  # of where this call began
+        last_step = min(ahead, steps) if clock == ALL_STEPS else steps
+        last_episode = ahead if clock == ALL_EPISODES else steps
+        while steps_done < last_step and episodes_done < last_episode:
+            if observation == NONE:
+                state, observation = functions.begin(functions.data, view, env_rng)
+            if action == NONE:
+                action = rule.begin(memory, observed(view, observation), rng)
+            while steps_done < last_step:
+                if not (0 <= action < legal.shape[1] and legality(legal, observation, action)):
+                    code = BAD_ACTION
+                    break
 
-            state, reward, terminated, truncated, next_observation = functions.step(
-                functions.data, state, action, observation, view, env_rng
-            )
+                state, reward, terminated, truncated, next_observation = functions.step(
+                    functions.data, state, action, observation, view, env_rng
+                )
 
-            steps_done += 1
-            elapsed += 1
-            episode_return += reward
-            all_reward += reward
-            if known_gap:
-                episode_regret += gap[observation, action]
-                all_regret += gap[observation, action]
-            truncated = truncated or elapsed >= time_limit
-            seen, next_seen = observed(view, observation), observed(view, next_observation)
-            action = rule.step(memory, Transition(seen, action, reward, next_seen, terminated, truncated), rng)
-            observation = next_observation
-            if terminated or truncated:
-                finished[episodes_done, 0] = episode_return
-                finished[episodes_done, 1] = episode_regret
-                finished[episodes_done, 2] = elapsed
-                episodes_done += 1
-                observation = action = NONE
-                elapsed = 0
-                episode_return = episode_regret = 0.0
+                steps_done += 1
+                elapsed += 1
+                episode_return += reward
+                all_reward += reward
+                if known_gap:
+                    episode_regret += gap[observation, action]
+                    all_regret += gap[observation, action]
+                truncated = truncated or elapsed >= time_limit
+                seen, next_seen = observed(view, observation), observed(view, next_observation)
+                action = rule.step(memory, Transition(seen, action, reward, next_seen, terminated, truncated), rng)
+                observation = next_observation
+                if terminated or truncated:
+                    finished[episodes_done, 0] = episode_return
+                    finished[episodes_done, 1] = episode_regret
+                    finished[episodes_done, 2] = elapsed
+                    episodes_done += 1
+                    observation = action = NONE
+                    elapsed = 0
+                    episode_return = episode_regret = 0.0
+                    break
+            if code != FINE:
                 break
-        if code != FINE:
+        if code == FINE and not np.isfinite(all_reward):
+            code = OVERFLOW
+        if code != FINE or (steps_done if clock == ALL_STEPS else episodes_done) < ahead:
             break
+        noted[n_noted, 0], noted[n_noted, 1] = all_reward, all_regret
+        n_noted += 1
     position[OBSERVATION], position[ACTION], position[ELAPSED] = observation, action, elapsed
     position[ALL_STEPS] += steps_done
     position[ALL_EPISODES] += episodes_done
     totals[RETURN], totals[REGRET] = episode_return, episode_regret
     totals[ALL_REWARD], totals[ALL_REGRET] = all_reward, all_regret
-    return code, state
+    return code, n_noted, state
 
 
 @compiled(in_place=True)

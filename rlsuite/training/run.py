@@ -4,7 +4,8 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Literal, Self, cast
 
 import gymnasium
@@ -16,11 +17,11 @@ from rlsuite.core.aliases import Env, Observation, Space
 from rlsuite.core.checks import whole_number
 from rlsuite.environments.facts import NO_LIMIT, facts_of
 from rlsuite.models import MDP, POMDP
-from rlsuite.models.aliases import BoolArray, FloatArray
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards, reward_limits
-from rlsuite.training.kernels import ALL_EPISODES, ALL_REGRET, ALL_REWARD, ALL_STEPS, OBSERVATION, Rule, new_run_state
+from rlsuite.training.kernels import ALL_EPISODES, ALL_STEPS, OBSERVATION, Rule, new_run_state
 from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.model_of_environment import Watch, compiled_form
 from rlsuite.training.observation_view import Encoding, ObservationView, View
@@ -82,9 +83,9 @@ class Budget:
         steps = self.amount if self.unit == "steps" else self.amount * STEPS_OF_AN_EPISODE
         return 0.0 if steps < FEW_STEPS else min(MAX_PATIENCE, 0.5 * steps * SECONDS_OF_A_STEP)
 
-    def marks(self, every: int) -> set[int]:
+    def marks(self, every: int) -> list[int]:
         """Multiples of ``every`` up to the end, and the end itself."""
-        return {*range(every, self.amount + 1, every), self.amount}
+        return [*range(every, self.amount, every), self.amount]
 
 
 @dataclass
@@ -92,8 +93,10 @@ class _Notes:
     """What one call of `learn` records."""
 
     unit: TimeUnit
-    finished: list[FloatArray] = field(default_factory=lambda: [])  # (n, 3): return, regret, length
-    checkpoints: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, reward, regret
+    finished: list[FloatArray] = field(default_factory=lambda: [np.empty((0, 3))])  # (n, 3): return, regret, length
+    marks: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # times of what follows
+    sums: list[FloatArray] = field(default_factory=lambda: [])  # (n, 2): reward and regret in all, at the first marks
+    checkpoints: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # the marks that are recorded
     evaluations: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, value, total
     ends: float | None = None
     seconds: float = 0.0  # of learning alone
@@ -225,7 +228,7 @@ class Run:
         """
         self.notes = _Notes(budget.unit)
         self._look_again()
-        if budget.unit == "episodes" and self._endless():
+        if budget.unit == "episodes" and self.endless():
             raise errors.ParameterError(
                 f"no episode of {self.name} can end: no transition terminates it and it has no time limit; use steps= "
                 "instead of episodes="
@@ -237,36 +240,41 @@ class Run:
 
     def _advance(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
         """Learn from mark to mark, and record what is measured at each."""
-        place, sums = self.learner.run_state
+        place = self.learner.run_state.position
         clock = ALL_STEPS if budget.unit == "steps" else ALL_EPISODES
         notes = self.notes
-        checkpoints = budget.marks(budget.checkpoint_every)
-        evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else set[int]()
+        start = int(place[clock])
+        notes.checkpoints = marks = start + np.array(budget.marks(budget.checkpoint_every))
+        stops = marks[-1:]
         evaluate = None
         if budget.evaluate_every:
+            stops = start + np.array(budget.marks(budget.evaluate_every))
+            marks = np.union1d(marks, stops)
             evaluate = evaluator(self.facts, self.form.model, self.gamma, self.seed, self.encode)
-        start = int(place[clock])
+        notes.marks = marks
         bar: Any = nullcontext()  # tqdm's types are incomplete; and even a disabled bar starts a thread
         if progress:
             bar = tqdm(total=budget.amount, unit=budget.unit[:-1], desc="compiling")
         with bar:
             self.engine.prepare()
-            for mark in sorted(checkpoints | evaluations):
-                while place[clock] < start + mark:
-                    remaining = int(start + mark - place[clock])
-                    limits = (remaining, NO_LIMIT) if budget.unit == "steps" else (NO_LIMIT, remaining)
+            for before, ahead in pairwise([0, *np.searchsorted(marks, stops, side="right").tolist()]):
+                due = marks[before:ahead]
+                while due.size:
                     began = time.perf_counter()
-                    notes.finished.append(self.engine.advance(*limits))
+                    finished, noted, error = self.engine.advance(clock, due)
                     notes.seconds += time.perf_counter() - began
+                    notes.finished.append(finished)
+                    notes.sums.append(noted)
+                    if error is not None:
+                        raise error
+                    due = due[len(noted) :]
                     if self.expected is not None:
                         self.expected.report(self.name)
                     if progress:
                         bar.set_description(self.name, refresh=False)
                         bar.set_postfix(notes.summary(), refresh=False)
                         bar.update(int(place[clock]) - start - bar.n)
-                if mark in checkpoints:
-                    notes.checkpoints.append((int(place[clock]), float(sums[ALL_REWARD]), float(sums[ALL_REGRET])))
-                if evaluate is not None and mark in evaluations:
+                if evaluate is not None:
                     found = evaluate(policy())
                     notes.evaluations.append((int(place[clock]), found.value, found.total))
             if evaluate is not None:
@@ -275,28 +283,41 @@ class Run:
     @property
     def record(self) -> Record:
         """The record of the last call of `learn`."""
-        finished = np.concatenate([np.empty((0, 3)), *self.notes.finished])
-        checkpoints = np.array(self.notes.checkpoints).reshape(-1, 3)
-        evaluations = np.array(self.notes.evaluations).reshape(-1, 3)
-        with_regret = slice(None) if self.learner.gap.size else slice(0)
-        return Record(
-            seed=self.seed,
-            loop=self.engine.loop,
-            loop_reason="" if self.loop == "stepwise" else self.form.reason,
-            unit=self.notes.unit,
-            episode_return=finished[:, 0],
-            episode_length=finished[:, 2].astype(np.int64),
-            episode_regret=finished[with_regret, 1],
-            time=checkpoints[:, 0].astype(np.int64),
-            cumulative_reward=checkpoints[:, 1],
-            regret=checkpoints[with_regret, 2],
+        notes = self.notes
+        sums = np.concatenate([np.empty((0, 2)), *notes.sums])
+        reached = notes.marks[: len(sums)]
+        due = np.isin(reached, notes.checkpoints)
+        evaluations = np.array(notes.evaluations).reshape(-1, 3)
+        record = self.record_of(
+            self.seed, notes.unit, np.concatenate(notes.finished), reached[due], sums[due], notes.seconds
+        )
+        return replace(
+            record,
             evaluation_time=evaluations[:, 0].astype(np.int64),
             evaluation=evaluations[:, 1],
             evaluation_return=evaluations[:, 2],
-            end_probability=self.notes.ends,
+            end_probability=notes.ends,
+        )
+
+    def record_of(
+        self, seed: int, unit: TimeUnit, finished: FloatArray, reached: IndexArray, sums: FloatArray, seconds: float
+    ) -> Record:
+        """Record a run that has noted its finished episodes (n, 3), and reward and regret (m, 2) at times (m,)."""
+        with_regret = slice(None) if self.learner.gap.size else slice(0)
+        return Record(
+            seed=seed,
+            loop=self.engine.loop,
+            loop_reason="" if self.loop == "stepwise" else self.form.reason,
+            unit=unit,
+            episode_return=finished[:, 0],
+            episode_length=finished[:, 2].astype(np.int64),
+            episode_regret=finished[with_regret, 1],
+            time=reached,
+            cumulative_reward=sums[:, 0],
+            regret=sums[with_regret, 1],
             optimal_value=self.optimum.value,
             optimum_unknown=self.optimum.unknown,
-            seconds=self.notes.seconds,
+            seconds=seconds,
         )
 
     def _look_again(self) -> None:
@@ -342,7 +363,7 @@ class Run:
         if limits is not None:
             self.expected.check(*limits, self.name)
 
-    def _endless(self) -> bool:
+    def endless(self) -> bool:
         """Whether no episode can ever end in the model."""
         model = self.form.model
         if model is None or self.facts.time_limit != NO_LIMIT:

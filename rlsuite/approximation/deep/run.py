@@ -91,13 +91,13 @@ class DeepRun:
         clock, which = self.memory.clock, STEPS if budget.unit == "steps" else EPISODES
         self.log = log = _Log(budget.unit)
         checkpoints = budget.marks(budget.checkpoint_every)
-        evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else set[int]()
+        evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else []
         evaluate = self._evaluator() if budget.evaluate_every else None
         start = int(clock[which])
         bar: Any  # tqdm's stubs are incomplete
         try:
             with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress, desc=self.name) as bar:
-                for mark in sorted(checkpoints | evaluations):
+                for mark in sorted({*checkpoints, *evaluations}):
                     began = time.perf_counter()
                     while clock[which] < start + mark:
                         self._step()

@@ -1,0 +1,191 @@
+"""Many seeds of one agent on one table: what they share is looked up once, and each run is one call of the kernel.
+
+A run by itself takes milliseconds before its first step: it makes an environment, replays its table, solves it and lays
+out a memory. Here all of that is done once. A thread has one memory, which is made what it was at first before each
+run, and two generators, which are set to the states that NumPy would give them for the seed. So a run costs some 30
+microseconds beside its steps, the memory that is needed does not grow with the number of seeds but for the records, and
+every record is that of a run by itself, byte for byte.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self
+
+import numpy as np
+
+from rlsuite.core.seeding import pcg64_states, seed_words
+from rlsuite.environments.replay_check import is_known_kind
+from rlsuite.models.aliases import AnyArray, BoolArray
+from rlsuite.training import kernels
+from rlsuite.training.engines import CHUNK, CompiledEngine, kernel_arguments
+from rlsuite.training.environment_functions import Adapter, table_begin
+from rlsuite.training.legality import Legality
+from rlsuite.training.results import Record, TimeUnit
+from rlsuite.training.run import Budget, Run
+
+BLOCK = 64
+"""Seeds whose generators are prepared together."""
+
+InitMemory = Callable[[BoolArray, Legality], Any]
+
+
+class Replicas:
+    """Runs of one agent that differ in their seeds alone.
+
+    Parameters
+    ----------
+    run : Run
+        One such run, which has not begun to learn; its environment belongs to it.
+    adapter : Adapter
+        The compiled form of its environment.
+    init_memory : callable
+        The agent's.
+    budget : Budget
+        How long each run is; without evaluations.
+    """
+
+    def __init__(self, run: Run, adapter: Adapter, init_memory: InitMemory, budget: Budget):
+        self.run = run
+        self.adapter = adapter
+        self.init_memory = init_memory
+        self.budget = budget
+
+    @classmethod
+    def of(cls, run: Run, init_memory: InitMemory, budget: Budget) -> Self | None:
+        """Prepare the runs; None if the environment's reset is not known to the last bit, or no run would end."""
+        adapter = run.form.adapter
+        if not isinstance(run.engine, CompiledEngine) or adapter is None or adapter.functions.begin is not table_begin:
+            return None
+        if not is_known_kind(run.facts.base) or not run.facts.only_transparent():
+            return None
+        if budget.unit == "episodes" and run.endless():
+            return None
+        for seed, state in zip((1, 2), pcg64_states((1, 2)), strict=True):
+            run.env.reset(seed=seed)
+            expected = np.random.Generator(np.random.PCG64(0))
+            expected.bit_generator.state = state
+            expected.random()  # the start state
+            if adapter.generator().bit_generator.state != expected.bit_generator.state:
+                return None
+        return cls(run, adapter, init_memory, budget)
+
+    def records(
+        self,
+        seeds: Sequence[int],
+        workers: int,
+        alone: Callable[[int], Record],
+        done: Callable[[int], object],
+    ) -> list[Record]:
+        """Run all seeds.
+
+        Parameters
+        ----------
+        seeds : sequence of int
+        workers : int
+            Threads.
+        alone : callable
+            Runs one seed by itself; asked where a run ends in an error, which it then raises.
+        done : callable
+            Is told how many runs have been finished since the last time.
+        """
+        self.run.engine.prepare()  # compiled here, and found by the threads
+        waiting = deque((first, seeds[first : first + BLOCK]) for first in range(0, len(seeds), BLOCK))
+        records: list[Record | None] = [None] * len(seeds)
+        stop = threading.Event()
+
+        def work() -> None:
+            replica = _Replica(self, stop)
+            while waiting and not stop.is_set():
+                try:
+                    first, block = waiting.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                for number, record in enumerate(replica.records(block), first):
+                    if stop.is_set():
+                        return
+                    records[number] = record or alone(seeds[number])
+                done(len(block))
+
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for task in [pool.submit(work) for _ in range(min(workers, len(waiting)))]:
+                    task.result()
+            finally:
+                stop.set()  # after an error or Ctrl-C the other threads end, too
+        return [record for record in records if record is not None]
+
+
+class _Replica:
+    """The memory and the generators of one thread."""
+
+    def __init__(self, replicas: Replicas, stop: threading.Event):
+        self.run, self.stop, budget = replicas.run, stop, replicas.budget
+        learner = replicas.run.learner
+        self.memory = memory = replicas.init_memory(learner.legal, learner.legality)
+        self.run_state = kernels.new_run_state()
+        self.agent_bits: Any = np.random.PCG64(0)  # its state is typed as a private class
+        self.env_bits: Any = np.random.PCG64(0)
+        rng, env_rng = np.random.Generator(self.agent_bits), np.random.Generator(self.env_bits)
+        learner = learner._replace(memory=memory, rng=rng, run_state=self.run_state)
+        self.initial = [
+            (array, array.copy())
+            for array in (*_arrays(memory), *self.run_state)
+            if array is not learner.legal and array.flags.writeable
+        ]
+        self.unit: TimeUnit = budget.unit
+        self.marks = np.array(budget.marks(budget.checkpoint_every))
+        self.clock = kernels.ALL_STEPS if budget.unit == "steps" else kernels.ALL_EPISODES
+        self.noted, self.finished = np.empty((self.marks.size, 2)), np.empty((min(CHUNK, budget.amount), 3))
+        self.arguments: tuple[Any, ...] = kernel_arguments(
+            learner, replicas.adapter, env_rng, self.run.facts.time_limit
+        )
+        arguments: tuple[Any, ...] = (*self.arguments, 0, *self._limits(self.marks))
+        self.kernel: Callable[..., tuple[int, int, Any]] = kernels.run_compiled.for_types_of(*arguments)
+
+    def _limits(self, due: AnyArray) -> tuple[Any, ...]:
+        """The last arguments of the kernel."""
+        return CHUNK, self.clock, due, self.noted, self.finished
+
+    def records(self, seeds: Sequence[int]) -> Iterator[Record | None]:
+        """Run some seeds; None stands for a run that was ended by an error, or stopped."""
+        reset_seeds = seed_words(seeds, 1, child=1)[:, 0].tolist()
+        for seed, agent_state, env_state in zip(
+            seeds, pcg64_states(seeds, child=0), pcg64_states(reset_seeds), strict=True
+        ):
+            self.agent_bits.state, self.env_bits.state = agent_state, env_state
+            for array, initial in self.initial:
+                np.copyto(array, initial)
+            yield self._record(seed)
+
+    def _record(self, seed: int) -> Record | None:
+        """Run one seed from the states that have been set."""
+        finished: list[AnyArray] = []
+        sums: list[AnyArray] = []
+        state, due, seconds = 0, self.marks, 0.0
+        n_episodes = 0
+        while due.size:
+            began = time.perf_counter()
+            code, n_noted, state = self.kernel(*self.arguments, state, *self._limits(due))
+            seconds += time.perf_counter() - began
+            if code != kernels.FINE or self.stop.is_set():
+                return None
+            before, n_episodes = n_episodes, int(self.run_state.position[kernels.ALL_EPISODES])
+            finished.append(self.finished[: n_episodes - before].copy())
+            sums.append(self.noted[:n_noted].copy())
+            due = due[n_noted:]
+        return self.run.record_of(seed, self.unit, np.concatenate(finished), self.marks, np.concatenate(sums), seconds)
+
+
+def _arrays(memory: Any) -> Iterator[AnyArray]:
+    """The arrays of a memory that a rule may find changed; see `EpisodeBuffer.written_first`."""
+    written_first = getattr(memory, "written_first", ())
+    fields: dict[str, Any] = memory._asdict()
+    for name, value in fields.items():
+        if isinstance(value, np.ndarray):
+            if name not in written_first:
+                yield value
+        elif hasattr(value, "_asdict"):
+            yield from _arrays(value)
