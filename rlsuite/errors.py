@@ -23,6 +23,7 @@
     |-- RoundingWarning       probabilities in a file that had to be changed to sum to one
     |-- RewardWarning         rewards outside the range that an agent expects
     |-- FormerSignatureWarning  a rule with the signature of an earlier version  (also a FutureWarning)
+    |-- NewRunWarning         a run that cannot go on after it was saved
     `-- StepwiseWarning       `loop="auto"` had to leave the compiled loop
 """
 
@@ -109,6 +110,10 @@ class RewardWarning(RlsuiteWarning):
 
 class FormerSignatureWarning(RlsuiteWarning, FutureWarning):
     """A function of the user's has the signature of an earlier version, which a later one will refuse."""
+
+
+class NewRunWarning(RlsuiteWarning):
+    """A run that was saved, or is to be saved, cannot go on: `learn` begins a new one with what was learned."""
 
 
 class StepwiseWarning(RlsuiteWarning):

@@ -54,7 +54,8 @@ def build_agent(plain: Mapping[str, Any]) -> Agent:
 def load(path: str | PathLike[str]) -> Agent:
     """Read an agent that was written by its ``save``.
 
-    Learning goes on with what it knows; its next run begins with a new episode.
+    Without a seed, `learn` goes on with the run that was saved, as if it had never stopped; with one, a new run begins
+    with what was learned.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import threading
 import warnings
 from dataclasses import dataclass, fields, replace
 from os import PathLike
@@ -11,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.agents.storage import EPISODE, fill, learned_arrays, save, whole
+from rlsuite.agents.storage import EPISODE, RUN, fill, fill_run, learned_arrays, save, whole
 from rlsuite.core.aliases import Env, Observation, Own
-from rlsuite.core.checks import fraction, row_of_id
+from rlsuite.core.checks import fraction, positive_number, row_of_id
 from rlsuite.core.compilation import compiled
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.described import Described, Plain
@@ -25,13 +26,16 @@ from rlsuite.synonyms import attribute_error
 from rlsuite.training.engines import action_space_of, id_space_of
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.expected_rewards import ExpectedRewards
-from rlsuite.training.kernels import Begin, Rule, Step, Transition
+from rlsuite.training.kept_run import KeptRun, set_generator
+from rlsuite.training.kernels import ALL_STEPS, Begin, Rule, Step, Transition
 from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.observation_view import Encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.replicas import Replicas
 from rlsuite.training.results import Record
-from rlsuite.training.run import Budget, LoopChoice, Run
+from rlsuite.training.run import Budget, Keeping, LoopChoice, Run
+
+_one_at_a_time = threading.Lock()
 
 
 @dataclass(eq=False, kw_only=True)
@@ -89,6 +93,8 @@ class Agent(Described):
     def __post_init__(self) -> None:
         self.gamma = fraction("gamma", self.gamma)
         self._run: Run | None = None
+        self._loaded: KeptRun | None = None  # the run of the file that the agent was read from, until it goes on
+        self._learning = False
         self._asked_for: str | Env | None = None
         self._memory: Own = None
         self._episodes: list[NDArray[np.void]] = []
@@ -127,13 +133,15 @@ class Agent(Described):
         checkpoint_every: int | None = None,
         regret: bool = False,
         progress: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        every: float | None = None,
         optima: Optima | None = None,
     ) -> Self:
         """Learn from an environment, and return self.
 
         Called again without a seed on the same environment, it goes on where it stopped, mid-episode: two halves give
-        the bytes of the whole. With a seed, or on another environment of the same size, a new run begins with what is
-        already learned. One agent must not learn in two threads at once: give each thread an agent of its own.
+        the bytes of the whole, also if the agent was saved and loaded in between, in whatever process and loop. With a
+        seed, or on another environment of the same size, a new run begins with what is already learned.
 
         Parameters
         ----------
@@ -158,6 +166,12 @@ class Agent(Described):
             Solve the model, if there is one, and note the regret.
         progress : bool
             Show a progress bar.
+        checkpoint : str or path, optional
+            A file ``.npz`` in which the agent and its run are saved at the beginning, every `every` seconds, at the
+            end, and when Ctrl-C, SIGTERM or SIGHUP ends the run; ``rlsuite.load(checkpoint).learn(env, steps=...)``
+            goes on.
+        every : float, optional
+            Seconds between two of these, at least; 60 by default.
         optima : Optima, optional
             A store of solved models to share between runs; implies ``regret``.
 
@@ -170,19 +184,51 @@ class Agent(Described):
         UnsuitableEnvironment
             If its spaces are not Discrete, its size is not that of the memory, or ``loop="compiled"`` is not possible.
         LearningError
-            If the environment answers with NaN or outside its spaces; what was learned until then is kept.
+            If the environment answers with NaN or outside its spaces; what was learned until then is kept. Or if this
+            agent is learning already, in another thread.
+        FileError
+            If the checkpoint cannot be written.
+
+        Warns
+        -----
+        NewRunWarning
+            If the run of the file from which the agent was loaded cannot go on, so that a new one begins; or if the
+            present one cannot be kept in the checkpoint.
         """
         budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every)
+        keeping = self._keeping(checkpoint, every)
+        with _one_at_a_time:
+            if self._learning:
+                raise errors.LearningError(
+                    f"this {type(self).__name__} is learning already: an agent learns in one thread at a time. Give "
+                    "each thread an agent of its own, such as copy.deepcopy(agent)"
+                )
+            self._learning = True
+        try:
+            return self._learn(env, budget, seed, loop, Optima() if regret else None, progress, keeping, optima)
+        finally:
+            self._learning = False
+
+    def _learn(
+        self,
+        env: str | Env,
+        budget: Budget,
+        seed: int | None,
+        loop: LoopChoice,
+        own_optima: Optima | None,
+        progress: bool,
+        keeping: Keeping | None,
+        optima: Optima | None,
+    ) -> Self:
         before = self.learned_before()
         with CompilingTime() as compiling:
             run = self._run
             if run is None or seed is not None or env is not self._asked_for:
-                optima = optima or (Optima() if regret else None)
-                run = self._start(env, seed, loop, optima, budget.patience(loop))
+                run = self._go_on_or_start(env, seed, loop, optima or own_optima, budget.patience(loop))
             elif loop != run.loop:
                 run.use(loop)
             try:
-                run.learn(budget, self.frozen_policy, progress)
+                run.learn(budget, self.frozen_policy, progress, keeping)
             except errors.LearningError as error:
                 self.check_divergence(before, error)
                 raise
@@ -211,13 +257,45 @@ class Agent(Described):
     def check_divergence(self, before: list[AnyArray] | None, error: errors.LearningError | None = None) -> None:
         """Check what was learned, after a run that may have ended in an error; nothing here."""
 
+    def _keeping(self, checkpoint: str | PathLike[str] | None, every: float | None) -> Keeping | None:
+        """Check where and how often the run is to be kept."""
+        if checkpoint is None:
+            if every is not None:
+                raise errors.ParameterError(f"{every=} is the time between two checkpoints: give checkpoint=, too")
+            return None
+        seconds = 60.0 if every is None else positive_number("every", every)
+        return Keeping(lambda: save(self, checkpoint, compress=False), seconds)
+
+    def _go_on_or_start(
+        self, env: str | Env, seed: int | None, loop: LoopChoice, optima: Optima | None, patience: float
+    ) -> Run:
+        """Go on with the run of the file from which the agent was loaded, if that is asked for, or start a new one."""
+        loaded = self._loaded
+        if loaded is None or seed is not None:
+            return self._start(env, seed, loop, optima, patience)
+        reason = loaded.lost
+        if not reason:
+            legal, rng = self.memory_.legal, self.generator_
+            run = self._start(env, self.seed_, loop, (optima or Optima()) if loaded.regret else None, patience)
+            reason = run.go_on(loaded, legal)
+            if not reason:
+                self.generator_ = rng
+                return run
+        level = errors.level_of_the_caller()
+        warnings.warn(
+            f"{reason}. A new run begins, with what was learned (give a seed to ask for that)",
+            errors.NewRunWarning,
+            stacklevel=level,
+        )
+        return self._start(env, None, loop, optima, patience)
+
     def _start(self, env: str | Env, seed: int | None, loop: LoopChoice, optima: Optima | None, patience: float) -> Run:
         made = find_env(env)
         encode = self.bind_environment(made)
         rule = Rule(type(self).begin, _step_of(type(self)))
         expected = ExpectedRewards.of(self, self.expected_rewards)
         run = Run(made, rule, self._restore_memory, self.gamma, seed, loop, optima, encode, expected, patience)
-        self._run, self._asked_for = run, env
+        self._run, self._asked_for, self._loaded = run, env, None
         self._memory = run.learner.memory
         self.seed_ = run.seed
         self.generator_ = np.random.default_rng(run.act_seed)
@@ -289,7 +367,15 @@ class Agent(Described):
     @property
     def episodes_(self) -> NDArray[np.void]:
         """Return and length of all finished episodes, shape (n_episodes,), fields "return" and "length"."""
-        return np.concatenate([np.zeros(0, dtype=EPISODE), *self._episodes])
+        present = [_episodes_of(self._run.record)] if self._learning and self._run is not None else []
+        return np.concatenate([np.zeros(0, dtype=EPISODE), *self._episodes, *present])
+
+    @property
+    def steps_(self) -> int:
+        """Steps of the present run so far; of the run that goes on, if the agent was loaded from a file."""
+        if self._run is not None:
+            return int(self._run.learner.run_state.position[ALL_STEPS])
+        return 0 if self._loaded is None else self._loaded.steps
 
     def __getattr__(self, name: str) -> AnyArray:
         """Learned arrays by name: ``visits_`` is the field ``visits`` of the memory, or of its ``learned``."""
@@ -311,11 +397,28 @@ class Agent(Described):
 
     def __getstate__(self) -> dict[str, object]:
         """Copy and pickle what was learned, not the state of the run: a copy's next run begins with a new episode."""
-        return {**self.__dict__, "_run": None, "_asked_for": None}
+        return {**self.__dict__, "_run": None, "_asked_for": None, "_loaded": None, "_learning": False}
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the agent to an .npz file; `rlsuite.load` reads it."""
+        """Write the agent and its run to an .npz file; `rlsuite.load` reads it, and `learn` without a seed goes on.
+
+        Raises
+        ------
+        NotLearned
+            If there is nothing to save yet.
+        FileError
+            If the file cannot be written.
+
+        Warns
+        -----
+        NewRunWarning
+            If the run cannot be kept, as the state of its environment cannot; what was learned is saved.
+        """
         save(self, path)
+
+    def kept_run(self) -> KeptRun | None:
+        """The run that a file keeps; None if there is none. Part of `save`."""
+        return self._loaded if self._run is None else self._run.kept()
 
     def kept_arrays(self) -> dict[str, AnyArray]:
         """The arrays that a file keeps, which hold what was learned; part of `save`."""
@@ -334,17 +437,18 @@ class Agent(Described):
             raise ValueError(f"legal, of shape {legal.shape}, is empty, or has an entry other than 0 and 1")
         memory = self.init_memory(legal, every_action if legal.all() else listed_actions)
         fill(memory, legal, arrays)
+        if RUN in header:
+            self._loaded = KeptRun.read(header[RUN], arrays)
+            if not self._loaded.lost:
+                fill_run(memory, arrays)
         self.check_memory(memory)
         self._memory = memory
         self._episodes = [episodes]
         self.seed_ = int(header["seed"])
         self.first_observation_ = whole(header, "first_observation")
         self.first_action_ = whole(header, "first_action")
-        self.generator_ = np.random.default_rng()
-        try:
-            self.generator_.bit_generator.state = header["generator"]
-        except (TypeError, ValueError, KeyError, OverflowError) as error:
-            raise ValueError(f"the state of its generator is not one of PCG64: {error}") from error
+        self.generator_ = np.random.default_rng(0)
+        set_generator(self.generator_, header["generator"])
 
     def check_memory(self, memory: Own) -> None:
         """Raise ValueError unless the arrays of a memory are consistent; part of `rlsuite.load`.

@@ -5,13 +5,14 @@ the longest episode that is expected; the system gives memory only to what is wr
 learning with an error that says so (the rule returns `NO_ROOM` instead of an action): no step is dropped silently.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.core.checks import fits_in_memory
 from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Action, Array, State
 from rlsuite.training.kernels import NO_ROOM
 
 LONGEST = 1_000_000
@@ -21,11 +22,11 @@ LONGEST = 1_000_000
 class EpisodeBuffer(NamedTuple):
     """The steps of the present episode: state, action, the reward that followed, and a number for the rule."""
 
-    state: NDArray[np.int64]  # (longest,)
-    action: NDArray[np.int64]  # (longest,)
+    state: State  # (longest,)
+    action: Action  # (longest,)
     reward: NDArray[np.float64]  # (longest,)
     note: NDArray[np.float64]  # (longest,), such as the probability of the action
-    length: NDArray[np.int64]  # (1,)
+    length: Annotated[NDArray[np.int64], Array(at_least=0, at_most="action")]  # (1,)
 
     written_first = ("state", "action", "reward", "note")
     """What a rule reads only where it has written before: a new run need not find it as it was made."""
@@ -35,10 +36,10 @@ class VectorEpisodeBuffer(NamedTuple):
     """The same for an agent that observes vectors, which are kept: their features may be much larger."""
 
     observation: NDArray[np.float64]  # (longest, d)
-    action: NDArray[np.int64]  # (longest,)
+    action: Action  # (longest,)
     reward: NDArray[np.float64]  # (longest,)
     note: NDArray[np.float64]  # (longest,)
-    length: NDArray[np.int64]  # (1,)
+    length: Annotated[NDArray[np.int64], Array(at_least=0, at_most="action")]  # (1,)
 
 
 def new_vector_buffer(longest: int, width: int) -> VectorEpisodeBuffer:

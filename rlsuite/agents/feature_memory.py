@@ -8,7 +8,7 @@ Two observations matter at any time: the one an action was taken in, and the one
 memory, in turn, and `now` says which row is the former. Row 0 is that of the first observation of an episode.
 """
 
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +21,17 @@ from rlsuite.agents.schedules import EPISODES, STEPS, Rate, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, set_trace, update_eligible
 from rlsuite.core.aliases import Own
 from rlsuite.core.compilation import compiled
-from rlsuite.core.declared import Count
+from rlsuite.core.declared import Array, Count, Feature
 from rlsuite.training.legality import Legality
 
 
 class ActiveFeatures(NamedTuple):
     """The features of the present and of the next observation."""
 
-    indices: NDArray[np.int64]  # (2, most_active)
+    indices: Feature  # (2, most_active)
     values: NDArray[np.float64]  # (2, most_active)
-    n_active: NDArray[np.int64]  # (2,), how many of them there are
-    now: NDArray[np.int64]  # (1,), row of the present observation
+    n_active: Annotated[NDArray[np.int64], Array(at_least=0, at_most="indices")]  # (2,), how many of them there are
+    now: Annotated[NDArray[np.int64], Array(at_least=0, at_most=1)]  # (1,), row of the present observation
 
 
 class FeatureMemory(MaskedMemory, Protocol):

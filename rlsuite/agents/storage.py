@@ -1,7 +1,8 @@
 """Saving and loading agents: one .npz file of arrays and JSON text, never a pickle."""
 
 import json
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from os import PathLike
 from typing import Any
@@ -14,18 +15,32 @@ from rlsuite.core.declared import Array, check_array, declarations
 from rlsuite.core.described import UnknownClass, build, choices, describe
 from rlsuite.core.files import replacing
 from rlsuite.core.npz import Npz, reading_npz
+from rlsuite.errors import NewRunWarning
 
 EPISODE = np.dtype([("return", np.float64), ("length", np.int64)])
 
 FORMAT = "rlsuite agent 1"
 HEADER = ("format", "agent", "seed", "first_observation", "first_action", "generator")
 """Entries of the JSON object ``header``."""
+RUN = "run"
+"""One more, of a file with a run; version 0.1 wrote none."""
 ROOM = {"scores"}
 """Fields of a memory that are not needed between two steps."""
+FITTED = {"features"}
+"""Fields of a memory that do not change while it learns."""
 
 
-def save(agent: Any, path: str | PathLike[str]) -> None:
-    """Write an agent to a file: parameters, learned arrays, episodes and the state of its generator.
+def save(agent: Any, path: str | PathLike[str], compress: bool = True) -> None:
+    """Write an agent to a file: parameters, learned arrays, episodes, the state of its generator, and its run.
+
+    Parameters
+    ----------
+    agent : Agent
+        An agent that has learned.
+    path
+        The file.
+    compress : bool
+        Whether its arrays are compressed, which takes longer.
 
     Raises
     ------
@@ -33,6 +48,11 @@ def save(agent: Any, path: str | PathLike[str]) -> None:
         If there is nothing to save yet.
     FileError
         If the file cannot be written.
+
+    Warns
+    -----
+    NewRunWarning
+        If its run cannot be kept.
     """
     arrays: dict[str, Any] = agent.kept_arrays()
     header = {
@@ -43,8 +63,19 @@ def save(agent: Any, path: str | PathLike[str]) -> None:
         "first_action": agent.first_action_,
         "generator": agent.generator_.bit_generator.state,
     }
+    run = agent.kept_run()
+    if run is not None:
+        run = run if run.lost else run._replace(lost=_undeclared(agent.memory_))
+        if run.lost:
+            level = errors.level_of_the_caller()
+            warnings.warn(f"what was learned is saved, but not the run: {run.lost}", NewRunWarning, stacklevel=level)
+        header[RUN], of_run = run.packed()
+        arrays |= of_run
+        if not run.lost:
+            arrays |= {f"run.{name}": _filled_rows(array) for name, array in _arrays_of_run(agent.memory_).items()}
     with replacing(path) as unfinished, unfinished.open("wb") as file:
-        np.savez_compressed(file, header=np.array(json.dumps(header)), episodes=agent.episodes_, **arrays)
+        write = np.savez_compressed if compress else np.savez
+        write(file, header=np.array(json.dumps(header)), episodes=agent.episodes_, **arrays)
 
 
 def learned_arrays(memory: Any) -> dict[str, Any]:
@@ -60,6 +91,86 @@ def declared_arrays(memory: Any) -> dict[str, Array]:
     """What the classes of a memory, and of its ``learned``, declare about their arrays; names as `learned_arrays`."""
     inner = {f"learned.{name}": one for name, one in declarations(getattr(memory, "learned", ())).items()}
     return declarations(memory) | inner
+
+
+def _parts_of_run(memory: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The NamedTuples inside a memory whose arrays belong to a run, as the eligibility traces do, with their names."""
+    for field, value in memory._asdict().items():
+        if hasattr(value, "_fields") and field not in FITTED:
+            if f"{prefix}{field}" != "learned":
+                yield f"{prefix}{field}", value
+            yield from _parts_of_run(value, f"{prefix}{field}.")
+
+
+def _arrays_of_run(memory: Any) -> dict[str, NDArray[Any]]:
+    return {f"{name}.{field}": value for name, part in _parts_of_run(memory) for field, value in _arrays(part).items()}
+
+
+def _arrays(part: Any) -> dict[str, NDArray[Any]]:
+    return {field: value for field, value in part._asdict().items() if isinstance(value, np.ndarray)}
+
+
+def _filled_rows(array: NDArray[Any]) -> NDArray[Any]:
+    """An array without the rows at its end that are 0: buffers have room for episodes that never become so long."""
+    if array.ndim == 0 or not array.size:
+        return array
+    filled = np.flatnonzero(np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1).any(axis=1))
+    return array[: filled[-1] + 1 if filled.size else 0]
+
+
+def _undeclared(memory: Any) -> str:
+    """Why the arrays of a run could not be checked when they are read; empty if they could."""
+    sizes = _sizes(memory)
+    try:
+        for name, part in _parts_of_run(memory):
+            _check_part(name, part, sizes)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _sizes(memory: Any) -> dict[str, int]:
+    n_states, n_actions = memory.legal.shape
+    weights = getattr(memory, "weights", np.zeros((0, 0)))
+    return {
+        "n_states": n_states,
+        "n_actions": n_actions,
+        "n_pairs": n_states * n_actions,
+        "n_features": len(weights),
+    }
+
+
+def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
+    """Raise ValueError unless the arrays of a NamedTuple are what it declares, and do not contradict each other."""
+    arrays = _arrays(part)
+    known = sizes | {field: array.shape[-1] for field, array in arrays.items() if array.ndim}
+    declared = declarations(part) if arrays else {}
+    for field, array in arrays.items():
+        check_array(f"{name}.{field}", array, declared.get(field), known)
+    if hasattr(part, "check"):
+        part.check(sizes)
+
+
+def fill_run(memory: Any, arrays: Npz) -> None:
+    """Fill the arrays of a memory that belong to a run with those of a file; all are checked.
+
+    Raises
+    ------
+    KeyError, ValueError
+        If one is missing, or is not what its NamedTuple declares.
+    """
+    for name, wanted in _arrays_of_run(memory).items():
+        stored = arrays.take(f"run.{name}", wanted.dtype, ndim=wanted.ndim)
+        n = len(stored) if stored.ndim else 0
+        if stored.shape[1:] != wanted.shape[1:] or (stored.ndim and n > len(wanted)):
+            raise ValueError(f"run.{name} has shape {stored.shape}, not {wanted.shape}")
+        if not stored.ndim:
+            wanted[...] = stored
+        elif n or wanted.any():
+            wanted[:n], wanted[n:] = stored, 0
+    sizes = _sizes(memory)
+    for name, part in _parts_of_run(memory):
+        _check_part(name, part, sizes)
 
 
 def fill(memory: Any, legal: NDArray[np.bool_], arrays: Npz) -> None:
@@ -118,7 +229,7 @@ def take_header(arrays: Npz) -> dict[str, Any]:
     header = arrays.take_json("header")
     if header.get("format") != FORMAT:
         raise ValueError(f"its format is {header.get('format')!r}, not {FORMAT!r}")
-    for name in header.keys() ^ set(HEADER):
+    for name in (header.keys() - {RUN}) ^ set(HEADER):
         raise ValueError(f"its header {'has an unknown entry' if name in header else 'has no'} {name!r}")
     if not isinstance(header["agent"], dict):
         raise ValueError("the entry 'agent' of its header is not a JSON object")

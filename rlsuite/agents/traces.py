@@ -10,12 +10,14 @@ same for all. So each visit moves its value towards its lambda-return by its own
 (van Seijen et al. 2016), also where step sizes differ from entry to entry, as they do with a schedule per visits.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.core.declared import Array
 
 FADED = 1e-16
 """Traces below this share of the largest fresh one, 1, are dropped: they hardly change a sum of double precision."""
@@ -32,8 +34,15 @@ class Traces(NamedTuple):
     """The eligible entries of a table."""
 
     trace: NDArray[np.float64]  # (n_entries,), 0 unless listed
-    listed: NDArray[np.int64]  # (n_entries,), the first n_listed[0] are the eligible entries, in no particular order
-    n_listed: NDArray[np.int64]  # (1,)
+    listed: Annotated[NDArray[np.int64], Array(at_least=0, below="trace")]
+    # (n_entries,), the first n_listed[0] are the eligible entries, in no particular order
+    n_listed: Annotated[NDArray[np.int64], Array(at_least=0, at_most="trace")]  # (1,)
+
+    def check(self, sizes: Mapping[str, int]) -> None:
+        """Raise ValueError unless the entries that are listed are those with a trace, each once."""
+        listed = np.sort(self.listed[: self.n_listed[0]])
+        if not np.array_equal(listed, np.flatnonzero(self.trace)):
+            raise ValueError("the eligible entries of its traces are not those that have a trace")
 
 
 def new_traces(n_entries: int) -> Traces:

@@ -39,6 +39,7 @@ class TakesFlags(Protocol):
 
 SCHEDULE_HELP = "a number, or a schedule such as linear:1.0:0.1:5000, exponential:1.0:0.999, inverse:1.0:visits"
 EXPLORATION_FLAGS = ("epsilon", "temperature", "base", "c", "beta")
+AGENT_FLAGS = ("gamma", "learning_rate", *EXPLORATION_FLAGS, "features", "agent")
 
 DEFAULT_GAMMA = 0.99
 """Discount of environments that do not have one."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.experiments import check_figures
 from rlsuite.cli.options import (
+    AGENT_FLAGS,
     Commands,
     Keywords,
     add_agent_flags,
@@ -45,7 +46,11 @@ def add(commands: Commands) -> None:
         description="Learn in an environment with an agent, with one seed or with many.",
         allow_abbrev=False,
     )
-    parser.add_argument("agent_name", metavar="AGENT", help="q-learning, sarsa, ..., file.py:Class, or module:Class")
+    parser.add_argument(
+        "agent_name",
+        metavar="AGENT",
+        help="q-learning, sarsa, ..., file.py:Class, or module:Class; or FILE.npz, to go on with what was saved there",
+    )
     add_env_flags(parser)
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--steps", type=whole_number, metavar="N", help=f"length of the run (default {DEFAULT_STEPS})")
@@ -71,6 +76,8 @@ def add(commands: Commands) -> None:
     add_agent_flags(parser)
     output = parser.add_argument_group("output")
     output.add_argument("--save", metavar="FILE.npz", help="save the agent; rlsuite.load reads it")
+    output.add_argument("--checkpoint", metavar="FILE.npz", help="save the agent and its run now and then, too")
+    output.add_argument("--every", type=float, metavar="SECONDS", help="seconds between two checkpoints (default 60)")
     output.add_argument("--plot", metavar="FILE.png", help="draw its learning curve (.png, .svg, .pdf)")
     output.add_argument("--figure", metavar="NAME", help=f"which curve --plot draws (default {CUMULATIVE_REWARD})")
     output.add_argument("--gif", metavar="FILE.gif", help="draw one episode of the learned greedy policy")
@@ -81,7 +88,7 @@ def add(commands: Commands) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Learn."""
     import_packages()
-    agent = agent_of(chosen)
+    agent = _saved_agent(chosen) if chosen.agent_name.endswith(".npz") else agent_of(chosen)
     env_keywords = env_keywords_of(chosen)
     _check_outputs(chosen)
     shown = _drawn_env(chosen, env_keywords) if chosen.gif else None
@@ -97,13 +104,29 @@ def run(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _saved_agent(chosen: argparse.Namespace) -> "Agent":
+    """The agent of a file; its parameters are those of the file, too."""
+    from rlsuite.registry import load
+
+    if chosen.seeds is not None:
+        raise ParameterError(
+            f"{chosen.agent_name} holds a single agent, and --seeds trains several: give --seed, or none"
+        )
+    for flag in AGENT_FLAGS:
+        if getattr(chosen, flag) not in (None, []):
+            typed = flag.replace("_", "-")
+            raise ParameterError(f"--{typed}: the parameters of the agent are those in {chosen.agent_name}")
+    return load(chosen.agent_name)
+
+
 def _check_outputs(chosen: argparse.Namespace) -> None:
     """Raise before learning, not after it, if a file cannot be written."""
     if chosen.seeds is not None:
-        for flag in ("save", "gif"):
+        for flag in ("save", "gif", "checkpoint"):
             if getattr(chosen, flag):
                 raise ParameterError(f"--{flag} needs a single agent, and --seeds trains several: give --seed instead")
-    for flag, suffixes in (("save", (".npz",)), ("gif", (".gif",)), ("plot", FIGURE_SUFFIXES)):
+    npz = (".npz",)
+    for flag, suffixes in (("save", npz), ("checkpoint", npz), ("gif", (".gif",)), ("plot", FIGURE_SUFFIXES)):
         path = getattr(chosen, flag)
         if path:
             check_writable(Path(path), f"--{flag}", suffixes)
@@ -158,9 +181,16 @@ def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords
     from rlsuite.training.results import Results
 
     env = find_env(chosen.environment, **env_keywords)
-    seed = secrets.randbelow(2**31) if chosen.seed is None else chosen.seed
+    goes_on = chosen.agent_name.endswith(".npz")
     agent.learn(
-        env, **_length(chosen, agent, env), seed=seed, loop=chosen.loop, regret=chosen.regret, progress=_watched()
+        env,
+        **_length(chosen, agent, env),
+        seed=secrets.randbelow(2**31) if chosen.seed is None and not goes_on else chosen.seed,
+        loop=chosen.loop,
+        regret=chosen.regret,
+        progress=_watched(),
+        checkpoint=chosen.checkpoint,
+        every=chosen.every,
     )
     return Results(type(agent).__name__, chosen.environment, [agent.record_])
 

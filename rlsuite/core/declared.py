@@ -41,8 +41,9 @@ class Array:
 
     Notes
     -----
-    Sizes of an agent's memory: ``n_states``, ``n_actions`` and ``n_pairs``, their product. Of a feature map: ``d``,
-    numbers of an observation; ``n``, features; ``m``, how many of them are listed at once.
+    Sizes of an agent's memory: ``n_states``, ``n_actions`` and ``n_pairs``, their product; with features
+    ``n_features``; in its scratch the name of any array beside it, too, for the length of its last dimension. Of a
+    feature map: ``d``, numbers of an observation; ``n``, features; ``m``, how many of them are listed at once.
     """
 
     at_least: float | None = None
@@ -55,14 +56,16 @@ class Array:
 Count: TypeAlias = Annotated[NDArray[np.int64], Array(at_least=0)]
 """An array that counts."""
 
+State: TypeAlias = Annotated[NDArray[np.int64], Array(at_least=0, below="n_states")]
 StateOrNone: TypeAlias = Annotated[NDArray[np.int64], Array(at_least=-1, below="n_states")]
 StateOrEnd: TypeAlias = Annotated[NDArray[np.int64], Array(at_least=0, at_most="n_states")]
 Action: TypeAlias = Annotated[NDArray[np.int64], Array(at_least=0, below="n_actions")]
 ActionOrNone: TypeAlias = Annotated[NDArray[np.int64], Array(at_least=-1, below="n_actions")]
+Feature: TypeAlias = Annotated[NDArray[np.int64], Array(at_least=0, below="n_features")]
 Pair: TypeAlias = Annotated[NDArray[np.int64], Array(at_least=0, below="n_pairs")]
 PairOrNone: TypeAlias = Annotated[NDArray[np.int64], Array(at_least=-1, below="n_pairs")]
 CountOfPairs: TypeAlias = Annotated[NDArray[np.int64], Array(at_least=0, at_most="n_pairs")]
-"""Arrays of numbers of states, actions and pairs; -1 stands for none, and the number of states for an end."""
+"""Arrays of numbers of states, actions, features and pairs; -1 stands for none, and the number of states for an end."""
 
 
 def declarations(memory: object) -> dict[str, Array]:

@@ -164,7 +164,7 @@ class Probe:
     def number_of(self, base: BareEnv, known_only: bool = False) -> int:
         """Return the number of the state of an environment, -1 if it is new and only known ones are asked for."""
         values = _attributes_of(base)
-        key = tuple(self._key(values.get(name, _NOTHING)) for name in sorted(self.in_state))
+        key = self._key_of(values)
         number = self._index.get(key)
         if number is None:
             if known_only:
@@ -172,6 +172,18 @@ class Probe:
             number = self._index[key] = len(self.states)
             self.states.append(self._taken(values))
         return number
+
+    def values_of(self, base: BareEnv) -> dict[str, Any]:
+        """Return the attributes that make up the state of an environment."""
+        values = _attributes_of(base)
+        return {name: values[name] for name in sorted(self.in_state) if name in values}
+
+    def number_with(self, values: Mapping[str, Any]) -> int:
+        """Return the number of the state that consists of these attributes, -1 if it is none of those found."""
+        return self._index.get(self._key_of(values), -1) if values.keys() <= self.in_state else -1
+
+    def _key_of(self, values: Mapping[str, Any]) -> object:
+        return tuple(self._key(values.get(name, _NOTHING)) for name in sorted(self.in_state))
 
     def put(self, number: int, base: BareEnv | None = None) -> None:
         """Put the copy, or another environment of this kind, into a state."""

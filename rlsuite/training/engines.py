@@ -5,7 +5,7 @@ Both update the same records by the same kernels; see `rlsuite.training.kernels`
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 import gymnasium
@@ -98,15 +98,15 @@ class CompiledEngine:
         """The first arguments of the kernel: where it is to continue."""
         return *kernel_arguments(self.learner, self.adapter, self.env_rng, self.facts.time_limit), self.state
 
-    def advance(self, clock: int, marks: IndexArray) -> Advance:
-        """Learn until the clock shows the last mark, or for as many steps as one call may take."""
+    def advance(self, clock: int, marks: IndexArray, most: int = CHUNK) -> Advance:
+        """Learn until the clock shows the last mark, or for at most so many steps."""
         self.prepare()
         assert self.run is not None
         position, totals = self.learner.run_state
         noted = np.empty((marks.size, 2))
-        finished = np.empty((min(CHUNK, int(marks[-1] - position[clock])), 3))
+        finished = np.empty((min(most, int(marks[-1] - position[clock])), 3))
         first = int(position[ALL_EPISODES])
-        code, n_noted, self.state = self.run(*self._place(), CHUNK, clock, marks, noted, finished)
+        code, n_noted, self.state = self.run(*self._place(), most, clock, marks, noted, finished)
         self._settle()
         error = None
         if code == kernels.BAD_ACTION:
@@ -139,7 +139,8 @@ class EnvironmentEngine:
     """Learn by calling `step` and `reset` of an environment.
 
     With ``mask_info``, the info of the first reset, the legal actions are taken from each ``info["action_mask"]``. With
-    an ``encoding``, observations are shown as vectors. With ``expected``, each reward is compared with a range.
+    an ``encoding``, observations are shown as vectors. With ``expected``, each reward is compared with a range. As soon
+    as ``stop`` lists something, `advance` returns after a complete step.
     """
 
     loop: Final = "stepwise"
@@ -158,7 +159,7 @@ class EnvironmentEngine:
         self.expected = expected
         self.learner = learner
         self.first_action = int(action_space_of(env).start)
-        if mask_info is not None:
+        if mask_info is not None and not learner.run_state.position[ALL_STEPS]:
             mask = first_mask_of(mask_info["action_mask"], learner.legal.shape[1], env)
             learner.legal[int(learner.run_state.position[OBSERVATION])] = mask
         told = mask_info is not None
@@ -186,20 +187,21 @@ class EnvironmentEngine:
         )
         self.action = NONE
         self.info = info  # of the latest answer
+        self.stop: Sequence[int] = ()
 
     def prepare(self) -> None:
         """Do nothing: the session was compiled when it was opened."""
 
-    def advance(self, clock: int, marks: IndexArray) -> Advance:
-        """Learn until the clock shows the first mark, or for as many steps as one call may take."""
+    def advance(self, clock: int, marks: IndexArray, most: int = CHUNK) -> Advance:
+        """Learn until the clock shows the first mark, or for at most so many steps."""
         place, totals = self.learner.run_state
         left = int(marks[0] - place[clock])
         steps, episodes = (left, NO_LIMIT) if clock == ALL_STEPS else (NO_LIMIT, left)
-        env_step, limit, most = self.env.step, NO_LIMIT, CHECKED_STEPS
-        if self.checked:
-            most = CHUNK
-            if self.facts.only_transparent():  # these wrappers cost a tenth of a step, and only count it
-                env_step, limit = self.facts.base.step, self.facts.time_limit
+        env_step, limit = self.env.step, NO_LIMIT
+        if not self.checked:
+            most = min(most, CHECKED_STEPS)
+        elif self.facts.only_transparent():  # these wrappers cost a tenth of a step, and only count it
+            env_step, limit = self.facts.base.step, self.facts.time_limit
         self.checked = True
         remaining = min(steps, most)
         next_action, receive_step = self.session.__next__, self.buffer.receive_step
@@ -207,9 +209,10 @@ class EnvironmentEngine:
             receive_step = self.expected.watch(self.buffer)
         action_offset = self.first_action
         finished: list[FloatArray] = []
+        stop = self.stop
         action, elapsed, info = self.action, int(place[ELAPSED]), self.info
         try:
-            while remaining and len(finished) < episodes:
+            while remaining and len(finished) < episodes and not stop:
                 if action == NONE:
                     if place[OBSERVATION] == NONE:
                         observation, info = first_answer(self.env)
@@ -232,7 +235,7 @@ class EnvironmentEngine:
                 f"{where(self.env, self.learner.run_state)} the answer of step is not (observation, reward, "
                 f"terminated, truncated, info) with a number for the reward and for both flags: {error}"
             ) from error
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):
             self._abandon_episode()
             raise
         except Exception as error:  # any error of the environment; it is raised again
@@ -286,7 +289,7 @@ class EnvironmentEngine:
         return action
 
     def _abandon_episode(self) -> None:
-        """After Ctrl-C the environment may be a step ahead of the records: begin a new episode next time."""
+        """After an exception amid a step the environment may be ahead of the records: begin a new episode next time."""
         place = self.learner.run_state.position
         place[OBSERVATION] = place[ACTION] = NONE
         place[ELAPSED] = 0

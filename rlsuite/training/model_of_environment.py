@@ -35,6 +35,8 @@ class CompiledForm(NamedTuple):
     """What the compiled form is made of, or why there is none, as a phrase."""
     rewards: tuple[float, float] | None = None
     """The least and the largest reward, where there is no model that says so."""
+    tabulation: Tabulation | None = None
+    """What was found by asking, if that is what the compiled form is made of."""
 
 
 _tabulated: list[tuple[object, Tabulation]] = []
@@ -80,7 +82,7 @@ def compiled_form(
                 if not can_ask:
                     raise
                 try:
-                    return _form_by_asking(facts, patience)
+                    return form_by_asking(facts, patience)
                 except errors.UnsuitableEnvironment as reason:
                     raise errors.UntrustedTable(f"{error}; and it cannot be tabulated: {reason}") from error
             if can_ask and not is_known_kind(facts.base):
@@ -113,7 +115,7 @@ def compiled_form(
     reason = ""
     if can_ask:
         try:
-            return _form_by_asking(facts, patience)
+            return form_by_asking(facts, patience)
         except errors.UnsuitableEnvironment as error:
             reason = str(error)
     if loop == "compiled":
@@ -127,7 +129,7 @@ def compiled_form(
     return CompiledForm(None, None, f"it has no table, and cannot be tabulated: {reason}" if reason else "")
 
 
-def _form_by_asking(facts: EnvironmentFacts, patience: float) -> CompiledForm:
+def form_by_asking(facts: EnvironmentFacts, patience: float) -> CompiledForm:
     """Tabulate an environment, or find what has been tabulated before.
 
     Raises
@@ -148,7 +150,7 @@ def _form_by_asking(facts: EnvironmentFacts, patience: float) -> CompiledForm:
         trees = draw_trees(tabulation, int(space.start))
         reason = f"it has been tabulated, {tabulation.n_states:,} states"
         rewards = float(trees.reward.min()), float(trees.reward.max())
-        return CompiledForm(tabulation_adapter(facts, tabulation, trees), None, reason, rewards)
+        return CompiledForm(tabulation_adapter(facts, tabulation, trees), None, reason, rewards, tabulation)
 
 
 def _checked_by_asking(facts: EnvironmentFacts, form: CompiledForm, patience: float) -> CompiledForm:
@@ -160,7 +162,7 @@ def _checked_by_asking(facts: EnvironmentFacts, form: CompiledForm, patience: fl
         If it has more states than its table.
     """
     try:
-        return _form_by_asking(facts, patience)._replace(model=form.model)
+        return form_by_asking(facts, patience)._replace(model=form.model)
     except NotTabulated as reason:
         mdp = form.model.mdp if isinstance(form.model, POMDP) else form.model
         if mdp is not None and reason.n_states > mdp.n_states:

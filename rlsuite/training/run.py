@@ -18,15 +18,40 @@ from rlsuite.core.checks import whole_number
 from rlsuite.environments.facts import NO_LIMIT, facts_of
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
-from rlsuite.training.engines import CompiledEngine, Engine, EnvironmentEngine, Learner, action_space_of, id_space_of
+from rlsuite.training.engines import (
+    CHUNK,
+    CompiledEngine,
+    Engine,
+    EnvironmentEngine,
+    Learner,
+    action_space_of,
+    id_space_of,
+)
 from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards, reward_limits
-from rlsuite.training.kernels import ALL_EPISODES, ALL_STEPS, OBSERVATION, Rule, new_run_state
+from rlsuite.training.kept_run import (
+    KeptRun,
+    check_position,
+    difference,
+    identity_of,
+    put_position,
+    set_generator,
+    state_keeper,
+)
+from rlsuite.training.kernels import (
+    ALL_EPISODES,
+    ALL_STEPS,
+    ELAPSED,
+    OBSERVATION,
+    Rule,
+    new_run_state,
+)
 from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.model_of_environment import Watch, compiled_form
-from rlsuite.training.observation_view import Encoding, ObservationView, View
+from rlsuite.training.observation_view import NONE, Encoding, ObservationView, View
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
 from rlsuite.training.results import Record, TimeUnit
+from rlsuite.training.signals import EndingSignals, Stopped
 from rlsuite.training.step_buffer import first_answer, first_mask_of
 
 LoopChoice = Literal["auto", "compiled", "stepwise"]
@@ -86,6 +111,39 @@ class Budget:
     def marks(self, every: int) -> list[int]:
         """Multiples of ``every`` up to the end, and the end itself."""
         return [*range(every, self.amount, every), self.amount]
+
+
+@dataclass
+class Keeping:
+    """How a run is kept while it lasts.
+
+    Parameters
+    ----------
+    save : callable
+        Writes the run to its file.
+    every : float
+        Seconds between two of these, at least.
+    """
+
+    save: Callable[[], None]
+    every: float
+    _saved: float = 0.0  # when, of time.monotonic
+    _rate: float = 1.0  # steps a second
+
+    def begin(self) -> None:
+        """Write the beginning of the run, so that a file that cannot be written is found out at once."""
+        self.save()
+        self._saved = time.monotonic()
+
+    def steps_at_once(self) -> int:
+        """How many steps may be taken before the next look at the clock."""
+        return min(CHUNK, max(1, int(self._rate * min(self.every / 4, 1.0))))
+
+    def note(self, steps: int, seconds: float) -> None:
+        """Note how long some steps took, and write the run if it is time."""
+        self._rate = steps / max(seconds, 1e-6)
+        if time.monotonic() - self._saved >= self.every:
+            self.begin()
 
 
 @dataclass
@@ -213,7 +271,9 @@ class Run:
             expected = self.expected if self.form.model is None else None
             self.engine = EnvironmentEngine(self.facts, self.learner, self.mask_info, self.encode, info, expected)
 
-    def learn(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
+    def learn(
+        self, budget: Budget, policy: Callable[[], Policy], progress: bool, keeping: Keeping | None = None
+    ) -> None:
         """Learn; `record` returns the results, even if an error or Ctrl-C ended it early.
 
         Parameters
@@ -225,6 +285,8 @@ class Run:
             a function from a vector to probabilities (n_actions,).
         progress : bool
             Show a progress bar with episodes, mean return of the last 100, steps per second and the time left.
+        keeping : Keeping or None
+            How the run is kept meanwhile.
         """
         self.notes = _Notes(budget.unit)
         self._look_again()
@@ -233,12 +295,26 @@ class Run:
                 f"no episode of {self.name} can end: no transition terminates it and it has no time limit; use steps= "
                 "instead of episodes="
             )
+        signals = EndingSignals(also_default=keeping is not None)
         try:
-            self._advance(budget, policy, progress)
+            with signals:
+                try:
+                    self._advance(budget, policy, progress, signals, keeping)
+                except Stopped:
+                    if keeping is not None:
+                        keeping.save()
+                    raise
         finally:
             self.watch.note(self.env)
 
-    def _advance(self, budget: Budget, policy: Callable[[], Policy], progress: bool) -> None:
+    def _advance(
+        self,
+        budget: Budget,
+        policy: Callable[[], Policy],
+        progress: bool,
+        signals: EndingSignals,
+        keeping: Keeping | None,
+    ) -> None:
         """Learn from mark to mark, and record what is measured at each."""
         place = self.learner.run_state.position
         clock = ALL_STEPS if budget.unit == "steps" else ALL_EPISODES
@@ -257,17 +333,27 @@ class Run:
             bar = tqdm(total=budget.amount, unit=budget.unit[:-1], desc="compiling")
         with bar:
             self.engine.prepare()
+            if isinstance(self.engine, EnvironmentEngine):
+                self.engine.stop = signals.come
+            if keeping is not None:
+                keeping.begin()
             for before, ahead in pairwise([0, *np.searchsorted(marks, stops, side="right").tolist()]):
                 due = marks[before:ahead]
                 while due.size:
-                    began = time.perf_counter()
-                    finished, noted, error = self.engine.advance(clock, due)
+                    most = CHUNK if keeping is None else keeping.steps_at_once()
+                    began, steps = time.perf_counter(), int(place[ALL_STEPS])
+                    signals.in_step = True
+                    finished, noted, error = self.engine.advance(clock, due, most)
                     notes.seconds += time.perf_counter() - began
                     notes.finished.append(finished)
                     notes.sums.append(noted)
+                    signals.in_step = False
                     if error is not None:
                         raise error
                     due = due[len(noted) :]
+                    signals.check()
+                    if keeping is not None:
+                        keeping.note(int(place[ALL_STEPS]) - steps, time.perf_counter() - began)
                     if self.expected is not None:
                         self.expected.report(self.name)
                     if progress:
@@ -279,6 +365,8 @@ class Run:
                     notes.evaluations.append((int(place[clock]), found.value, found.total))
             if evaluate is not None:
                 notes.ends = evaluate.ends(policy())
+        if keeping is not None:
+            keeping.save()
 
     @property
     def record(self) -> Record:
@@ -319,6 +407,100 @@ class Run:
             optimum_unknown=self.optimum.unknown,
             seconds=seconds,
         )
+
+    def kept(self) -> KeptRun:
+        """The run as it is kept in a file; or why it cannot be."""
+        learner = self.learner
+        position = tuple(learner.run_state.position.tolist())
+        try:
+            keeper = state_keeper(self.facts, self.form, self._may_ask)
+            state = None
+            if position[OBSERVATION] != NONE or keeper.kind == "hooks":
+                state = keeper.keep()
+            rng = keeper.generator()
+            kept = KeptRun(
+                lost="",
+                identity=identity_of(self.facts, self.form),
+                position=position,
+                totals=tuple(learner.run_state.totals.tolist()),
+                agent_generator=dict(learner.rng.bit_generator.state),
+                env_generator=None if rng is None else dict(rng.bit_generator.state),
+                kind=keeper.kind,
+                state=state,
+                regret=bool(self.optima is not None),
+                vectors=learner.view.vectors if isinstance(learner.view, ObservationView) else np.zeros((0, 0)),
+            )
+            kept.packed()
+        except (errors.UnsuitableEnvironment, TypeError, NotImplementedError) as error:
+            return KeptRun(f"the state of its environment cannot be kept. {error}")
+        return kept
+
+    @property
+    def _may_ask(self) -> bool:
+        """Whether an environment without a table may be asked for one."""
+        return self.mask_info is None
+
+    def go_on(self, kept: KeptRun, legal: BoolArray) -> str:
+        """Go on, at its beginning, with a run that was kept; or return why that cannot be done, as a sentence.
+
+        Parameters
+        ----------
+        kept : KeptRun
+            The run.
+        legal : ndarray of bool
+            The legal actions that were known then.
+
+        Raises
+        ------
+        FileError
+            If the run contradicts itself or its environment: it was not kept by `kept`.
+        """
+        learner = self.learner
+        if other := difference(kept.identity, identity_of(self.facts, self.form)):
+            return f"the run that was kept is one in another environment: {other}"
+        try:
+            keeper = state_keeper(self.facts, self.form, self._may_ask)
+        except errors.UnsuitableEnvironment as error:
+            return f"the state of its environment cannot be set. {error}"
+        if keeper.kind != kept.kind:
+            return f"the state of {self.name} was kept by its {kept.kind}, and can be set by its {keeper.kind} only"
+        position, view = kept.position, learner.view
+        try:
+            check_position(position, learner.legal, kept.vectors)
+            vectors = view.vectors if isinstance(view, ObservationView) else np.zeros((0, 0))
+            if kept.vectors.shape != vectors.shape:
+                raise ValueError(f"its vectors have shape {kept.vectors.shape}, not {vectors.shape}")
+            n_ids = 0 if self.encode is None else self.encode.n_ids
+            if n_ids and not np.isin(kept.vectors, np.arange(float(n_ids))).all():
+                raise ValueError("it observes an id that does not exist")
+            if position[OBSERVATION] != NONE or keeper.kind == "hooks":
+                keeper.put_back(kept.state)
+            if self.mask_info is not None or self.encode is not None:
+                learner.legal[...] = legal
+            if keeper.kind == "table" and position[OBSERVATION] != NONE:
+                self._check_legal(position[OBSERVATION], int(self.facts.base.s))
+            rng = keeper.generator()
+            if rng is not None:
+                set_generator(rng, kept.env_generator)
+        except ValueError as error:
+            raise errors.FileError(f"the run that was kept cannot go on in {self.name}: {error}") from error
+        set_generator(learner.rng, kept.agent_generator)
+        vectors[...] = kept.vectors
+        if isinstance(view, ObservationView) and position[OBSERVATION] != NONE:
+            view.arrived[...] = vectors[position[OBSERVATION]]
+        put_position(learner.run_state, kept)
+        for layer in self.facts.time_limits:
+            layer._elapsed_steps = position[ELAPSED]
+        self.use(self.loop)
+        return ""
+
+    def _check_legal(self, observation: int, state: int) -> None:
+        """Raise ValueError if a state is not the one observed, or has not the actions that are legal then."""
+        model = self.form.model
+        mdp = model.mdp if isinstance(model, POMDP) else model
+        other = isinstance(model, MDP) and self.encode is None and observation != state
+        if mdp is not None and (other or (self.learner.legal[observation] & ~mdp.legal[state]).any()):
+            raise ValueError(f"observation {observation} is not one of state {state}")
 
     def _look_again(self) -> None:
         """Check whether the environment has been changed since the last call of `learn`."""

@@ -76,6 +76,24 @@ def test_the_next_command_has_the_keywords_that_were_typed(rlsuite):
     assert done.err.endswith(" --steps 50 --plot 'a picture.png' --seeds 30\n")
 
 
+def test_going_on_with_a_file(rlsuite, tmp_path):
+    lake = ["FrozenLake-v1", "--no-regret"]
+    rlsuite("train", "sarsa", *lake, "--steps=300", "--seed=3", "--checkpoint", "half.npz", "--every", "0.5")
+    done = rlsuite("train", "half.npz", *lake, "--steps=200", "--save", "all.npz")
+    assert (done.code, done.err) == (0, "next: rlsuite train all.npz FrozenLake-v1\n")
+    whole, parts = rl.Sarsa().learn("FrozenLake-v1", steps=500, seed=3), rl.load(tmp_path / "all.npz")
+    assert (parts.steps_, parts.q_.tobytes()) == (500, whole.q_.tobytes())
+    for flags, sentence in (
+        (["--gamma", "0.5"], "--gamma: the parameters of the agent are those in half.npz"),
+        (["--agent", "n=3"], "--agent: the parameters of the agent are those in half.npz"),
+        (["--seeds", "3"], "half.npz holds a single agent, and --seeds trains several: give --seed, or none"),
+        (["--every", "3"], "every=3.0 is the time between two checkpoints: give checkpoint=, too"),
+        (["--checkpoint", "a.pkl"], "--checkpoint a.pkl: unknown suffix '.pkl' (choices: .npz)"),
+    ):
+        done = rlsuite("train", "half.npz", *lake, *flags)
+        assert (done.code, done.err) == (2, f"rlsuite: error: {sentence}\n")
+
+
 FRESH = """
 import rlsuite as rl
 

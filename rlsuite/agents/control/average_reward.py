@@ -8,8 +8,9 @@ waits for the state in which the next one begins, and is learned from then. (A p
 given a model and no next episode, lets nothing follow an end, so that a policy that ends has gain 0.)
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from rlsuite.agents.memory import ActionValues, count, step_size
 from rlsuite.agents.schedules import Rate, Schedule, as_schedule, rate_now
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Array
 from rlsuite.training.kernels import Begin, Step, Transition
 
 
@@ -31,9 +33,15 @@ class Gain(NamedTuple):
 class Waiting(NamedTuple):
     """The last step of an episode, while the next one has not begun, and the step size of the gain."""
 
-    pair: NDArray[np.int64]  # (2,), state and action; [-1, -1] if no step waits
+    pair: Annotated[NDArray[np.int64], Array(at_least=-1)]  # (2,), state and action; [-1, -1] if no step waits
     numbers: NDArray[np.float64]  # (3,), reward, alpha, beta
     beta: Rate
+
+    def check(self, sizes: Mapping[str, int]) -> None:
+        """Raise ValueError unless the pair is one of the table, or none."""
+        state, action = self.pair.tolist()
+        if not ((0 <= state < sizes["n_states"] and 0 <= action < sizes["n_actions"]) or state == action == -1):
+            raise ValueError(f"the pair that waits, {state} and {action}, is not one of the table")
 
 
 @compiled(in_place=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import (
     LONGEST,
@@ -38,8 +37,8 @@ class Episode(NamedTuple):
     """The present episode; the buffer's note is 1 for the first visit of a pair, and 0 for all others."""
 
     buffer: EpisodeBuffer
-    number: NDArray[np.int64]  # (1,), the number of this episode
-    seen: NDArray[np.int64]  # (n_states, n_actions), number of the latest episode with this pair
+    number: Count  # (1,), the number of this episode
+    seen: Count  # (n_states, n_actions), number of the latest episode with this pair
 
 
 @compiled(in_place=True)

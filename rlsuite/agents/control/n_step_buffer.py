@@ -8,7 +8,7 @@ visits gives the k-th visit of a pair the k-th value.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +17,21 @@ from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.memory import Memory, Observation, begin, step_size, store, stored_value, update_stored
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Action, Array, Count, Feature, State
 from rlsuite.training.kernels import Begin
 
 
 class NStepBuffer(NamedTuple):
     """A ring of n steps: time t of the episode is at entry t % n. It holds ids for a table, or features."""
 
-    state: NDArray[np.int64]  # (n,), for a table
-    indices: NDArray[np.int64]  # (n, most_active), of the active features; (n, 0) for a table
+    state: State  # (n,), for a table
+    indices: Feature  # (n, most_active), of the active features; (n, 0) for a table
     values: NDArray[np.float64]  # (n, most_active)
-    n_active: NDArray[np.int64]  # (n,)
-    action: NDArray[np.int64]  # (n,)
+    n_active: Annotated[NDArray[np.int64], Array(at_least=0, at_most="indices")]  # (n,)
+    action: Action  # (n,)
     reward: NDArray[np.float64]  # (n,), the reward that followed
     step_size: NDArray[np.float64]  # (n,)
-    length: NDArray[np.int64]  # (1,), steps of the episode so far
+    length: Count  # (1,), steps of the episode so far
     n: int
     chances: NDArray[np.float64]  # (n_actions,), room for the probabilities of one state
 

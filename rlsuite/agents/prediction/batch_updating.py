@@ -23,6 +23,7 @@ from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow
 from rlsuite.agents.schedules import Schedule
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import State
 from rlsuite.training.kernels import Begin, Step, Transition
 
 
@@ -37,7 +38,7 @@ class Evidence(NamedTuple):
 class System(NamedTuple):
     """The equations of the states that have been left, while they are solved."""
 
-    states: NDArray[np.int64]  # (n_states,), their numbers
+    states: State  # (n_states,), their numbers
     rewards: NDArray[np.float64]  # (n_states,)
     successors: NDArray[np.float64]  # (n_states, n_states)
     ends: NDArray[np.float64]  # (n_states,)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import (
     LONGEST,
@@ -37,6 +36,7 @@ from rlsuite.agents.schedules import Inverse, Schedule
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Count
 from rlsuite.training.kernels import Begin, Step, Transition
 
 
@@ -44,7 +44,7 @@ class EpisodeOfFirsts(NamedTuple):
     """What is kept during an episode."""
 
     buffer: EpisodeBuffer
-    first: NDArray[np.int64]  # (n_states,), time of the first visit to each state of a finished episode
+    first: Count  # (n_states,), time of the first visit to each state of a finished episode
 
 
 @compiled(in_place=True)

@@ -7,7 +7,7 @@ expectation as long as it does not depend on the action (S&B2 section 13.4).
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from rlsuite.approximation.policies.softmax_policy import (
 )
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
+from rlsuite.core.declared import Action, Array
 from rlsuite.training.kernels import Begin, Step, Transition
 
 LONGEST = 100_000
@@ -37,9 +38,9 @@ class Episode(NamedTuple):
 
     observation: NDArray[np.float64]  # (longest, d)
     legal: NDArray[np.bool_]  # (longest, n_actions)
-    action: NDArray[np.int64]  # (longest,)
+    action: Action  # (longest,)
     reward: NDArray[np.float64]  # (longest,), the reward that followed; replaced by the return when the episode is over
-    length: NDArray[np.int64]  # (1,)
+    length: Annotated[NDArray[np.int64], Array(at_least=0, at_most="action")]  # (1,)
     pi: NDArray[np.float64]  # (n_actions,), room for the probabilities of one observation
 
 
