@@ -276,35 +276,50 @@ def test_an_agent_of_ones_own(tmp_path, declared, message):
 
 
 CHECKED = """
-import sys
+import json, sys
 import numpy as np, rlsuite as rl
-path = sys.argv[1]
-agent = rl.DynaQ(n=3).learn("FrozenLake-v1", steps=200, seed=1)
-agent.save(path)
+from rlsuite.approximation import TileCoding
+path, name = sys.argv[1:]
+tiles = TileCoding(n_tilings=2)
+agent, env = {
+    "DynaQ": (rl.DynaQ(n=3), "FrozenLake-v1"),
+    "SarsaLambda": (rl.SarsaLambda(), "FrozenLake-v1"),
+    "NStepSarsa with features": (rl.NStepSarsa(n=3, features=tiles, learning_rate=0.01), "MountainCar-v0"),
+    "MonteCarloControl": (rl.MonteCarloControl(longest_episode=100), "FrozenLake-v1"),
+}[name]
+agent.learn(env, steps=203, seed=1, loop="compiled").save(path)
 with np.load(path) as file:
     good = dict(file)
 rng = np.random.default_rng(0)
 read = 0
 for _ in range(100):
     content = dict(good)
-    name = rng.choice([key for key in good if good[key].dtype.kind in "if"])
-    changed = content[name].copy()
-    changed.flat[rng.integers(changed.size)] = rng.integers(-3, 70)
+    name = rng.choice([key for key in good if good[key].dtype.kind in "if" and good[key].size or key == "header"])
+    if name == "header":
+        header = json.loads(str(content["header"]))
+        header["run"]["position"][rng.integers(5)] = int(rng.integers(-3, 70))
+        if rng.random() < 0.5:
+            header["run"]["state"] = int(rng.integers(-3, 20))
+        changed = np.array(json.dumps(header))
+    else:
+        changed = content[name].copy()
+        changed.flat[rng.integers(changed.size)] = rng.integers(-3, 70)
     np.savez(path, **content | {name: changed})
     try:
-        rl.load(path).learn("FrozenLake-v1", steps=50, seed=2)
+        rl.load(path).learn(env, steps=50)  # the run goes on
         read += 1
-    except rl.errors.FileError:
+    except (rl.errors.FileError, rl.errors.LearningError):
         pass
 print(read)
 """
 
 
 @pytest.mark.slow
-def test_what_is_read_stays_inside_its_arrays(tmp_path):
+@pytest.mark.parametrize("name", ["DynaQ", "SarsaLambda", "NStepSarsa with features", "MonteCarloControl"])
+def test_what_is_read_stays_inside_its_arrays(name, tmp_path):
     """With numba's own checks of all indices: a file that was accepted never leads outside."""
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    command = [sys.executable, "-c", CHECKED, str(tmp_path / "agent.npz")]
+    command = [sys.executable, "-c", CHECKED, str(tmp_path / "agent.npz"), name]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     assert 10 < int(done.stdout) < 100
