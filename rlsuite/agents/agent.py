@@ -65,6 +65,8 @@ class Agent(Described):
         What the last call of `learn` has noted.
     seed_ : int
         The seed that was used, given or drawn.
+    steps_ : int
+        Steps of the present run so far; of the run that goes on, if the agent was loaded from a file.
     """
 
     described_as = "agent"
@@ -401,6 +403,9 @@ class Agent(Described):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the agent and its run to an .npz file; `rlsuite.load` reads it, and `learn` without a seed goes on.
+
+        To know what its state is, an environment that has neither a table nor compiled dynamics nor ``get_state()`` is
+        asked for a table, once a run, for at most five seconds.
 
         Raises
         ------

@@ -31,6 +31,7 @@ from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards, reward_limits
 from rlsuite.training.kept_run import (
     KeptRun,
+    StateKeeper,
     check_position,
     difference,
     identity_of,
@@ -262,6 +263,7 @@ class Run:
         if loop == "compiled" and self.form.adapter is None:
             told = self.mask_info is not None
             self.form = compiled_form(self.facts, self.encode, self.gamma, loop, told, COMPILED_PATIENCE)
+        self._keeper: StateKeeper | errors.UnsuitableEnvironment | None = None
         self.loop: LoopChoice = loop
         self.engine: Engine
         if self.form.adapter is not None and loop != "stepwise":
@@ -413,7 +415,7 @@ class Run:
         learner = self.learner
         position = tuple(learner.run_state.position.tolist())
         try:
-            keeper = state_keeper(self.facts, self.form, self._may_ask)
+            keeper = self._state_keeper()
             state = None
             if position[OBSERVATION] != NONE or keeper.kind == "hooks":
                 state = keeper.keep()
@@ -435,10 +437,16 @@ class Run:
             return KeptRun(f"the state of its environment cannot be kept. {error}")
         return kept
 
-    @property
-    def _may_ask(self) -> bool:
-        """Whether an environment without a table may be asked for one."""
-        return self.mask_info is None
+    def _state_keeper(self) -> StateKeeper:
+        """How the state of the environment is kept; found out once, as this may take seconds."""
+        if self._keeper is None:
+            try:
+                self._keeper = state_keeper(self.facts, self.form, may_ask=self.mask_info is None)
+            except errors.UnsuitableEnvironment as error:
+                self._keeper = error
+        if isinstance(self._keeper, errors.UnsuitableEnvironment):
+            raise self._keeper
+        return self._keeper
 
     def go_on(self, kept: KeptRun, legal: BoolArray) -> str:
         """Go on, at its beginning, with a run that was kept; or return why that cannot be done, as a sentence.
@@ -459,7 +467,7 @@ class Run:
         if other := difference(kept.identity, identity_of(self.facts, self.form)):
             return f"the run that was kept is one in another environment: {other}"
         try:
-            keeper = state_keeper(self.facts, self.form, self._may_ask)
+            keeper = self._state_keeper()
         except errors.UnsuitableEnvironment as error:
             return f"the state of its environment cannot be set. {error}"
         if keeper.kind != kept.kind:

@@ -12,7 +12,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.agents.storage import learned_arrays
-from rlsuite.errors import FileError, LearningError, NewRunWarning
+from rlsuite.errors import FileError, LearningError, NewRunWarning, UnsuitableEnvironment
 from rlsuite.registry import agent_classes
 
 ALL = sorted(name for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite."))
@@ -180,6 +180,21 @@ def test_an_environment_that_does_not(tmp_path):
     assert again.visits_.sum() == 150
     assert again.steps_ == 50
     rl.load(tmp_path / "half.npz").learn(Drifting(), steps=50, seed=3)
+
+
+def test_what_cannot_be_kept_is_found_out_once(tmp_path, monkeypatch):
+    asked = []
+
+    def ask(facts, seconds):
+        asked.append(seconds)
+        raise UnsuitableEnvironment("no")
+
+    monkeypatch.setattr("rlsuite.training.kept_run.form_by_asking", ask)
+    agent = rl.QLearning().learn(Corridor(), steps=100, seed=2)
+    for _ in range(3):
+        with pytest.warns(NewRunWarning, match=r"Corridor has no table .* cannot be tabulated \(no\)"):
+            agent.save(tmp_path / "half.npz")
+    assert asked == [5.0]
 
 
 def test_a_wrapper_that_may_have_a_state(tmp_path):
