@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rlsuite.cli.options import command
 from rlsuite.cli.output import note, number, print_json
@@ -45,7 +45,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
 
     (row,) = compare({chosen.environment: [results]})
     records = results.records
-    steps = sum(_steps(record) for record in records)
+    steps = sum(chosen.steps or int(record.episode_length.sum()) for record in records)
     loops = " and ".join(sorted({record.loop for record in records}))
     learning = sum(record.seconds for record in records)
     compiling = sum(record.compiling_seconds for record in records)
@@ -107,10 +107,6 @@ def _no_end_reached(results: "Results") -> str:
 def _slack(record: "Record") -> float:
     """Difference from the optimum that is attributed to rounding."""
     return 1e-6 * max(1.0, abs(record.optimal_value or 0.0))
-
-
-def _steps(record: Any) -> int:
-    return int(record.time[-1]) if record.unit == "steps" else int(record.episode_length.sum())
 
 
 def _next(chosen: argparse.Namespace, written: dict[str, str], *, solvable: bool) -> str:

@@ -87,6 +87,8 @@ def add(commands: Commands) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Learn."""
+    if chosen.steps is chosen.episodes is None:
+        chosen.steps = DEFAULT_STEPS
     import_packages()
     agent = _saved_agent(chosen) if chosen.agent_name.endswith(".npz") else agent_of(chosen)
     env_keywords = env_keywords_of(chosen)
@@ -218,13 +220,12 @@ def _length(chosen: argparse.Namespace, agent: "Agent", env: "Env") -> Keywords:
     """How long to learn and how often to evaluate: at the end at least, if the greedy policy can be evaluated."""
     from rlsuite.environments.facts import NO_LIMIT, facts_of
 
-    steps: int | None = DEFAULT_STEPS if chosen.steps is chosen.episodes is None else chosen.steps
-    amount: int = chosen.episodes if steps is None else steps
+    amount: int = chosen.episodes if chosen.steps is None else chosen.steps
     every = chosen.evaluate_every
     if every is None and (agent.gamma < 1.0 or facts_of(env).time_limit != NO_LIMIT):
         every = max(1, amount // 50) if chosen.plot and _figure(chosen) == EVALUATION else max(1, amount)
     return {
-        "steps": steps,
+        "steps": chosen.steps,
         "episodes": chosen.episodes,
         "evaluate_every": every,
         "checkpoint_every": chosen.checkpoint_every,

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import struct
+import sys
 import tokenize
 import zipfile
 import zlib
@@ -110,6 +111,10 @@ class Npz:
         with self._archive.open(f"{name}.npy") as member:
             array = np.lib.format.read_array(cast("Any", member), allow_pickle=False, max_header_size=LARGEST_HEADER)
         del self.headers[name]
+        if header.dtype.kind == "U":
+            codes = np.frombuffer(array.tobytes(), dtype=np.dtype(np.uint32).newbyteorder(header.dtype.byteorder))
+            if codes.size and codes.max() > sys.maxunicode:
+                raise ValueError(f"{name} holds numbers that are not characters")
         return array
 
     def take_json(self, name: str) -> dict[str, Any]:

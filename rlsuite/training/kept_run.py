@@ -178,7 +178,7 @@ def state_keeper(facts: EnvironmentFacts, form: CompiledForm, may_ask: bool) -> 
                 raise errors.UnsuitableEnvironment(
                     f"{facts.name} is wrapped in {type(layer).__name__}, which may have a state of its own"
                 )
-        return StateKeeper("hooks", base.get_state, base.set_state, lambda: getattr(base, "_np_random", None))
+        return _with_hooks(facts)
     tabulation = form.tabulation
     if tabulation is None:
         reason = "it says in each info which actions are legal"
@@ -204,6 +204,26 @@ def state_keeper(facts: EnvironmentFacts, form: CompiledForm, may_ask: bool) -> 
         return table.probe.values_of(base)
 
     return StateKeeper("attributes", keep, put_back, lambda: getattr(base, table.generator))
+
+
+def _with_hooks(facts: EnvironmentFacts) -> StateKeeper:
+    base = facts.base
+
+    def keep() -> object:
+        try:
+            return base.get_state()
+        except Exception as error:  # whatever the environment raises
+            raise errors.UnsuitableEnvironment(
+                f"get_state() of {facts.name} raised {type(error).__name__}: {error}"
+            ) from error
+
+    def put_back(state: object) -> None:
+        try:
+            base.set_state(state)
+        except Exception as error:  # whatever the environment raises
+            raise ValueError(f"its set_state(state) raised {type(error).__name__}: {error}") from error
+
+    return StateKeeper("hooks", keep, put_back, lambda: getattr(base, "_np_random", None))
 
 
 def _numbered(base: Any, model: MDP | POMDP) -> StateKeeper:

@@ -156,6 +156,14 @@ def test_advice_to_import_a_module_is_given_where_it_helps(saved):
         rl.load(saved)
 
 
+@pytest.mark.parametrize("order", "<>")
+def test_text_that_is_not_unicode(saved, order):
+    codes = np.array([ord("{"), 0x110000], dtype=f"{order}u4")
+    np.savez(saved, **content_of(saved) | {"header": np.frombuffer(codes.tobytes(), dtype=f"{order}U2").reshape(())})
+    with pytest.raises(FileError, match="header holds numbers that are not characters"):
+        rl.load(saved)
+
+
 def test_deep_json(saved):
     np.savez(saved, **content_of(saved) | {"header": np.array("[" * 100_000)})
     with pytest.raises(FileError):

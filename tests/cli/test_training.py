@@ -81,6 +81,7 @@ def test_going_on_with_a_file(rlsuite, tmp_path):
     rlsuite("train", "sarsa", *lake, "--steps=300", "--seed=3", "--checkpoint", "half.npz", "--every", "0.5")
     done = rlsuite("train", "half.npz", *lake, "--steps=200", "--save", "all.npz")
     assert (done.code, done.err) == (0, "next: rlsuite train all.npz FrozenLake-v1\n")
+    assert "learned 200 steps in" in done.out
     whole, parts = rl.Sarsa().learn("FrozenLake-v1", steps=500, seed=3), rl.load(tmp_path / "all.npz")
     assert (parts.steps_, parts.q_.tobytes()) == (500, whole.q_.tobytes())
     for flags, sentence in (

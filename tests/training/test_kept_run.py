@@ -203,6 +203,23 @@ def test_a_wrapper_that_may_have_a_state(tmp_path):
         agent.save(tmp_path / "half.npz")
 
 
+class HooksThatFail(DriftingKept):
+    """Neither of its two methods works."""
+
+    def get_state(self):
+        return {"steps": self.missing} if self.steps > 150 else {}
+
+
+def test_hooks_that_fail(tmp_path):
+    agent = rl.QLearning().learn(HooksThatFail(), steps=100, seed=2)
+    agent.save(tmp_path / "half.npz")
+    with pytest.raises(FileError, match=r"its set_state\(state\) raised KeyError: 'names'"):
+        rl.load(tmp_path / "half.npz").learn(HooksThatFail(), steps=10)
+    agent.learn(agent._asked_for, steps=100)
+    with pytest.warns(NewRunWarning, match=r"get_state\(\) of HooksThatFail raised AttributeError"):
+        agent.save(tmp_path / "half.npz")
+
+
 class StateThatIsNotPlain(DriftingKept):
     """Its state is an object."""
 
