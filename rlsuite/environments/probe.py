@@ -14,7 +14,7 @@ import sys
 import time
 import types
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -56,7 +56,8 @@ class Answer(NamedTuple):
     """What a step, or a reset, returns."""
 
     state: int
-    observation: Any
+    observation: int
+    """Its id."""
     reward: float
     terminated: bool
     truncated: bool
@@ -78,6 +79,8 @@ class Probe:
     ----------
     base : gymnasium.Env
         The unwrapped copy. It has been reset. It is used up.
+    id_of : callable
+        The number of an observation. It raises ValueError for what is no observation.
     deadline : float
         The time, of `time.monotonic`, until which it may be stepped to see what changes.
 
@@ -94,8 +97,9 @@ class Probe:
         If its state cannot be found, or cannot be set.
     """
 
-    def __init__(self, base: BareEnv, deadline: float = math.inf):
+    def __init__(self, base: BareEnv, id_of: Callable[[Any], int], deadline: float = math.inf):
         self.base = base
+        self.id_of = id_of
         self.attributes = _attributes_of(base)
         self.written: set[str] = set()
         self.read: set[str] = set()
@@ -224,17 +228,24 @@ class Probe:
             raise CannotBeFollowed("its step does not return five things")
         observation, reward, terminated, truncated, _ = cast("tuple[Any, ...]", answer)
         end = bool(terminated), bool(truncated)
-        pickle.dumps(observation)  # raises if a counter, or a random number, is shown in it
+        seen = self._id_of(observation)
         self._check_reads(self.read)
-        return Answer(self.here(), observation, float(reward), *end)
+        return Answer(self.here(), seen, float(reward), *end)
 
     def _reset(self, number: int) -> Answer:
         self._begin(number)
         observation, _ = self.base.reset()
-        pickle.dumps(observation)
+        seen = self._id_of(observation)
         self.reset_reads |= self.read & self.in_state
         self._check_reads(self.read)
-        return Answer(self.here(), observation, 0.0, False, False)
+        return Answer(self.here(), seen, 0.0, False, False)
+
+    def _id_of(self, observation: Any) -> int:
+        pickle.dumps(observation)  # raises if a counter, or a random number, is shown in it
+        try:
+            return self.id_of(observation)
+        except ValueError as error:
+            raise CannotBeFollowed(f"it returns an observation that is not in its space: {error}") from error
 
     def _begin(self, number: int) -> None:
         self.put(number)

@@ -8,6 +8,7 @@ with the environment's own generator, give the episodes of its `step`.
 
 import copy
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -16,6 +17,7 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import BareEnv
 from rlsuite.environments.facts import EnvironmentFacts, replaced_methods
+from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.probe import Answer, Probe, Relearn
 from rlsuite.environments.side_effects import Surroundings
 from rlsuite.environments.symbolic import CannotBeFollowed, Leaf, Tree, UniformNode, WasRead
@@ -57,19 +59,18 @@ class Tabulation(NamedTuple):
         """Return the number of the state in which an environment is; -1 if it is none of these."""
         return self.probe.number_of(base, known_only=True)
 
-    def check_observations(self, space: gymnasium.spaces.Discrete) -> None:
-        """Raise NotTabulated if an observation is not in the space of which it should be an element."""
-        for tree in (self.start, *(tree for row in self.rows for tree in row or ())):
-            for answer in _answers(tree):
-                if not space.contains(answer.observation):
-                    raise NotTabulated(f"it returns observation {answer.observation!r}, which is not in {space}")
-
     def put(self, state: int, base: BareEnv) -> None:
         """Put an environment into a state."""
         self.probe.put(state, base)
 
 
-def tabulation_of(facts: EnvironmentFacts, *, seconds: float, max_states: int = MAX_STATES) -> Tabulation:
+def tabulation_of(
+    facts: EnvironmentFacts,
+    *,
+    seconds: float,
+    max_states: int = MAX_STATES,
+    id_of: Callable[[Any], int] | None = None,
+) -> Tabulation:
     """Tabulate an environment.
 
     Parameters
@@ -80,13 +81,20 @@ def tabulation_of(facts: EnvironmentFacts, *, seconds: float, max_states: int = 
         Give up after this time.
     max_states : int
         Give up when there are more states.
+    id_of : callable, optional
+        The number of an observation; by default its id (`rlsuite.environments.observation_ids.ObservationIds`).
 
     Raises
     ------
     NotTabulated
         If it cannot be done; the message says why.
+    UnsuitableEnvironment
+        If there are infinitely many observations, and no `id_of`.
     """
+    id_of = id_of or ObservationIds(facts.env.observation_space).id_of
     base = facts.base
+    if not isinstance(base.action_space, gymnasium.spaces.Discrete):
+        raise NotTabulated(f"its action space is {base.action_space}, not Discrete")
     for layer in (*facts.wrappers, base):
         for method in replaced_methods(layer):
             raise NotTabulated(f"its {method} has been replaced")
@@ -103,7 +111,7 @@ def tabulation_of(facts: EnvironmentFacts, *, seconds: float, max_states: int = 
     deadline = time.monotonic() + seconds
     probe = None
     try:
-        probe = Probe(inner, deadline)
+        probe = Probe(inner, id_of, deadline)
         tabulation = _ask_until_sure(probe, deadline, max_states)
         if changed := surroundings.changed():
             raise NotTabulated(f"its step or its reset depends on, or changes, {changed}")
@@ -229,7 +237,7 @@ def _compare(tabulation: Tabulation, witness: BareEnv) -> None:
             answer = draw(row[action], rng)
             found = witness.step(action + tabulation.probe.first_action)[:4]
         if not (
-            np.array_equal(found[0], answer.observation)
+            tabulation.probe.id_of(found[0]) == answer.observation
             and tuple(found[1:4]) == (answer.reward, answer.terminated, answer.truncated)
             and rng.bit_generator.state == getattr(witness, tabulation.probe.generator).bit_generator.state
         ):

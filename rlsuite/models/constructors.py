@@ -7,6 +7,7 @@ validates them. The signatures stand together here; the forms are explained in t
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Self
 
 from numpy.typing import ArrayLike
@@ -350,7 +351,11 @@ class Constructors(MdpFields):
             model: object = getattr(found.unwrapped, "model", None)
             if isinstance(model, Constructors):
                 found_model = model.replace(gamma=gamma)
-                return found_model if isinstance(found_model, cls) else cls(**vars(found_model))
+                return (
+                    found_model
+                    if isinstance(found_model, cls)
+                    else cls(**{one.name: getattr(found_model, one.name) for one in fields(found_model)})
+                )
             reject_partially_observable(model, name_of(found))
             table = read_table(found)
         rows = table.rows

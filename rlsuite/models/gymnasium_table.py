@@ -77,8 +77,8 @@ def read_table(env: Env) -> Table:
     P: object = getattr(bare, "P", None)
     if P is None:
         raise UnsuitableEnvironment(
-            f"{name} has no transition table (env.unwrapped.P). Plan on a learned model: "
-            "MDP.from_experience(transitions, ...), or use a learner: QLearning, Sarsa."
+            f"{name} has no transition table (env.unwrapped.P). Ask for one: rl.tabulate(env, gamma=...); plan on a "
+            "learned model: MDP.from_experience(transitions, ...); or use a learner: QLearning, Sarsa"
         )
     states = _numbers(name, "observation", bare.observation_space)
     actions = _numbers(name, "action", bare.action_space)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -123,7 +123,7 @@ class MdpFields(MadeFromArrays):
         if self.reward_per_pair and "indptr" in changes:
             # As a table (S, A): a flat array would be read as one reward per transition if its length fits.
             changes.setdefault("reward", self.reward.reshape(-1, self.n_actions))
-        return replace(self, **changes)
+        return with_origin(replace(self, **changes), self.origin)
 
     @classmethod
     @says_what_to_write
@@ -330,6 +330,11 @@ class MdpFields(MadeFromArrays):
     def _index(self) -> dict[str, int]:
         return {label: index for index, label in enumerate(self.state_labels or ())}
 
+    @property
+    def origin(self) -> str:
+        """What the model was made from, and what was verified, where `rlsuite.tabulate` made it; else empty."""
+        return str(vars(self).get("_origin", ""))
+
     # The arrays are immutable, so a copy is the model itself; unpickling validates again because
     # NumPy restores arrays writeable.
     def __copy__(self) -> Self:
@@ -338,8 +343,17 @@ class MdpFields(MadeFromArrays):
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self
 
-    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...], dict[str, str]]:
+        return type(self), tuple(getattr(self, field.name) for field in fields(self)), {"_origin": self.origin}
+
+
+Fields = TypeVar("Fields", bound=MdpFields)
+
+
+def with_origin(model: Fields, origin: str) -> Fields:
+    """Say of a new model what it was made from; not an argument of the constructor, as no computation needs it."""
+    object.__setattr__(model, "_origin", origin)  # it is immutable once it has been handed over
+    return model
 
 
 # ------------------------------------------------------------------------------------------ Gymnasium's table

@@ -126,6 +126,11 @@ class PomdpFields(MadeFromArrays):
         """Names of the actions."""
         return self.mdp.action_labels
 
+    @property
+    def origin(self) -> str:
+        """What the model was made from, and what was verified, where `rlsuite.tabulate` made it; else empty."""
+        return self.mdp.origin
+
     # As for MDP: immutable, so a copy is the model itself, and unpickling validates again.
     def __copy__(self) -> Self:
         return self

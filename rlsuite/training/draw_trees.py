@@ -106,8 +106,8 @@ def trees_step(
     )
 
 
-def draw_trees(tabulation: Tabulation, first_observation: int) -> DrawTrees:
-    """Number the nodes of all trees; observations are counted from ``first_observation``."""
+def draw_trees(tabulation: Tabulation) -> DrawTrees:
+    """Number the nodes of all trees."""
     kind: list[int] = []
     first: list[int] = []
     children: list[int] = []
@@ -123,7 +123,7 @@ def draw_trees(tabulation: Tabulation, first_observation: int) -> DrawTrees:
                 answer = tree.outcome
                 leaf = (
                     answer.state,
-                    int(answer.observation) - first_observation,
+                    answer.observation,
                     answer.reward,
                     answer.terminated,
                     answer.truncated,

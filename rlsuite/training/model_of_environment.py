@@ -19,7 +19,6 @@ from rlsuite.environments.tabulation import NotTabulated, Tabulation, tabulation
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.gymnasium_table import CopiedTable, copied_table, same_table
 from rlsuite.training.draw_trees import draw_trees, tabulation_adapter
-from rlsuite.training.engines import id_space_of
 from rlsuite.training.environment_functions import Adapter, dynamics_adapter, table_adapter, vector_table_adapter
 from rlsuite.training.observation_view import Encoding
 
@@ -138,7 +137,6 @@ def form_by_asking(facts: EnvironmentFacts, patience: float) -> CompiledForm:
         If that cannot be done.
     """
     facts.check_wrappers()
-    space = id_space_of(facts.env)
     kind: Any = facts.base.__class__
     key = (kind, repr(facts.env.spec))
     with _one_at_a_time:
@@ -146,8 +144,7 @@ def form_by_asking(facts: EnvironmentFacts, patience: float) -> CompiledForm:
         if tabulation is None:
             tabulation = tabulation_of(facts, seconds=patience)
             _tabulated[:] = [(key, tabulation), *_tabulated[: MAX_KEPT - 1]]
-        tabulation.check_observations(space)
-        trees = draw_trees(tabulation, int(space.start))
+        trees = draw_trees(tabulation)
         reason = f"it has been tabulated, {tabulation.n_states:,} states"
         rewards = float(trees.reward.min()), float(trees.reward.max())
         return CompiledForm(tabulation_adapter(facts, tabulation, trees), None, reason, rewards, tabulation)

@@ -209,7 +209,7 @@ def test_tables_equal_those_that_environments_have(env, options):
                 expected[key] = expected.get(key, 0.0) + chance
             found = {}
             for chance, answer in probabilities(tree):
-                key = (int(answer.observation), answer.reward, answer.terminated)
+                key = (answer.observation, answer.reward, answer.terminated)
                 found[key] = found.get(key, 0.0) + chance
             expected = {key: chance for key, chance in expected.items() if chance > 0.0}
             assert found == pytest.approx(expected, abs=1e-12)

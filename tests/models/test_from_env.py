@@ -85,8 +85,8 @@ def test_no_table():
     with pytest.raises(UnsuitableEnvironment) as caught:
         MDP.from_env("Blackjack-v1", gamma=0.9)
     assert str(caught.value) == (
-        "Blackjack-v1 has no transition table (env.unwrapped.P). Plan on a learned model: "
-        "MDP.from_experience(transitions, ...), or use a learner: QLearning, Sarsa."
+        "Blackjack-v1 has no transition table (env.unwrapped.P). Ask for one: rl.tabulate(env, gamma=...); plan on a "
+        "learned model: MDP.from_experience(transitions, ...); or use a learner: QLearning, Sarsa"
     )
 
 

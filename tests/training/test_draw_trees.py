@@ -32,7 +32,7 @@ def test_numbered_nodes_lead_to_the_leaves_of_the_trees(env, options, integers):
     made = gym.make(env, **options)
     made.reset(seed=0)
     tabulation = tabulation_of(facts_of(made), seconds=30.0)
-    trees = draw_trees(tabulation, 0)
+    trees = draw_trees(tabulation)
     assert (trees.draw_integer is integer) == (trees.draw_integer is not no_integer)
     if env == "Taxi-v4":
         assert (trees.draw_integer is integer) == integers

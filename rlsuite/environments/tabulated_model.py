@@ -1,0 +1,400 @@
+"""The model of an environment that has no table, made by asking it.
+
+What `rlsuite.environments.tabulation` finds are states, and for each action in each of them a tree of draws. If what
+an agent observes tells the states apart, the model is an MDP whose states are the ids of the observations; otherwise it
+is a POMDP whose hidden states are those that were found.
+"""
+
+import copy
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import gymnasium
+import numpy as np
+
+from rlsuite import errors
+from rlsuite.core.aliases import Env, Observation, Space
+from rlsuite.core.checks import fraction, is_array, is_dict, is_tuple, positive_number, whole_number
+from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of, name_of
+from rlsuite.environments.finding import find_env
+from rlsuite.environments.observation_ids import ObservationIds
+from rlsuite.environments.probe import Answer
+from rlsuite.environments.replay_check import is_known_kind, trusted_model
+from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
+from rlsuite.environments.tabulation import MAX_STATES, REPLAYED, NotTabulated, Tabulation, tabulation_of
+from rlsuite.models import MDP, POMDP
+from rlsuite.models.mdp_fields import with_origin
+from rlsuite.models.observation_model import ObservationRows
+from rlsuite.models.pomdp_fields import named
+
+if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec
+
+MOST_LABELS = 10_000
+"""Models of more states, or observations, have no labels."""
+
+LONGEST_LABEL = 80
+"""Characters; observations that are longer, as images are, are no labels."""
+
+Place: TypeAlias = tuple[int, int]
+"""A state that was found, and the id of what is observed in it."""
+
+
+class Outcome(NamedTuple):
+    """What an action may lead to."""
+
+    place: Place
+    reward: float
+    over: bool
+    """Whether the episode ends."""
+
+
+Row: TypeAlias = dict[Outcome, float]
+"""The outcomes of an action, each with its probability."""
+
+States: TypeAlias = Mapping[Place, int]
+"""The states of a model: which places are which."""
+
+Emission: TypeAlias = dict[tuple[int, int], Mapping[int, float]]
+"""Pr(z | a, s') for (a, s'): z and its probability."""
+
+ROUNDING = 1e-12
+"""Difference of two probabilities that rounding may cause."""
+
+
+def tabulate(
+    env: "str | EnvSpec | Env",
+    *,
+    gamma: float = 0.99,
+    deadline: float = 60.0,
+    max_states: int = MAX_STATES,
+    **kwargs: object,
+) -> MDP | POMDP:
+    """Make the model of an environment, whether or not it has a table.
+
+    A copy of the environment is put into each state that can be reached, and its own `step` is run once for each
+    outcome of what it draws: nothing is estimated. An environment that tells its table keeps it, if its `step` bears it
+    out. What was verified is said by the attribute `origin` of the model.
+
+    Parameters
+    ----------
+    env : str, EnvSpec or gymnasium.Env
+        An id, ``"module:Id"``, ``"file.py:Class"`` or an environment, which is left untouched. The space of its actions
+        is Discrete. A time limit (`gymnasium.wrappers.TimeLimit`) is not part of the model.
+    gamma : float
+        Discount factor of the model, in [0, 1].
+    deadline : float
+        Seconds after which to give up.
+    max_states : int
+        Give up when there are more states.
+    **kwargs
+        Passed to the environment when it is made.
+
+    Returns
+    -------
+    MDP or POMDP
+        An MDP if each observation belongs to one state. Its states are then the ids of the observations, also of those
+        that never occur: for a Discrete space ``observation - space.start``; for Tuple, Dict, MultiDiscrete,
+        MultiBinary and integer Box the rows of an agent's table, labeled by the observation; for other spaces the
+        observations in the order in which they were found. Otherwise a POMDP. What `reset` shows there is not part of
+        the model: its start is the distribution of the first state before anything is observed.
+
+    Raises
+    ------
+    UnsuitableEnvironment
+        If the environment cannot be tabulated; the message says why.
+    EnvironmentNotFound, ParameterError
+        If there is no such environment, or an argument is out of range.
+
+    Examples
+    --------
+    A card is worth 1 or 2. Who stops at 3 or 4 wins, who draws beyond has lost:
+
+    >>> import rlsuite as rl
+    >>> class Small(gymnasium.Env):
+    ...     observation_space = gymnasium.spaces.Discrete(7)
+    ...     action_space = gymnasium.spaces.Discrete(2)
+    ...     def reset(self, *, seed=None, options=None):
+    ...         super().reset(seed=seed)
+    ...         self.hand = 0
+    ...         return self.hand, {}
+    ...     def step(self, action):
+    ...         if action == 0:
+    ...             return self.hand, float(self.hand >= 3), True, False, {}
+    ...         self.hand += int(self.np_random.integers(1, 3))
+    ...         bust = self.hand >= 5
+    ...         return self.hand, -1.0 if bust else 0.0, bust, False, {}
+    >>> mdp = rl.tabulate(Small(), gamma=1.0)
+    >>> mdp.P[4][1]
+    [(0.5, 5, -1.0, True), (0.5, 6, -1.0, True)]
+    """
+    fraction("gamma", gamma)
+    positive_number("deadline", deadline)
+    whole_number("max_states", max_states, at_least=1)
+    made = find_env(env, **kwargs)
+    try:
+        made = _copied(made) if made is env else made
+        _, info = made.reset(seed=0)
+        facts = facts_of(made)
+        facts.check_wrappers()
+        table, doubt = None, ""
+        if facts.has_table:
+            try:
+                table = _of_table(facts, gamma)
+            except errors.UntrustedTable as error:
+                doubt = f"; and {error}"
+            if table is not None and is_known_kind(facts.base):
+                return table
+        try:
+            if facts.tells_actions(info):
+                raise NotTabulated("its info['action_mask'] says which actions exist, which is not followed")
+            return _asked(facts, gamma, deadline, max_states)
+        except NotTabulated as reason:
+            if table is not None:
+                return _with_origin(table, f"{table.origin}; it could not be asked: {reason}")
+            raise errors.UnsuitableEnvironment(f"{facts.name} cannot be tabulated: {reason}{doubt}") from reason
+    finally:
+        if made is not env:
+            made.close()
+
+
+def _copied(env: Env) -> Env:
+    """A copy of an environment, which may be reset."""
+    try:
+        return copy.deepcopy(env)
+    except Exception as error:  # whatever a class of another package raises
+        raise errors.UnsuitableEnvironment(
+            f"{name_of(env)} cannot be tabulated: it cannot be copied ({type(error).__name__}: {error})"
+        ) from error
+
+
+def _of_table(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP:
+    """Return the model that an environment tells, if its step bears it out."""
+    origin = f"the table of {facts.name}, with which its step agreed in a replay"
+    return _with_origin(trusted_model(facts, gamma), origin + _without_limit(facts))
+
+
+def _asked(facts: EnvironmentFacts, gamma: float, deadline: float, max_states: int) -> MDP | POMDP:
+    """Tabulate an environment, and make a model of what was found."""
+    numbering = _Numbering(facts.env.observation_space)
+    table = tabulation_of(facts, seconds=deadline, max_states=max_states, id_of=numbering.id_of)
+    found = _Found(
+        {outcome.place: chance for outcome, chance in _row_of(table.start).items()},
+        {s: [_row_of(tree) for tree in trees] for s, trees in enumerate(table.rows) if trees is not None},
+    )
+    places = found.places()
+    going_on = found.places(over=False)
+    observations, labels = numbering.used({z for _, z in places})
+    column = {z: i for i, z in enumerate(observations)}
+    model: MDP | POMDP
+    if len({z for _, z in going_on}) == len(going_on):  # what is observed tells the states apart
+        states: States = {place: column[place[1]] for place in places}
+        model = _mdp(found, states, len(observations), gamma, labels)
+    else:
+        states = {place: place[0] for place in places}
+        emission = _emission(found, states)
+        named_states = _labels_of_states(table)
+        if emission is None:  # it depends on where the action was taken, so it is a part of the hidden state
+            states = {place: i for i, place in enumerate(sorted(places))}
+            emission, named_states = _emission(found, states), None
+        assert emission is not None
+        mdp = _mdp(found, states, 1 + max(states.values()), gamma, named_states)
+        first = {states[place]: {place[1]: 1.0} for place in found.start}
+        rows = _observation_rows(emission, first, mdp.n_states, mdp.n_actions, column)
+        model = named(POMDP(mdp, rows, labels), facts.name)
+    return _with_origin(model, _what_was_verified(facts, table))
+
+
+class _Found(NamedTuple):
+    """What was found by asking."""
+
+    start: dict[Place, float]
+    rows: dict[int, list[Row]]
+    """For each state in which an episode goes on, what each action leads to."""
+
+    def places(self, over: bool = True) -> set[Place]:
+        """All places, also those in which an episode is over, or those in which it goes on."""
+        outcomes = (one for rows in self.rows.values() for row in rows for one in row)
+        return {*self.start, *(one.place for one in outcomes if over or not one.over)}
+
+
+def _row_of(tree: Tree) -> Row:
+    """Return the outcomes of a tree of draws, each with its probability."""
+    row: Row = defaultdict(float)
+    for chance, answer in _leaves(tree, 1.0):
+        if chance > 0.0:
+            place = (answer.state, answer.observation)
+            row[Outcome(place, answer.reward, answer.terminated or answer.truncated)] += chance
+    return dict(row)
+
+
+def _leaves(tree: Tree, chance: float) -> Iterator[tuple[float, Answer]]:
+    """The answers at the leaves of a tree, each with its probability."""
+    if isinstance(tree, Leaf):
+        yield chance, tree.outcome
+        return
+    n = len(tree.children)
+    # that a uniform number is below a bound has the probability of that bound
+    widths = np.diff((0.0, *tree.bounds, 1.0)) if isinstance(tree, UniformNode) else np.full(n, 1.0 / n)
+    for width, child in zip(widths.tolist(), tree.children, strict=True):
+        yield from _leaves(child, chance * width)
+
+
+def _mdp(found: _Found, states: States, n_states: int, gamma: float, labels: Sequence[str] | None) -> MDP:
+    """Make a model whose states are those of ``states``; one in which no episode goes on is an end."""
+    n_actions = len(next(iter(found.rows.values())))
+    row_of: dict[int, list[Row]] = {states[place]: found.rows[place[0]] for place in found.places(over=False)}
+    lengths = np.zeros((n_states, n_actions), dtype=np.int64)
+    entries: list[tuple[int, float, bool, float]] = []
+    for state, rows in sorted(row_of.items()):
+        for action, row in enumerate(rows):
+            merged: dict[tuple[int, float, bool], float] = defaultdict(float)
+            for one, chance in row.items():
+                merged[states[one.place], one.reward, one.over] += chance
+            lengths[state, action] = len(merged)
+            entries += [(*outcome, chance) for outcome, chance in merged.items()]
+    next_state, reward, over, probability = zip(*entries, strict=True)
+    start = np.zeros(n_states)
+    for place, chance in found.start.items():
+        start[states[place]] += chance
+    return MDP.from_rows(
+        np.concatenate([[0], np.cumsum(lengths)]),
+        next_state,
+        probability,
+        reward,
+        terminated=over,
+        n_actions=n_actions,
+        gamma=gamma,
+        start=start,
+        state_labels=labels,
+    )
+
+
+def _emission(found: _Found, states: States) -> Emission | None:
+    """Return Pr(z | a, s'); None if it depends on where the action was taken, or comes with the reward."""
+    emission: Emission = {}
+    for rows in found.rows.values():
+        for action, row in enumerate(rows):
+            joint: dict[tuple[int, float, bool], dict[int, float]] = defaultdict(dict)
+            for one, chance in row.items():
+                seen = joint[states[one.place], one.reward, one.over]
+                seen[one.place[1]] = seen.get(one.place[1], 0.0) + chance
+            for (successor, _, _), seen in joint.items():
+                total = math.fsum(seen.values())
+                chances = {z: chance / total for z, chance in seen.items()}
+                known = emission.setdefault((action, successor), chances)
+                if known.keys() != chances.keys() or any(abs(known[z] - p) > ROUNDING for z, p in chances.items()):
+                    return None
+    return emission
+
+
+def _observation_rows(
+    emission: Emission,
+    first: Mapping[int, Mapping[int, float]],
+    n_states: int,
+    n_actions: int,
+    column: Mapping[int, int],
+) -> ObservationRows:
+    """Lay the observations out; where an action never leads, they are those of another action, or of `reset`."""
+    elsewhere = {**first, **{successor: chances for (_, successor), chances in emission.items()}}
+    indptr, observation, probability = [0], list[int](), list[float]()
+    for action in range(n_actions):
+        for successor in range(n_states):
+            chances = emission.get((action, successor)) or elsewhere.get(successor) or {next(iter(column)): 1.0}
+            for z, chance in sorted(chances.items()):
+                observation.append(column[z])
+                probability.append(chance)
+            indptr.append(len(observation))
+    return ObservationRows(
+        np.array(indptr, dtype=np.int64),
+        np.array(observation, dtype=np.int32),
+        np.array(probability, dtype=np.float64),
+        len(column),
+    )
+
+
+class _Numbering:
+    """Numbers of observations: their ids or, in a space without ids, the order in which they are found."""
+
+    def __init__(self, space: Space):
+        self._known: dict[object, int] = {}
+        self._found: list[Observation] = []
+        self.ids: ObservationIds | None = None
+        with suppress(errors.UnsuitableEnvironment):
+            self.ids = ObservationIds(space)
+
+    def id_of(self, observation: Observation) -> int:
+        """Return the number of an observation."""
+        if self.ids is not None:
+            return self.ids.id_of(observation)
+        key = _content(observation)
+        if key not in self._known:
+            self._known[key] = len(self._found)
+            self._found.append(copy.deepcopy(observation))
+        return self._known[key]
+
+    def used(self, numbers: set[int]) -> tuple[Sequence[int], list[str] | None]:
+        """Return the numbers that a model uses, and labels for them: all ids, or those that were found."""
+        ids = self.ids
+        used = sorted(numbers) if ids is None else range(ids.n)
+        if len(used) > MOST_LABELS or (ids is not None and isinstance(ids.space, gymnasium.spaces.Discrete)):
+            return used, None
+        labels = [_label(self._found[z] if ids is None else ids.observation_of(z)) for z in used]
+        good = len({*labels}) == len(labels) and max(map(len, labels)) <= LONGEST_LABEL
+        return used, labels if good else None
+
+
+def _content(observation: object) -> object:
+    """A hashable image of an observation."""
+    if is_dict(observation):
+        return tuple((name, _content(observation[name])) for name in sorted(observation))
+    if is_tuple(observation):
+        return tuple(map(_content, observation))
+    if is_array(observation):
+        return observation.dtype.str, observation.shape, observation.tobytes()
+    return type(observation).__name__, repr(observation)
+
+
+def _label(observation: object) -> str:
+    """An observation as one line of text."""
+    if is_array(observation):
+        return str(observation.tolist())
+    if is_tuple(observation):
+        return f"({', '.join(map(_label, observation))})"
+    if is_dict(observation):
+        return ", ".join(f"{name}={_label(one)}" for name, one in observation.items())
+    return str(observation)
+
+
+def _labels_of_states(table: Tabulation) -> list[str] | None:
+    """Name the hidden states by the attributes that make them up."""
+    states = table.probe.states
+    if len(states) > MOST_LABELS or any(state.pickled for state in states):
+        return None
+    labels = [", ".join(f"{name}={_label(value)}" for name, value in sorted(one.plain.items())) for one in states]
+    good = len({*labels}) == len(labels) and all(0 < len(label) <= LONGEST_LABEL for label in labels)
+    return labels if good else None
+
+
+def _without_limit(facts: EnvironmentFacts) -> str:
+    return "" if facts.time_limit == NO_LIMIT else f"; its time limit of {facts.time_limit:,} steps is left out"
+
+
+def _what_was_verified(facts: EnvironmentFacts, table: Tabulation) -> str:
+    """Say how the model was made."""
+    probe = table.probe
+    counters = f"; {', '.join(sorted(probe.unread))} decide nothing" if probe.unread else ""
+    state = ", ".join(sorted(probe.in_state)) or "nothing"
+    return (
+        f"{facts.name} was put into each of its {table.n_states:,} states ({state}), where each action was taken for "
+        f"each outcome of what it draws{counters}; {REPLAYED} of its own steps agreed{_without_limit(facts)}"
+    )
+
+
+def _with_origin(model: MDP | POMDP, origin: str) -> MDP | POMDP:
+    if isinstance(model, MDP):
+        return with_origin(model, origin)
+    return model.replace(mdp=with_origin(model.mdp.replace(), origin))
