@@ -37,7 +37,7 @@ class ObservationIds:
     Raises
     ------
     UnsuitableEnvironment
-        If the space has infinitely many elements, or more than a million.
+        If the space has infinitely many elements, or, unless it is Discrete, more than a million.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class ObservationIds:
         self.space = space
         self._low, self._sizes = zip(*_digits(space, space), strict=True)
         self.n = math.prod(self._sizes)
-        if self.n > MAX_IDS:
+        if self.n > MAX_IDS and not isinstance(space, spaces.Discrete):
             raise errors.UnsuitableEnvironment(
                 f"the observation space {space} has {Decimal(self.n):.3g} elements, and a table has room for "
                 f"{MAX_IDS:,}. {_WHAT_TO_DO}"
