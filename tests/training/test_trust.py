@@ -148,3 +148,22 @@ def test_a_table_of_random_rewards_and_observations_is_replayed():
     trusted = trusted_model(facts_of(env), 0.5)
     assert trusted.gamma == 0.5
     assert np.array_equal(trusted.reward, model.reward)
+
+
+@pytest.mark.parametrize("bits", [np.random.Philox, np.random.MT19937, np.random.SFC64])
+def test_an_environment_may_have_a_generator_of_another_kind(q_learning, bits, same_agents):
+    """The states of these generators hold arrays, which cannot be compared by ==."""
+
+    class Lake(FrozenLakeEnv):
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed, options=options)
+            if seed is not None:
+                self.np_random = np.random.Generator(bits(seed))
+                self.s = 0
+            return int(self.s), {"prob": 1}
+
+    other = dataclasses.replace(q_learning)
+    same_agents(
+        q_learning.learn(Lake(), steps=3_000, seed=1, loop="compiled"),
+        other.learn(Lake(), steps=3_000, seed=1, loop="stepwise"),
+    )
