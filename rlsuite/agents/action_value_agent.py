@@ -1,7 +1,7 @@
 """The base of the agents with action values whose rule asks its memory: a table, or weights of features."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -155,8 +155,7 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
         known: ActionValues = self.memory_
         if observations is None:
             return known.q
-        ids = np.atleast_1d(cast("NDArray[Any]", observations)).ravel()
-        return known.q[[row_of_id(one, self.first_observation_, len(known.legal)) for one in ids.tolist()]]
+        return known.q[self.rows_of(observations)]
 
     def policy(
         self, observations: ArrayLike | None = None, action_mask: ArrayLike | None = None
@@ -233,7 +232,7 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
             q = self.q(vector[None])[0]
             known = self._legal[int(vector[0])] if self._legal.size else np.ones(q.size, dtype=np.bool_)
         else:
-            row = row_of_id(observation, self.first_observation_, len(self.memory_.legal))
+            row = self.row_of(observation)
             q, known = self.memory_.q[row], self.memory_.legal[row]
         legal = np.flatnonzero(known if action_mask is None else legal_actions("action_mask", action_mask, q.size))
         if not legal.size:

@@ -4,16 +4,18 @@ import functools
 import inspect
 import threading
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
 import numpy as np
+from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.agents.storage import EPISODE, RUN, fill, fill_run, learned_arrays, save, whole
-from rlsuite.core.aliases import Env, Observation, Own
+from rlsuite.agents.storage import EPISODE, RUN, fill, fill_run, ids_of_file, learned_arrays, save, whole
+from rlsuite.core.aliases import Env, Observation, Own, Space
 from rlsuite.core.checks import fraction, positive_number, row_of_id
 from rlsuite.core.compilation import compiled
 from rlsuite.core.compiling_clock import CompilingTime
@@ -21,9 +23,10 @@ from rlsuite.core.described import Described, Plain
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
 from rlsuite.environments.finding import find_env
+from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.models.aliases import AnyArray
 from rlsuite.synonyms import attribute_error
-from rlsuite.training.engines import action_space_of, id_space_of
+from rlsuite.training.engines import action_space_of
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kept_run import KeptRun, set_generator
@@ -148,9 +151,11 @@ class Agent(Described):
         Parameters
         ----------
         env : str or gymnasium.Env
-            An id, ``module:Id``, ``file.py:Class``, or an instance with Discrete spaces. Without a table,
-            ``info["action_mask"]`` says which actions are legal. Beside a table, the table says it: ``P[s][a] = []``
-            where an action is illegal; or, if the class declares ``metadata = {"action_mask": "law"}``, the masks do.
+            An id, ``module:Id``, ``file.py:Class``, or an instance. Its actions are Discrete. So are its observations,
+            or they consist of a few integers (Tuple, Dict, MultiDiscrete, MultiBinary, integer Box); `row_of` says
+            which row of the learned arrays is that of an observation. Without a table, ``info["action_mask"]`` says
+            which actions are legal. Beside a table, the table says it: ``P[s][a] = []`` where an action is illegal; or,
+            if the class declares ``metadata = {"action_mask": "law"}``, the masks do.
         steps, episodes : int
             How long; one of the two.
         seed : int, optional
@@ -184,7 +189,8 @@ class Agent(Described):
         EnvironmentNotFound
             If ``env`` leads to none.
         UnsuitableEnvironment
-            If its spaces are not Discrete, its size is not that of the memory, or ``loop="compiled"`` is not possible.
+            If its spaces are of other kinds, its size is not that of the memory, or ``loop="compiled"`` is not
+            possible.
         LearningError
             If the environment answers with NaN or outside its spaces; what was learned until then is kept. Or if this
             agent is learning already, in another thread.
@@ -318,8 +324,43 @@ class Agent(Described):
         UnsuitableEnvironment
             If its observations are of the wrong kind.
         """
-        self.first_observation_ = int(id_space_of(env).start)
+        self._observe_ids_of(env.observation_space)
         return None
+
+    def _observe_ids_of(self, space: Space) -> None:
+        """Note the space whose observations are the rows of the tables."""
+        ids = ObservationIds(space)
+        self.observation_ids_ = None if isinstance(space, Discrete) else ids
+        self.first_observation_ = int(space.start) if isinstance(space, Discrete) else 0
+
+    def row_of(self, observation: Observation) -> int:
+        """Return the row of an observation in the learned arrays, such as ``q_``.
+
+        It is ``observation - space.start`` in a Discrete space. In spaces of several integers (Tuple, Dict,
+        MultiDiscrete, MultiBinary, integer Box), these are the digits of the row, the first counts most.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If it is not an observation of the space.
+        """
+        n_rows = len(self.memory_.legal)
+        if self.observation_ids_ is None:
+            return row_of_id(observation, self.first_observation_, n_rows)
+        try:
+            return self.observation_ids_.id_of(observation)
+        except ValueError as error:
+            raise errors.ParameterError(str(error)) from error
+
+    def rows_of(self, observations: object) -> list[int]:
+        """Return the rows of several observations: a list of them or, of a Discrete space, an array."""
+        if self.observation_ids_ is None:
+            return [self.row_of(one) for one in np.atleast_1d(np.asarray(observations)).ravel().tolist()]
+        if not isinstance(observations, Sequence | np.ndarray):
+            raise errors.ParameterError(f"observations={observations!r} is not a list of observations")
+        return [self.row_of(one) for one in cast("Sequence[Observation]", observations)]
 
     def frozen_policy(self) -> Policy:
         """Greedy policy learned so far, in the form that evaluations use; `policy` for an agent that observes ids."""
@@ -346,9 +387,9 @@ class Agent(Described):
         NotLearned
             Before the first `learn`.
         ParameterError
-            If the observation is not an integer in the range of the space, or is terminal.
+            If it is not an observation of the space, or is terminal.
         """
-        index = row_of_id(observation, self.first_observation_, len(self.memory_.legal))
+        index = self.row_of(observation)
         best = self.best_actions(index)
         if not best.size:
             raise errors.ParameterError(f"observation {observation!r} is terminal: no action is legal there")
@@ -451,6 +492,7 @@ class Agent(Described):
         self._episodes = [episodes]
         self.seed_ = int(header["seed"])
         self.first_observation_ = whole(header, "first_observation")
+        self.observation_ids_ = ids_of_file(header, len(legal))
         self.first_action_ = whole(header, "first_action")
         self.generator_ = np.random.default_rng(0)
         set_generator(self.generator_, header["generator"])

@@ -125,7 +125,7 @@ class FeatureAgent(Agent):
             features = self.features_  # the weights belong to these features
             check_width(features, self.encoding_)
         self.features_: FeatureMap = features
-        self.first_observation_ = self.encoding_.first
+        self.first_observation_, self.observation_ids_ = self.encoding_.first, None
         self._legal = legal_ids(env)
         return self.encoding_
 

@@ -1,7 +1,7 @@
 """The base of the agents that evaluate a policy and whose rule asks its memory: a table, or weights of features."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from rlsuite.agents.prediction.policies import check_size, policy_table
 from rlsuite.agents.predictor import STATE, Predictor, begin_predicting
 from rlsuite.agents.schedules import as_schedule
 from rlsuite.core.aliases import Observation, Own
-from rlsuite.core.checks import legal_actions, row_of_id
+from rlsuite.core.checks import legal_actions
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin
 from rlsuite.training.legality import Legality
@@ -140,8 +140,7 @@ class StateValueAgent(FeatureAgent, Predictor):
         known: NDArray[np.float64] = self.memory_.value
         if observations is None:
             return known
-        ids: list[Any] = np.atleast_1d(np.asarray(observations)).ravel().tolist()
-        return known[[row_of_id(one, self.first_observation_, len(known)) for one in ids]]
+        return known[self.rows_of(observations)]
 
     def policy(self) -> NDArray[np.float64]:
         """Policy that is evaluated, shape (n_states, n_actions): probabilities, 0 at ends; of features, of all ids."""

@@ -15,6 +15,7 @@ from rlsuite.core.declared import Array, check_array, declarations
 from rlsuite.core.described import UnknownClass, build, choices, describe
 from rlsuite.core.files import replacing
 from rlsuite.core.npz import Npz, reading_npz
+from rlsuite.environments.observation_ids import ObservationIds, described, space_of
 from rlsuite.errors import NewRunWarning
 
 EPISODE = np.dtype([("return", np.float64), ("length", np.int64)])
@@ -28,6 +29,8 @@ ROOM = {"scores"}
 """Fields of a memory that are not needed between two steps."""
 FITTED = {"features"}
 """Fields of a memory that do not change while it learns."""
+SPACE = "observation_space"
+"""One more entry of the header, of an agent whose observations are not those of a Discrete space."""
 
 
 def save(agent: Any, path: str | PathLike[str], compress: bool = True) -> None:
@@ -63,6 +66,8 @@ def save(agent: Any, path: str | PathLike[str], compress: bool = True) -> None:
         "first_action": agent.first_action_,
         "generator": agent.generator_.bit_generator.state,
     }
+    if agent.observation_ids_ is not None:
+        header[SPACE] = described(agent.observation_ids_.space)
     run = agent.kept_run()
     if run is not None:
         run = run if run.lost else run._replace(lost=_undeclared(agent.memory_))
@@ -204,6 +209,26 @@ def take_episodes(arrays: Npz) -> NDArray[np.void]:
     return episodes
 
 
+def ids_of_file(header: dict[str, Any], n_rows: int) -> ObservationIds | None:
+    """The ids of the observations of the agent of a file; None if its space is Discrete.
+
+    Raises
+    ------
+    ValueError
+        If the space is not one, or does not have an observation for each row.
+    """
+    if SPACE not in header:
+        return None
+    space = space_of(header[SPACE])
+    try:
+        ids = ObservationIds(space)
+    except errors.UnsuitableEnvironment as error:
+        raise ValueError(str(error)) from error
+    if ids.n != n_rows:
+        raise ValueError(f"it has learned of {n_rows} observations, and {space} has {ids.n}")
+    return ids
+
+
 def whole(header: dict[str, Any], name: str) -> int:
     """A whole number of the header that fits into 64 bits.
 
@@ -229,7 +254,7 @@ def take_header(arrays: Npz) -> dict[str, Any]:
     header = arrays.take_json("header")
     if header.get("format") != FORMAT:
         raise ValueError(f"its format is {header.get('format')!r}, not {FORMAT!r}")
-    for name in (header.keys() - {RUN}) ^ set(HEADER):
+    for name in (header.keys() - {RUN, SPACE}) ^ set(HEADER):
         raise ValueError(f"its header {'has an unknown entry' if name in header else 'has no'} {name!r}")
     if not isinstance(header["agent"], dict):
         raise ValueError("the entry 'agent' of its header is not a JSON object")

@@ -62,12 +62,21 @@ def run(chosen: argparse.Namespace) -> int:
 
 def _next(make: Callable[..., Any], chosen: argparse.Namespace) -> str:
     """The command that learns in it, with the keywords that were typed."""
-    from gymnasium.spaces import Discrete
-
-    if isinstance(make().observation_space, Discrete):
+    if _has_ids(make()):
         return command("train", "q-learning", chosen.environment, env=chosen.env)
     features = ["--features", "tile-coding"]
     return command("train", "sarsa", chosen.environment, env=chosen.env, flags=features)
+
+
+def _has_ids(env: Any) -> bool:
+    """Whether tabular agents can learn in it."""
+    from rlsuite.environments.observation_ids import ObservationIds
+
+    try:
+        ObservationIds(env.observation_space)
+    except UnsuitableEnvironment:
+        return False
+    return True
 
 
 def _contract(make: Callable[..., Any]) -> Iterator[Finding]:
@@ -88,8 +97,6 @@ def _contract(make: Callable[..., Any]) -> Iterator[Finding]:
 
 
 def _spaces(make: Callable[..., Any]) -> Iterator[Finding]:
-    from gymnasium.spaces import Discrete
-
     from rlsuite.training.engines import action_space_of
     from rlsuite.training.observation_view import encoding
 
@@ -101,7 +108,7 @@ def _spaces(make: Callable[..., Any]) -> Iterator[Finding]:
         yield Finding("FAIL", "spaces", str(error))
         return
     sentence = f"observations {env.observation_space}, actions {actions}"
-    if not isinstance(env.observation_space, Discrete):
+    if not _has_ids(env):
         sentence += f"; agents with features can learn in it (vectors of {width} numbers), tabular agents cannot"
     yield Finding("ok", "spaces", sentence)
 

@@ -79,7 +79,10 @@ class ObservationIds:
         return number
 
     def observation_of(self, number: int) -> Any:
-        """Return the observation with an id."""
+        """Return the observation with an id.
+
+        It is of the types that the environment uses, but for the integers of Discrete spaces, which are Python's.
+        """
         digits: list[int] = []
         for low, size in zip(reversed(self._low), reversed(self._sizes), strict=True):
             number, digit = divmod(number, size)
@@ -88,8 +91,8 @@ class ObservationIds:
 
 
 _WHAT_TO_DO = (
-    "Wrap the environment so that it shows fewer (gymnasium.wrappers.TransformObservation, with a function that "
-    "returns an integer), or learn with features in place of a table: Sarsa(features=TileCoding()), "
+    "Wrap the environment so that it shows an integer (gymnasium.wrappers.TransformObservation, with a function that "
+    "returns one), or learn with features in place of a table: Sarsa(features=TileCoding()), "
     "--features tile-coding"
 )
 
@@ -138,6 +141,56 @@ def _integers(space: Space, observation: Any) -> Iterator[int]:
         if np.shape(observation) != some.shape:
             raise ValueError
         yield from map(index, np.asarray(observation).ravel().tolist())
+
+
+def described(space: Space) -> object:
+    """Describe a space that has ids in what JSON can hold; `space_of` reads it.
+
+    >>> described(spaces.Tuple([spaces.Discrete(32), spaces.MultiBinary(2)]))
+    {'tuple': [{'discrete': [32, 0]}, {'binary': [2]}]}
+    """
+    some: UntypedSpace = space
+    if isinstance(space, spaces.Discrete):
+        return {"discrete": [int(some.n), int(some.start)]}
+    if isinstance(space, spaces.MultiDiscrete):
+        return {"integers": [some.nvec.tolist(), some.start.tolist(), some.dtype.str]}
+    if isinstance(space, spaces.MultiBinary):
+        return {"binary": list(some.shape)}
+    if isinstance(space, spaces.Box):
+        return {"box": [some.low.tolist(), some.high.tolist(), some.dtype.str]}
+    if isinstance(space, spaces.Tuple):
+        return {"tuple": [described(part) for part in some.spaces]}
+    return {"dict": [[name, described(part)] for name, part in some.spaces.items()]}
+
+
+def space_of(description: object) -> Space:
+    """Return the space that `described` has described.
+
+    Raises
+    ------
+    ValueError
+        If it is not such a description.
+    """
+    try:
+        [(kind, value)] = cast("Mapping[str, Any]", description).items()
+        if kind == "discrete":
+            n, start = value
+            return spaces.Discrete(n, start=start)
+        if kind == "integers":
+            sizes, start, dtype = value
+            return spaces.MultiDiscrete(np.array(sizes), np.dtype(dtype).type, start=np.array(start))
+        if kind == "binary":
+            return spaces.MultiBinary(value)
+        if kind == "box":
+            low, high, dtype = value
+            return spaces.Box(np.array(low, dtype), np.array(high, dtype), dtype=np.dtype(dtype).type)
+        if kind == "tuple":
+            return spaces.Tuple([space_of(part) for part in value])
+        if kind == "dict":
+            return spaces.Dict({str(name): space_of(part) for name, part in value})
+    except (AssertionError, AttributeError, OverflowError, RecursionError, TypeError, ValueError):
+        pass
+    raise ValueError(f"{description!r} does not describe a space of observations") from None
 
 
 def _observation(space: Space, digits: Iterator[int]) -> Any:

@@ -274,7 +274,8 @@ class EnvironmentEngine:
             if isinstance(view, ObservationView):
                 found = np.array2string(view.arrived, threshold=20)
             else:
-                found = f"{self.buffer.numbers[0] + int(id_space_of(self.env).start):g}"
+                space: Any = self.env.observation_space  # Discrete: other observations were checked on arrival
+                found = f"{self.buffer.numbers[0] + int(space.start):g}"
             raise errors.LearningError(
                 f"{where(self.env, self.learner.run_state)} the environment returned observation {found}, which is not "
                 f"in {self.env.observation_space}"
@@ -316,16 +317,6 @@ def _of_the_answer(error: BaseException) -> bool:
 Engine = CompiledEngine | EnvironmentEngine
 
 
-def id_space_of(env: Env) -> gymnasium.spaces.Discrete:
-    """Return the Discrete observation space, or raise an error that says what to do."""
-    return _discrete(
-        "tabular agents need a Discrete observation",
-        env.observation_space,
-        "gymnasium.wrappers.TransformObservation, with a function that returns an integer; or learn with features in "
-        "place of a table: Sarsa(features=TileCoding()), --features tile-coding",
-    )
-
-
 def action_space_of(env: Env) -> gymnasium.spaces.Discrete:
     """Return the Discrete action space, or raise an error that says what to do."""
     space: Any = env.action_space
@@ -339,13 +330,10 @@ def action_space_of(env: Env) -> gymnasium.spaces.Discrete:
             f"gymnasium.wrappers.TransformAction(env, lambda a: numpy.array(numpy.unravel_index(a, {sizes})), "
             f"gymnasium.spaces.Discrete({math.prod(sizes)})) makes one action of each combination"
         )
-    return _discrete("agents of rlsuite need a Discrete action", space, wrapper)
-
-
-def _discrete(need: str, space: Any, wrapper: str) -> gymnasium.spaces.Discrete:
     if not isinstance(space, gymnasium.spaces.Discrete):
         raise errors.UnsuitableEnvironment(
-            f"{need} space, got {space}. Wrap the environment so that it has one ({wrapper})"
+            f"agents of rlsuite need a Discrete action space, got {space}. Wrap the environment so that it has one "
+            f"({wrapper})"
         )
     return cast(gymnasium.spaces.Discrete, space)
 

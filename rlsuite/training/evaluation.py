@@ -17,10 +17,11 @@ from rlsuite import errors
 from rlsuite.core.aliases import Env, Info, Observation
 from rlsuite.core.checks import legal_actions
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
+from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.replay_check import finite_reward
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
-from rlsuite.training.engines import action_space_of, id_space_of
+from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import Encoding
 from rlsuite.training.step_buffer import first_answer
 
@@ -131,7 +132,7 @@ class _Episodes:
         self.encode = encode
         env_seed, choice_seed = np.random.SeedSequence(seed, spawn_key=(1_000,)).spawn(2)
         self.rng = np.random.default_rng(choice_seed)
-        self.first_observation = int(id_space_of(env).start) if encode is None else 0
+        self.row_of = ObservationIds(env.observation_space).id_of if encode is None else None
         self.first_action = int(action_space_of(env).start)
         _, info = first_answer(env, int(env_seed.generate_state(1)[0]))
         self.told = facts.tells_actions(info)
@@ -163,7 +164,8 @@ class _Episodes:
         if self.encode is not None:
             assert callable(policy)
             return policy(self.encode.encode(observation), info.get("action_mask") if self.told else None)
-        row = cast("FloatArray", policy)[observation - self.first_observation]
+        assert self.row_of is not None
+        row = cast("FloatArray", policy)[self.row_of(observation)]
         if not self.told:
             return row
         # the actions that were legal during learning may be illegal now, or the agent was never in this state

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal, Self, cast
 
-import gymnasium
 import numpy as np
 from tqdm import tqdm
 
@@ -16,6 +15,7 @@ from rlsuite import errors
 from rlsuite.core.aliases import Env, Observation, Space
 from rlsuite.core.checks import whole_number
 from rlsuite.environments.facts import NO_LIMIT, facts_of
+from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training.engines import (
@@ -25,7 +25,6 @@ from rlsuite.training.engines import (
     EnvironmentEngine,
     Learner,
     action_space_of,
-    id_space_of,
 )
 from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards, reward_limits
@@ -213,7 +212,7 @@ class Run:
         if loop not in LOOPS:
             raise errors.ParameterError(errors.unknown("loop", loop, LOOPS))
         n_actions = int(action_space_of(env).n)
-        observations = id_space_of(env) if encode is None else None
+        observations = ObservationIds(env.observation_space) if encode is None else None
         if seed is not None:
             whole_number("seed", seed, at_least=0)
         sequence = np.random.SeedSequence(seed)
@@ -567,11 +566,14 @@ class Run:
         return self.facts.name
 
 
-def _index(observation: Observation, space: gymnasium.spaces.Discrete, name: str) -> int:
+def _index(observation: Observation, observations: ObservationIds, name: str) -> int:
     """Index of a first observation among the rows of a table."""
-    if not space.contains(observation):
-        raise errors.LearningError(f"{name}: reset returned observation {observation!r}, which is not in {space}")
-    return int(observation) - int(space.start)
+    try:
+        return observations.id_of(observation)
+    except ValueError as error:
+        raise errors.LearningError(
+            f"{name}: reset returned observation {observation!r}, which is not in {observations.space}"
+        ) from error
 
 
 def _vector(observation: object, encode: Encoding, space: Space, name: str) -> FloatArray:

@@ -7,11 +7,13 @@ from operator import index
 from typing import Any, SupportsFloat, TypeAlias
 
 import numpy as np
+from gymnasium.spaces import Discrete
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Info, Observation
 from rlsuite.core.checks import is_dict, is_tuple, legal_actions
 from rlsuite.environments.facts import name_of
+from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.replay_check import finite_reward
 from rlsuite.models.aliases import BoolArray
 from rlsuite.training.kernels import ALL_STEPS, OBSERVATION, RunState
@@ -78,13 +80,19 @@ class StepBuffer:
     def _ids(self) -> ReceiveStep:
         pack, buffer = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
         space: Any = self.env.observation_space
-        first, told = int(space.start), self.told
+        discrete, told = isinstance(space, Discrete), self.told
+        first, id_of = int(space.start) if discrete else 0, ObservationIds(space).id_of
 
         def receive_step(
             observation: Observation, reward: SupportsFloat, terminated: bool, truncated: bool, info: Info
         ) -> None:
             try:
-                row = index(observation) - first
+                row = index(observation) - first if discrete else id_of(observation)
+            except ValueError:
+                raise errors.LearningError(
+                    f"{where(self.env, self.run_state)} the environment returned observation {observation!r}, which is "
+                    f"not in {space}"
+                ) from None
             except TypeError:
                 raise errors.LearningError(
                     f"{where(self.env, self.run_state)} the environment returned observation {observation!r}, which is "

@@ -162,9 +162,9 @@ def test_it_makes_no_difference_that_wrappers_are_gone_round(kind, name):
     assert short._elapsed_steps == long._elapsed_steps == 500 - agents[0].episodes_["length"].sum()
 
 
-@pytest.mark.parametrize("name", ["CartPole-v1", "Blackjack-v1"])
+@pytest.mark.parametrize("name", ["CartPole-v1", "MountainCar-v0"])
 def test_other_spaces_are_refused_with_the_remedy(name, q_learning):
-    with pytest.raises(UnsuitableEnvironment, match=r"tabular agents need a Discrete observation space, got .*Wrap"):
+    with pytest.raises(UnsuitableEnvironment, match=r"tabular agents need a Discrete observation space, .*Wrap"):
         q_learning.learn(name, steps=10)
 
 

@@ -193,7 +193,7 @@ class ActorCriticAgent(Agent):
             If the observation is not an integer in the range of the space, or is terminal.
         """
         policy = self.policy()
-        index = row_of_id(observation, self.first_observation_, len(policy))
+        index = self.row_of(observation)
         if not policy[index].any():
             raise errors.ParameterError(f"observation {observation!r} is terminal: no action is legal there")
         reached: NDArray[np.float64] = np.cumsum(policy[index])
