@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rlsuite.cli.options import Commands, add_env_flags, add_json_flag, command, import_packages, keywords
 from rlsuite.cli.output import columns, one_line, print_json
-from rlsuite.errors import LearningError, RlsuiteError
+from rlsuite.errors import LearningError, RlsuiteError, UnsuitableEnvironment
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
