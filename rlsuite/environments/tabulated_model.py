@@ -83,7 +83,8 @@ def tabulate(
     ----------
     env : str, EnvSpec or gymnasium.Env
         An id, ``"module:Id"``, ``"file.py:Class"`` or an environment, which is left untouched. The space of its actions
-        is Discrete. A time limit (`gymnasium.wrappers.TimeLimit`) is not part of the model.
+        is Discrete. A time limit (`gymnasium.wrappers.TimeLimit`) is not part of the model; one of the environment's
+        own is: where it truncates an episode, the model ends it.
     gamma : float
         Discount factor of the model, in [0, 1].
     deadline : float
@@ -388,9 +389,12 @@ def _what_was_verified(facts: EnvironmentFacts, table: Tabulation) -> str:
     probe = table.probe
     counters = f"; {', '.join(sorted(probe.unread))} decide nothing" if probe.unread else ""
     state = ", ".join(sorted(probe.in_state)) or "nothing"
+    answers = (answer for row in table.rows for tree in row or () for _, answer in _leaves(tree, 1.0))
+    cut = any(answer.truncated and not answer.terminated for answer in answers)
+    ends = "; where it truncates an episode itself, the model ends it" if cut else ""
     return (
         f"{facts.name} was put into each of its {table.n_states:,} states ({state}), where each action was taken for "
-        f"each outcome of what it draws{counters}; {REPLAYED} of its own steps agreed{_without_limit(facts)}"
+        f"each outcome of what it draws{counters}; {REPLAYED} of its own steps agreed{ends}{_without_limit(facts)}"
     )
 
 

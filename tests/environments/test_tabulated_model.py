@@ -190,6 +190,7 @@ def test_where_an_environment_truncates_the_model_ends():
     assert isinstance(pomdp, rl.POMDP)  # the number of draws is not shown
     last = [s for s, label in enumerate(pomdp.state_labels) if label.startswith("drawn=2") and pomdp.mdp.legal[s, 1]]
     assert last
+    assert "; where it truncates an episode itself, the model ends it" in pomdp.origin
     assert all(end for s in last for *_, end in pomdp.mdp.P[s][1])
     assert not all(end for s in range(pomdp.n_states) for *_, end in pomdp.mdp.P[s][1])
 
