@@ -18,8 +18,10 @@ LAKE = "FrozenLake-v1"
 BOTH = ["compiled", "stepwise"]
 
 LONG = """
+import signal
 import sys
 import rlsuite as rl
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored
 path, loop, every = sys.argv[1:]
 rl.SarsaLambda().learn("FrozenLake-v1", steps=10**10, seed=1, loop=loop, checkpoint=path, every=float(every))
 """
@@ -33,7 +35,10 @@ def ended(path, loop, every, number):
             time.sleep(0.05)
         time.sleep(0.3)
         process.send_signal(number)
-        _, said = process.communicate(timeout=120.0)
+        try:
+            _, said = process.communicate(timeout=120.0)
+        finally:
+            process.kill()
     return process.returncode, said.decode()
 
 
