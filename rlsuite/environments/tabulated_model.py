@@ -37,7 +37,7 @@ MOST_LABELS = 10_000
 """Models of more states, or observations, have no labels."""
 
 LONGEST_LABEL = 80
-"""Characters; observations that are longer, as images are, are no labels."""
+"""Characters. Observations with a longer text, such as images, get no labels."""
 
 Place: TypeAlias = tuple[int, int]
 """A state that was found, and the id of what is observed in it."""

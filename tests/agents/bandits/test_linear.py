@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.errors import ParameterError
+from rlsuite.errors import NewRunWarning, ParameterError
 from rlsuite_envs.bandits import contextual_bandit
 
 STATES, ARMS, WIDTH, SEED = 12, 3, 4, 8
@@ -135,7 +135,8 @@ def test_features_carry_what_is_learned_from_state_to_state(kind):
 
 def test_features_are_kept_by_files(tmp_path):
     agent, _, _ = live(rl.LinearThompson(features=OF_PAIRS))
-    agent.save(tmp_path / "agent.npz")
+    with pytest.warns(NewRunWarning, match=r"draws by standard_normal\(\)"):
+        agent.save(tmp_path / "agent.npz")
     twin = rl.load(tmp_path / "agent.npz")
     assert np.array_equal(twin.features, OF_PAIRS)
     assert twin.q_.tobytes() == agent.q_.tobytes()
