@@ -42,6 +42,14 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
     return checked
 
 
+class _SignatureOfInit:
+    """The signature of a class, taken from its ``__init__``: some versions of Python 3.11 show that of ``__new__``."""
+
+    def __get__(self, instance: object, owner: type) -> inspect.Signature:
+        signature = inspect.signature(owner.__init__)
+        return signature.replace(parameters=[*signature.parameters.values()][1:])
+
+
 class SaysWhatToWrite:
     """Base of classes whose constructors suggest keywords.
 
@@ -54,6 +62,7 @@ class SaysWhatToWrite:
     not_here: ClassVar[str] = ""
 
     if not TYPE_CHECKING:  # type checkers should look at `__init__`
+        __signature__ = _SignatureOfInit()
 
         def __new__(cls, *args: object, **given: object) -> Any:
             """Make an object, unless a keyword is unknown."""
@@ -74,6 +83,7 @@ class MadeFromArrays:
     what_to_write: ClassVar[str]
 
     if not TYPE_CHECKING:  # type checkers should look at `__init__`
+        __signature__ = _SignatureOfInit()
 
         def __new__(cls, *args: object, **given: object) -> Any:
             """Make an object, unless the arguments do not fit the constructor."""

@@ -28,7 +28,7 @@ from rlsuite.models.validation import leads_on, start_distribution
 
 _COMMENT = re.compile(rb"(?m)^[ \t]*#[^\n]*")
 # Possessive, so that nothing is tried twice: a word of a million digits must not take a million steps per digit.
-_NUMBER = re.compile(rb"[-+]?+(?:\d++\.?+\d*+|\.\d++)(?:[eE][-+]?+\d++)?+")
+_NUMBER = re.compile(rb"[-+]?+(?:\d++\.?+\d*+|\.\d++)(?:[eE][-+]?+\d++)?")
 LARGEST = 2**31 - 2
 """Largest index: states are numbered in 32 bits."""
 
