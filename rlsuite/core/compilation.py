@@ -13,40 +13,26 @@ would serve stale machine code after an edit.
 """
 
 import functools
-import hashlib
 import linecache
 import re
-import sys
 import types as python_types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
-
-import numba
-import numba.core.caching
-import numba.core.errors
-import numba.core.imputils
-import numba.core.sigutils
-import numba.extending
-from numba.core import types
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 from rlsuite.core.fingerprints import fingerprint_of
 from rlsuite.errors import CompilationError
 
-Numba: TypeAlias = Any
-"""Objects of numba's inner modules, which have no type annotations."""
+if TYPE_CHECKING:
+    from rlsuite.core.machine_code import MachineCode
 
-_extending: Numba = numba.extending
-_imputils: Numba = numba.core.imputils
-_caching: Numba = numba.core.caching
-_numba_errors: Numba = numba.core.errors
-_sigutils: Numba = numba.core.sigutils
-_types: Numba = types
+Numba: TypeAlias = Any
+"""Objects of numba, whose inner modules have no type annotations."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-_known: dict[tuple[str, str], "Compiled[..., Any]"] = {}
+_known: dict[tuple[str, str], "Compiled[..., Any] | Intrinsic[..., Any]"] = {}
 
 
 @overload
@@ -94,6 +80,23 @@ def compiled(function: Callable[..., object] | None = None, *, in_place: bool = 
     return Compiled(function, in_place=in_place)
 
 
+def intrinsic(
+    definition: Callable[..., Any],
+) -> "Callable[[Callable[Arguments, Result]], Intrinsic[Arguments, Result]]":
+    """Give a function a compiled form in LLVM's instructions; a decorator of its form in plain Python.
+
+    >>> @intrinsic(lambda context, x: (x(x), lambda context, builder, signature, arguments: arguments[0]))
+    ... def same(x):
+    ...     return x
+    >>> @compiled
+    ... def twice(x):
+    ...     return 2 * same(x)
+    >>> twice(3), same(3)
+    (6, 3)
+    """
+    return lambda function: Intrinsic(function, definition)
+
+
 class Compiled(Generic[Arguments, Result]):
     """A function with a compiled form, usable as an argument and as a global of other compiled functions."""
 
@@ -101,27 +104,35 @@ class Compiled(Generic[Arguments, Result]):
         functools.update_wrapper(self, function)
         self.function = function
         self.fingerprint, self._module = fingerprint_of(function)
-        self.numba_type = CompiledType(function.__qualname__, self.fingerprint)
-        self._options: dict[str, Any] = {
-            "nogil": True,
-            "error_model": "numpy",
-            "forceinline": True,
-            "_nrt": not in_place,
-            "no_cfunc_wrapper": True,  # the address is not used
-        }
-        self.dispatcher = self._jit()
-        _known[self.numba_type.key] = self
+        self._in_place = in_place
+        _known[self._key] = self
+
+    @property
+    def _key(self) -> tuple[str, str]:
+        return self.function.__qualname__, self.fingerprint
 
     @functools.cached_property
-    def inner(self) -> Numba:
-        """The form that compiled functions call: without the wrapper for Python values, which is as long as a rule."""
-        return self._jit("-inner", no_cpython_wrapper=True)
+    def _machine_code(self) -> "MachineCode":
+        from rlsuite.core.machine_code import MachineCode  # imports numba
+
+        source = cast(python_types.FunctionType, self.function)
+        return MachineCode(source, self.fingerprint, self._module, self._in_place)
+
+    @functools.cached_property
+    def dispatcher(self) -> Numba:
+        """Numba's dispatcher of the form that Python calls."""
+        return self._machine_code.dispatcher
+
+    @functools.cached_property
+    def _numba_type_(self) -> Numba:
+        """The type that numba gives this function: the name of the attribute is numba's."""
+        return self._machine_code.numba_type
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         """Run the compiled form."""
         try:
             return self.dispatcher(*args, **kwargs)
-        except _numba_errors.NumbaError as error:
+        except _refused() as error:
             raise CompilationError(_what_is_wrong(self, str(error))) from error
 
     def for_types_of(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Callable[Arguments, Result]:
@@ -134,33 +145,57 @@ class Compiled(Generic[Arguments, Result]):
         signature = tuple(self.dispatcher.typeof_pyval(value) for value in args)
         try:
             self.dispatcher.compile(signature)
-        except _numba_errors.NumbaError as error:
+        except _refused() as error:
             raise CompilationError(_what_is_wrong(self, str(error))) from error
         return cast("Callable[Arguments, Result]", self.dispatcher.overloads[signature].entry_point)
 
     def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
         """Copy and pickle by name: the code is not part of the data."""
-        return _lookup, self.numba_type.key
+        return _lookup, self._key
 
     def __repr__(self) -> str:
         return f"<compiled {self.function.__module__}.{self.function.__qualname__}>"
 
-    def _jit(self, form: str = "", **options: Any) -> Numba:
-        source = cast(python_types.FunctionType, self.function)
-        named = python_types.FunctionType(
-            source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__
-        )
-        # numba names its cache files after the qualified name
-        named.__qualname__ = f"{source.__qualname__}-{self.fingerprint}{form}".replace("<locals>.", "")
-        named.__module__ = self._module
-        dispatcher: Numba = numba.njit(named, **self._options, **options)
-        try:
-            dispatcher._cache = _SignatureCache(named)
-        except RuntimeError as error:
-            if "cannot cache" not in str(error):
-                raise
-            # a function typed at a prompt: there is no source file, so there is no place for the cache
-        return dispatcher
+
+class Intrinsic(Generic[Arguments, Result]):
+    """A function whose compiled form is written in LLVM's instructions.
+
+    Parameters
+    ----------
+    function : callable
+        The form in plain Python.
+    definition : callable
+        What numba asks of an intrinsic: a function from the types of the arguments to the signature, and to what writes
+        the instructions.
+    """
+
+    def __init__(self, function: Callable[Arguments, Result], definition: Callable[..., Any]):
+        functools.update_wrapper(self, function)
+        self.function = function
+        self._definition = definition
+        self.fingerprint = fingerprint_of(definition)[0]
+        _known[definition.__qualname__, self.fingerprint] = self
+
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        """Run the form in plain Python."""
+        return self.function(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
+        """Copy and pickle by name."""
+        return _lookup, (self._definition.__qualname__, self.fingerprint)
+
+    @functools.cached_property
+    def _numba_type_(self) -> Numba:
+        from rlsuite.core.machine_code import intrinsic_type  # imports numba
+
+        return intrinsic_type(self._definition)
+
+
+def _refused() -> type[Exception]:
+    """What numba raises where it cannot compile."""
+    from rlsuite.core.machine_code import refused
+
+    return refused
 
 
 def _what_is_wrong(function: Compiled[..., Any], message: str) -> str:
@@ -185,115 +220,5 @@ def _what_is_wrong(function: Compiled[..., Any], message: str) -> str:
     )
 
 
-_FunctionCache: Numba = _caching.FunctionCache
-
-
-class _SignatureCache(_FunctionCache):
-    """Numba's cache of one function, with an index of its own for each signature.
-
-    Numba keeps one index for all signatures of a function. Then looking up one of them opens all, and needs the modules
-    of every NamedTuple that any program has ever passed; and of two processes that write at once, one may put its
-    machine code under the other's name.
-    """
-
-    def load_overload(self, signature: Numba, target_context: Numba) -> Numba:
-        """Look the compiled form up; None if there is none."""
-        if not self._turn_to(signature):
-            return None
-        return _FunctionCache.load_overload(self, signature, target_context)
-
-    def save_overload(self, signature: Numba, data: Numba) -> None:
-        """Keep the compiled form, unless no other process could ever use it."""
-        if self._turn_to(signature):
-            _FunctionCache.save_overload(self, signature, data)
-
-    def _turn_to(self, signature: Numba) -> bool:
-        """Select the index of a signature; return whether there can be one."""
-        arguments, _ = _sigutils.normalize_signature(signature)
-        classes = [named for argument in arguments for named in _named_tuples(argument)]
-        if not all(map(_can_be_found, classes)):
-            return False
-        # the name of a type says nothing about the module of its class, nor about the order of the fields; files
-        # that were cached when `CompiledType` was in another module could not be opened
-        layout = [(named.__module__, named.__qualname__, named._fields) for named in classes]
-        digest = hashlib.sha256(repr((arguments, layout, CompiledType.__module__)).encode()).hexdigest()[:12]
-        self._cache_file = _caching.IndexDataCacheFile(
-            cache_path=self._cache_path,
-            filename_base=f"{self._impl.filename_base}-{digest}",
-            source_stamp=self._impl.locator.get_source_stamp(),
-        )
-        return True
-
-
-def _named_tuples(numba_type: Numba) -> Iterator[Numba]:
-    """The NamedTuple classes that a type is made of."""
-    if hasattr(numba_type, "instance_class"):
-        yield numba_type.instance_class
-    for inner in getattr(numba_type, "types", ()):
-        yield from _named_tuples(inner)
-
-
-def _can_be_found(named: Numba) -> bool:
-    """Whether a class can be found by its name in other processes too: not one of a script, a prompt or a function."""
-    if named.__module__ == "__main__":
-        return False
-    return getattr(sys.modules.get(named.__module__), named.__qualname__, None) is named
-
-
-def _lookup(name: str, fingerprint: str) -> "Compiled[..., object]":
+def _lookup(name: str, fingerprint: str) -> "Compiled[..., object] | Intrinsic[..., object]":
     return _known[name, fingerprint]
-
-
-class CompiledType(types.Callable, types.Dummy):
-    """The numba type of one `Compiled` function: no data, only an identity that is the same in every process."""
-
-    def __init__(self, name: str, fingerprint: str):
-        self.reference = (name, fingerprint)
-        super().__init__(f"compiled({name}-{fingerprint})")
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Qualified name and fingerprint."""
-        return self.reference
-
-    def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
-        return CompiledType, self.reference
-
-    def get_call_type(self, context: Numba, args: Numba, kws: Numba) -> Numba:
-        """Resolve a call: numba's protocol for callable types."""
-        # a literal 0 would be a type of its own, and the function compiled once more for it
-        args = tuple(_types.unliteral(each) for each in args)
-        kws = {name: _types.unliteral(each) for name, each in kws.items()}
-        template, python_signature, args, kws = _known[self.reference].inner.get_call_template(args, kws)
-        signature = template(context).apply(args, kws)
-        return signature.replace(pysig=python_signature) if signature else None
-
-    def get_call_signatures(self) -> tuple[list[Numba], bool]:
-        """Signatures compiled so far: numba's protocol for callable types."""
-        return _known[self.reference].inner.nopython_signatures, True
-
-    def get_impl_key(self, sig: Numba) -> Numba:
-        """Entry of the compiled form for a signature: numba's protocol for callable types."""
-        return _known[self.reference].inner.get_overload(sig.args)
-
-
-_extending.register_model(CompiledType)(_extending.models.OpaqueModel)
-
-
-@_extending.typeof_impl.register(Compiled)
-def _typeof(value: Compiled[..., object], context: Numba) -> CompiledType:
-    return value.numba_type
-
-
-@_extending.unbox(CompiledType)
-def _unbox(numba_type: CompiledType, value: Numba, context: Numba) -> Numba:
-    return _extending.NativeValue(context.context.get_dummy_value())
-
-
-@_imputils.lower_constant(CompiledType)
-def _constant(context: Numba, builder: Numba, numba_type: CompiledType, value: Numba) -> Numba:
-    return context.get_dummy_value()
-
-
-# registered above; named here because nothing else refers to them
-_registered = (_typeof, _unbox, _constant)

@@ -5,19 +5,30 @@ import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
-
-import numba.core.event
+from typing import Any, Protocol, Self
 
 from rlsuite.core.clock import Clock
 
-_events: Any = numba.core.event  # has no type annotations
-_COMPILING = "numba:compile"
-_GETTING_READY = "numba:compiler_lock"
-"""What numba does under this lock is compiling, and loading what was compiled before from its cache."""
+
+class Listener(Protocol):
+    """Is told when work of one kind begins and ends; it may begin again before it ends."""
+
+    def on_start(self) -> None:
+        """Work begins."""
+        ...
+
+    def on_end(self) -> None:
+        """Work ends."""
+        ...
 
 
-class _Preparation(numba.core.event.Listener):
+compiling: list[Listener] = []
+"""Who is told when numba compiles a function."""
+getting_ready: list[Listener] = []
+"""Who is told when numba compiles, or loads what was compiled before. `rlsuite.core.machine_code` tells both."""
+
+
+class _Preparation:
     """Adds up the seconds in which numba compiles or loads; one function may begin on another, and so may a thread."""
 
     def __init__(self) -> None:
@@ -32,13 +43,13 @@ class _Preparation(numba.core.event.Listener):
         with self._lock:
             return self._finished + (time.perf_counter() - self._begun if self._depth else 0.0)
 
-    def on_start(self, event: object) -> None:
+    def on_start(self) -> None:
         with self._lock:
             if self._depth == 0:
                 self._begun = time.perf_counter()
             self._depth += 1
 
-    def on_end(self, event: object) -> None:
+    def on_end(self) -> None:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
@@ -46,7 +57,7 @@ class _Preparation(numba.core.event.Listener):
 
 
 _preparation = _Preparation()
-_events.register(_GETTING_READY, _preparation)
+getting_ready.append(_preparation)
 
 
 class CompilingClock(Clock):
@@ -115,7 +126,7 @@ class CompilingClock(Clock):
             tqdm.write(f"{self.name}: compiling, once; later runs find it in numba's cache", file=sys.stderr)
 
 
-class CompilingTime(numba.core.event.Listener):
+class CompilingTime:
     """How long numba compiles in this thread; used as a context manager.
 
     Attributes
@@ -138,30 +149,30 @@ class CompilingTime(numba.core.event.Listener):
         self._begun = 0.0
 
     def __enter__(self) -> Self:
-        _events.register(_COMPILING, self)
+        compiling.append(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        _events.unregister(_COMPILING, self)
+        compiling.remove(self)
 
-    def on_start(self, event: object) -> None:
-        """Called by numba; compiling one function may start that of another."""
+    def on_start(self) -> None:
+        """Compiling one function may start that of another."""
         if threading.get_ident() == self._thread:
             if self._depth == 0:
                 self._begun = time.perf_counter()
             self._depth += 1
 
-    def on_end(self, event: object) -> None:
-        """Called by numba."""
+    def on_end(self) -> None:
+        """The function is compiled."""
         if threading.get_ident() == self._thread:
             self._depth -= 1
             if self._depth == 0:
                 self.seconds += time.perf_counter() - self._begun
 
 
-class Compiling(numba.core.event.Listener):
+class Compiling:
     """Whether numba is compiling, and a call when it begins to; used as a context manager.
 
     Parameters
@@ -187,21 +198,21 @@ class Compiling(numba.core.event.Listener):
         return self._depth > 0
 
     def __enter__(self) -> Self:
-        _events.register(_COMPILING, self)
+        compiling.append(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        _events.unregister(_COMPILING, self)
+        compiling.remove(self)
 
-    def on_start(self, event: object) -> None:
-        """Called by numba; compiling one function may start that of another."""
+    def on_start(self) -> None:
+        """Compiling one function may start that of another."""
         self._depth += 1
         if not self._said:
             self._said = True
             self._say()
 
-    def on_end(self, event: object) -> None:
-        """Called by numba."""
+    def on_end(self) -> None:
+        """The function is compiled."""
         self._depth -= 1

@@ -38,7 +38,7 @@ def fingerprint_of(function: Callable[..., object]) -> tuple[str, str]:
     # cache files of another version may contain types that have been renamed, and then cannot be opened
     digest = hashlib.sha256(__version__.encode())
     _add_code(digest, source.__code__)
-    used = list(_used_by(source))
+    used = list(values_used_by(source))
     contents = [_content(value) for value in (*(source.__defaults__ or ()), *used)]
     digest.update(repr(contents).encode())
     by_name = None in contents or "objmode" in source.__code__.co_names
@@ -47,11 +47,11 @@ def fingerprint_of(function: Callable[..., object]) -> tuple[str, str]:
     return digest.hexdigest()[:12], source.__module__ if by_name else __name__
 
 
-def _used_by(source: python_types.FunctionType) -> Iterator[object]:
+def values_used_by(source: python_types.FunctionType) -> Iterator[object]:
     """What a function refers to: names of its module, names around it, and attributes of modules among these."""
     cells = source.__closure__ or ()
     around = dict(zip(source.__code__.co_freevars, (cell.cell_contents for cell in cells), strict=True))
-    for name, *attributes in _chains(source.__code__):
+    for name, *attributes in names_used_by(source.__code__):
         if name == source.__name__:
             continue
         if name not in around and name not in source.__globals__:
@@ -95,7 +95,7 @@ def _content(value: object) -> str | None:
     return f"{getattr(value, '__module__', '')}.{name}" if callable(value) and isinstance(name, str) else None
 
 
-def _chains(code: python_types.CodeType) -> Iterator[list[str]]:
+def names_used_by(code: python_types.CodeType) -> Iterator[list[str]]:
     """Names that code looks up outside of itself, each with the attributes that it asks for at once."""
     chain: list[str] = []
     local = code.co_cellvars
@@ -110,7 +110,7 @@ def _chains(code: python_types.CodeType) -> Iterator[list[str]]:
         chain = [instruction.argval] if outside else []
     for constant in code.co_consts:
         if isinstance(constant, python_types.CodeType):
-            yield from (inner for inner in _chains(constant) if inner[0] not in (*local, *code.co_varnames))
+            yield from (inner for inner in names_used_by(constant) if inner[0] not in (*local, *code.co_varnames))
 
 
 def _add_code(digest: Digest, code: python_types.CodeType) -> None:

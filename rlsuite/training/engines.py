@@ -5,7 +5,7 @@ Both update the same records by the same kernels; see `rlsuite.training.kernels`
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 import gymnasium
@@ -18,6 +18,7 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training import kernels
 from rlsuite.training.environment_functions import Adapter, dynamics_step
 from rlsuite.training.expected_rewards import ExpectedRewards
+from rlsuite.training.first_steps import InterpretedRun, InterpretedSession
 from rlsuite.training.kernels import (
     ACTION,
     ALL_EPISODES,
@@ -86,6 +87,7 @@ class CompiledEngine:
         self.env_rng = adapter.generator()
         self.state = adapter.read()
         self.run: Callable[..., tuple[int, int, Any]] | None = None  # compiled under the progress bar
+        self.at_first = InterpretedRun(kernels.run_compiled, self._place())
 
     def prepare(self) -> None:
         """Compile the loop, or load it from numba's cache, so that the time of `advance` is that of learning only."""
@@ -100,13 +102,18 @@ class CompiledEngine:
 
     def advance(self, clock: int, marks: IndexArray, most: int = CHUNK) -> Advance:
         """Learn until the clock shows the last mark, or for at most so many steps."""
-        self.prepare()
-        assert self.run is not None
         position, totals = self.learner.run_state
         noted = np.empty((marks.size, 2))
         finished = np.empty((min(most, int(marks[-1] - position[clock])), 3))
         first = int(position[ALL_EPISODES])
-        code, n_noted, self.state = self.run(*self._place(), most, clock, marks, noted, finished)
+        outcome = None
+        if self.run is None:
+            outcome = self.at_first(position, self._place(), most, clock, marks, noted, finished)
+        if outcome is None:
+            self.prepare()
+            assert self.run is not None
+            outcome = self.run(*self._place(), most, clock, marks, noted, finished)
+        code, n_noted, self.state = outcome
         self._settle()
         error = None
         if code == kernels.BAD_ACTION:
@@ -171,8 +178,8 @@ class EnvironmentEngine:
         memory = learner.memory
         if "legality" in memory._fields:
             memory = memory._replace(legality=listed_actions)
-        # numba's generator does not keep these arrays alive; `self` does
-        self.session = kernels.session(
+        # numba's generator does not keep these arrays alive; `at_first` does
+        arguments = (
             receive,
             self.buffer.view,
             learner.rule,
@@ -185,12 +192,18 @@ class EnvironmentEngine:
             self.buffer.numbers,
             self.finished,
         )
+        self.at_first = InterpretedSession(kernels.session, arguments, learner.run_state, self.buffer.numbers)
+        self.session: Iterator[int] | None = None
+        if told:  # masks come into the memory from outside
+            self.prepare()
         self.action = NONE
         self.info = info  # of the latest answer
         self.stop: Sequence[int] = ()
 
     def prepare(self) -> None:
-        """Do nothing: the session was compiled when it was opened."""
+        """Open the session in machine code."""
+        if self.session is None:
+            self.session = self.at_first.machine_code()
 
     def advance(self, clock: int, marks: IndexArray, most: int = CHUNK) -> Advance:
         """Learn until the clock shows the first mark, or for at most so many steps."""
@@ -203,8 +216,14 @@ class EnvironmentEngine:
         elif self.facts.only_transparent():  # these wrappers cost a tenth of a step, and only count it
             env_step, limit = self.facts.base.step, self.facts.time_limit
         self.checked = True
-        remaining = min(steps, most)
-        next_action, receive_step = self.session.__next__, self.buffer.receive_step
+        at_first = 0 if self.session else self.at_first.steps(left)
+        if at_first:
+            most = min(most, at_first)
+        else:
+            self.prepare()
+        remaining = most = min(steps, most)
+        next_action = self.at_first.next_action if self.session is None else self.session.__next__
+        receive_step = self.buffer.receive_step
         if self.expected is not None:
             receive_step = self.expected.watch(self.buffer)
         action_offset = self.first_action
@@ -242,6 +261,8 @@ class EnvironmentEngine:
             self._refused(action, info, error)
             raise
         finally:
+            if self.session is None:
+                self.at_first.note(most - remaining, len(finished) if clock == ALL_EPISODES else most - remaining)
             if limit != NO_LIMIT:
                 for layer in self.facts.time_limits:
                     layer._elapsed_steps = elapsed

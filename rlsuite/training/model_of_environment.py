@@ -18,7 +18,6 @@ from rlsuite.environments.replay_check import attribute_record, is_known_kind, t
 from rlsuite.environments.tabulation import NotTabulated, Tabulation, tabulation_of
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.gymnasium_table import CopiedTable, copied_table, same_table
-from rlsuite.training.draw_trees import draw_trees, tabulation_adapter
 from rlsuite.training.environment_functions import Adapter, dynamics_adapter, table_adapter, vector_table_adapter
 from rlsuite.training.observation_view import Encoding
 
@@ -136,6 +135,8 @@ def form_by_asking(facts: EnvironmentFacts, patience: float) -> CompiledForm:
     NotTabulated
         If that cannot be done.
     """
+    from rlsuite.training.draw_trees import draw_trees, tabulation_adapter  # imports numba
+
     facts.check_wrappers()
     kind: Any = facts.base.__class__
     key = (kind, repr(facts.env.spec))

@@ -10,17 +10,14 @@ import operator
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias, cast
 
-import numba.extending
 import numpy as np
 from gymnasium import spaces
 
 from rlsuite import errors
 from rlsuite.core.aliases import Observation, Space, UntypedSpace
 from rlsuite.core.checks import is_dict, is_tuple, row_of_id
-from rlsuite.core.compilation import Compiled, Numba, compiled
+from rlsuite.core.compilation import Compiled, Numba, compiled, intrinsic
 from rlsuite.models.aliases import BoolArray, FloatArray
-
-_extending: Numba = numba.extending
 
 Receive = Compiled[..., int]
 
@@ -40,12 +37,8 @@ View: TypeAlias = ObservationView | tuple[()]
 """An agent's view of vectors; empty for one that observes ids."""
 
 
-@_extending.intrinsic
-def observed(context: Numba, view: Numba, observation: Numba) -> Numba:
-    """What a rule observes: the vector of a row, or an id itself. For compiled code, ``observed(view, observation)``.
-
-    It is an intrinsic because a compiled function that makes no arrays may not return a part of one either.
-    """
+def _observed(context: Numba, view: Numba, observation: Numba) -> Numba:
+    """Write what `observed` does: compiled without arrays of its own, a function may not return a part of one."""
     if len(view) == 0:
 
         def pass_on(context: Numba, builder: Numba, signature: Numba, arguments: Numba) -> Numba:
@@ -59,6 +52,12 @@ def observed(context: Numba, view: Numba, observation: Numba) -> Numba:
         return context.get_function(operator.getitem, getitem)(builder, (vectors, arguments[1]))
 
     return getitem.return_type(view, observation), build
+
+
+@intrinsic(_observed)
+def observed(view: View, observation: int) -> Observation:
+    """What a rule observes: the vector of a row, or an id itself."""
+    return view.vectors[observation] if isinstance(view, ObservationView) else observation
 
 
 @compiled(in_place=True)

@@ -333,7 +333,8 @@ class Run:
         if progress:
             bar = tqdm(total=budget.amount, unit=budget.unit[:-1], desc="compiling")
         with bar:
-            self.engine.prepare()
+            if self.loop == "compiled":
+                self.engine.prepare()
             if isinstance(self.engine, EnvironmentEngine):
                 self.engine.stop = signals.come
             if keeping is not None:

@@ -114,7 +114,7 @@ class Idle(rl.TabularAgent):
 
 def test_compiling_is_told_apart_from_learning(rlsuite, tmp_path):
     (tmp_path / "fresh.py").write_text(FRESH.replace("NUMBER", str(secrets.randbelow(2**40))))
-    command = ("train", "fresh.py:Idle", "rlsuite/GridGoal-v0", "--steps", "1000", "--seed", "1")
+    command = ("train", "fresh.py:Idle", "rlsuite/GridGoal-v0", "--steps", "1000", "--seed", "1", "--loop", "compiled")
     first, again = (rlsuite(*command).out.splitlines()[1] for _ in range(2))
     told = re.fullmatch(r"  seed 1, compiled loop: compiled (.*) s, learned 1,000 steps in (.*) s", first)
     assert told is not None, first

@@ -1,0 +1,243 @@
+"""The first steps of a run, in Python: a short run is over before numba would have been imported.
+
+The loops of `rlsuite.training.kernels` keep all that they know in arrays and generators. So a run can change over from
+Python to machine code between any two steps, with the same bytes (`rlsuite.core.interpretation`). It does so when the
+rest of the run would take longer in Python than machine code takes to load.
+
+Should Python fail where machine code does not, as in a division by zero, the steps since the last snapshot are taken
+back, and taken again by machine code.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rlsuite.core.checks import is_tuple
+from rlsuite.core.compilation import Compiled
+from rlsuite.core.interpretation import interpretable, interpreted
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.training.kernels import ACTION, ALL_STEPS, RunState
+from rlsuite.training.observation_view import NONE
+
+Part = TypeVar("Part")
+
+IMPORTING, LOADING = 0.35, 0.35
+"""Seconds that it takes to import numba, and to load the machine code of a loop: rough figures."""
+
+AT_FIRST = 250
+"""Steps until the first look at the clock."""
+
+SECONDS_AT_ONCE = 0.05
+"""Seconds of the steps between two looks at the clock; Ctrl-C loses what was learned since the last one."""
+
+_seconds: dict[tuple[object, ...], float] = {}
+"""How long this process has interpreted each combination of functions: many short runs are a long one."""
+
+
+class Pace:
+    """Decides how long a run goes on in Python.
+
+    Parameters
+    ----------
+    functions : tuple
+        The compiled functions of the run.
+    """
+
+    def __init__(self, functions: tuple[object, ...]):
+        self._functions = functions
+        self._steps, self._seconds, self._units = 0, 0.0, 0
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Go on with machine code from now on."""
+        self._stopped = True
+
+    def steps(self, left: int) -> int:
+        """Return how many steps to take in Python before asking again; 0 for machine code.
+
+        Parameters
+        ----------
+        left : int
+            Units of time (steps or episodes) until the end, as far as it is known.
+        """
+        price = LOADING + (0.0 if "numba" in sys.modules else IMPORTING)
+        ahead = left * self._seconds / self._units if self._units else 0.0
+        if self._stopped or ahead > price or _seconds.get(self._functions, 0.0) > price:
+            return 0
+        return AT_FIRST if not self._steps else max(1, int(SECONDS_AT_ONCE * self._steps / max(self._seconds, 1e-9)))
+
+    def note(self, steps: int, units: int, seconds: float) -> None:
+        """Note how long some steps took in Python."""
+        self._steps += steps
+        self._units += units
+        self._seconds += seconds
+        _seconds[self._functions] = _seconds.get(self._functions, 0.0) + seconds
+
+
+class InterpretedRun:
+    """Runs the kernel of the compiled loop in Python for a while.
+
+    Parameters
+    ----------
+    kernel : Compiled
+        `rlsuite.training.kernels.run_compiled`.
+    arguments : tuple
+        Arguments for it, up to the state of the environment.
+    """
+
+    def __init__(self, kernel: Compiled[..., tuple[int, int, Any]], arguments: tuple[Any, ...]):
+        self._form = interpreted(kernel)
+        self._pace = Pace(_functions_in(arguments))
+        if not (interpretable(kernel) and interpretable(arguments)):
+            self._pace.stop()
+
+    def __call__(
+        self,
+        position: IndexArray,
+        arguments: tuple[Any, ...],
+        most: int,
+        clock: int,
+        marks: IndexArray,
+        noted: FloatArray,
+        finished: FloatArray,
+    ) -> tuple[int, int, Any] | None:
+        """Return what the kernel returns after at most so many steps; None if machine code is to go on."""
+        steps = min(most, self._pace.steps(int(marks[-1] - position[clock])))
+        if not steps:
+            return None
+        before, state, began = position.copy(), arguments[-1], time.perf_counter()
+        snapshot = Snapshot(arguments)
+        try:
+            with np.errstate(all="ignore", over="raise"):
+                code, n_noted, after = self._form(*interpreted(arguments), steps, clock, marks, noted, finished)
+        except Exception:  # of whatever kind: machine code decides
+            snapshot.restore()
+            self._pace.stop()
+            return None
+        except BaseException:  # Ctrl-C amid a step
+            snapshot.restore()
+            raise
+        done = position - before
+        self._pace.note(int(done[ALL_STEPS]), int(done[clock]), time.perf_counter() - began)
+        return code, n_noted, _of_the_type_of(state, after)
+
+
+class InterpretedSession:
+    """Serves the actions of the stepwise loop in Python for a while.
+
+    Parameters
+    ----------
+    kernel : Compiled
+        `rlsuite.training.kernels.session`.
+    arguments : tuple
+        Its arguments.
+    run_state : RunState
+        The one of them that says where the run is.
+    buffer : ndarray of float64
+        The one of them into which the caller puts the environment's answers.
+    """
+
+    def __init__(
+        self, kernel: Compiled[..., Iterator[int]], arguments: tuple[Any, ...], run_state: RunState, buffer: FloatArray
+    ):
+        self._kernel, self._arguments, self._run_state, self._buffer = kernel, arguments, run_state, buffer
+        self._pace = Pace(_functions_in(arguments))
+        if not (interpretable(kernel) and interpretable(arguments)):
+            self._pace.stop()
+        self._interpreted = interpreted(kernel)(*interpreted(arguments))
+        self._machine_code: Iterator[int] | None = None
+        self._seconds = 0.0
+        self._waiting = False  # for the answer to an action that has been served
+        self._snapshot: Snapshot | None = None
+        self._waiting_then = False  # when the snapshot was taken
+        self._answers: list[FloatArray] = []  # since the snapshot
+
+    def steps(self, left: int) -> int:
+        """Return how many steps to take before asking again; 0 for machine code. ``left`` as for `Pace`."""
+        return self._pace.steps(left)
+
+    def note(self, steps: int, units: int) -> None:
+        """Note how many steps, and how many units of time, have passed since the last time."""
+        self._pace.note(steps, units, self._seconds)
+        self._seconds = 0.0
+        self._snapshot = None  # until the next step, a user may change what was learned
+
+    def next_action(self) -> int:
+        """Return what the session yields next."""
+        if self._machine_code is not None:
+            return next(self._machine_code)
+        if self._snapshot is None:
+            self._snapshot, self._waiting_then = Snapshot(self._arguments), self._waiting
+            self._answers = []
+        self._answers.append(self._buffer.copy())
+        began = time.perf_counter()
+        try:
+            with np.errstate(all="ignore", over="raise"):
+                action = next(self._interpreted)
+        except Exception:  # of whatever kind: machine code decides
+            action = self._taken_again(self._snapshot)
+        self._waiting = action >= 0
+        self._seconds += time.perf_counter() - began
+        return int(action)
+
+    def machine_code(self) -> Iterator[int]:
+        """Open the session that goes on in machine code."""
+        if self._machine_code is None:
+            self._machine_code = self._kernel(*self._arguments)
+            if self._waiting and self._run_state.position[ACTION] != NONE:
+                next(self._machine_code)  # the action that has been served already
+        return self._machine_code
+
+    def _taken_again(self, snapshot: "Snapshot") -> int:
+        """Take the steps since the snapshot by machine code; return what the last one yields."""
+        self._pace.stop()
+        snapshot.restore()
+        self._waiting = self._waiting_then
+        session = self.machine_code()
+        action = NONE
+        for answer in self._answers:
+            self._buffer[:] = answer
+            action = next(session)
+        return action
+
+
+class Snapshot:
+    """The arrays and the generators in the arguments of a kernel, as they are now."""
+
+    def __init__(self, arguments: object):
+        self._arrays = [(array, array.copy()) for array in _parts_of(arguments, np.ndarray) if array.flags.writeable]
+        generators = [one.bit_generator for one in _parts_of(arguments, np.random.Generator)]
+        self._generators = [(generator, generator.state) for generator in generators]
+
+    def restore(self) -> None:
+        """Make everything what it was."""
+        for array, before in self._arrays:
+            array[...] = before
+        for generator, before in self._generators:
+            generator.state = before
+
+
+def _functions_in(arguments: object) -> tuple[object, ...]:
+    """The compiled functions among the arguments of a kernel: what its machine code depends on."""
+    kind: Any = Compiled
+    return tuple(_parts_of(arguments, kind))
+
+
+def _parts_of(value: object, kind: type[Part]) -> Iterator[Part]:
+    """The parts of one class that tuples are made of."""
+    if isinstance(value, kind):
+        yield value
+    elif is_tuple(value):
+        for part in value:
+            yield from _parts_of(part, kind)
+
+
+def _of_the_type_of(known: Any, state: Any) -> Any:
+    """Make the numbers of a state Python's, of the types that they had: machine code returns no others."""
+    if is_tuple(known):
+        parts = [_of_the_type_of(*pair) for pair in zip(known, state, strict=True)]
+        return type(known)(*parts) if hasattr(known, "_fields") else tuple(parts)
+    return type(known)(state)
