@@ -164,7 +164,8 @@ class Agent(Described):
             The compiled loop runs on the environment's table, the stepwise loop calls the environment. The result is
             the same, bit for bit. "auto" compiles if there is a table, and a replay shows that it can be trusted; in a
             run of 10,000 steps or more it makes one by asking the environment, if that can be done in half the time
-            that stepping takes. ``record_.loop_reason`` says what was done.
+            that stepping takes. ``record_.loop_reason`` says what was done. The first steps are taken in Python, and a
+            long run changes over to machine code; "compiled" compiles before the first step.
         evaluate_every : int, optional
             Evaluate the greedy policy, frozen, after each so many steps (episodes).
         checkpoint_every : int, optional

@@ -216,7 +216,7 @@ class EnvironmentEngine:
         elif self.facts.only_transparent():  # these wrappers cost a tenth of a step, and only count it
             env_step, limit = self.facts.base.step, self.facts.time_limit
         self.checked = True
-        at_first = 0 if self.session else self.at_first.steps(left)
+        at_first = self.at_first.steps(left) if self.session is None else 0
         if at_first:
             most = min(most, at_first)
         else:
