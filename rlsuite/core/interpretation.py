@@ -88,7 +88,7 @@ def _form_of(function: "Compiled[..., Any]") -> Callable[..., Any]:
     """The Python form of a function: its code, with the Python forms of the functions that it calls."""
     if function not in _forms:
         source = cast("python_types.FunctionType", function.function)
-        names = {"__builtins__": builtins}
+        names: dict[str, Any] = {"__builtins__": builtins}
         cells = tuple(python_types.CellType() for _ in source.__closure__ or ())
         form = python_types.FunctionType(source.__code__, names, source.__name__, source.__defaults__, cells)
         _forms[function] = form  # before it is complete: it may call itself
