@@ -28,7 +28,7 @@ IMPORTING, LOADING = 0.35, 0.35
 """Seconds that it takes to import numba, and to load the machine code of a loop: rough figures."""
 
 AT_FIRST = 250
-"""Steps until the first look at the clock."""
+"""Steps until the first look at the clock, and until the second, which is the first that decides anything."""
 
 SECONDS_AT_ONCE = 0.05
 """Seconds of the steps between two looks at the clock; Ctrl-C loses what was learned since the last one."""
@@ -48,7 +48,8 @@ class Pace:
 
     def __init__(self, functions: tuple[object, ...]):
         self._functions = functions
-        self._steps, self._seconds, self._units = 0, 0.0, 0
+        self._looks = 0
+        self._per_step, self._per_unit = 0.0, 0.0  # seconds, as the latest steps took them
         self._stopped = False
 
     def stop(self) -> None:
@@ -64,16 +65,15 @@ class Pace:
             Units of time (steps or episodes) until the end, as far as it is known.
         """
         price = LOADING + (0.0 if "numba" in sys.modules else IMPORTING)
-        ahead = left * self._seconds / self._units if self._units else 0.0
-        if self._stopped or ahead > price or _seconds.get(self._functions, 0.0) > price:
+        if self._stopped or left * self._per_unit > price or _seconds.get(self._functions, 0.0) > price:
             return 0
-        return AT_FIRST if not self._steps else max(1, int(SECONDS_AT_ONCE * self._steps / max(self._seconds, 1e-9)))
+        return max(1, int(SECONDS_AT_ONCE / self._per_step)) if self._per_step else AT_FIRST
 
     def note(self, steps: int, units: int, seconds: float) -> None:
         """Note how long some steps took in Python."""
-        self._steps += steps
-        self._units += units
-        self._seconds += seconds
+        if self._looks and seconds:  # the very first steps take longer: Python and the processor warm up
+            self._per_step, self._per_unit = seconds / max(steps, 1), seconds / max(units, 1)
+        self._looks += 1
         _seconds[self._functions] = _seconds.get(self._functions, 0.0) + seconds
 
 
