@@ -29,9 +29,9 @@ from rlsuite.models import MDP, POMDP
 _KINDS: tuple[Any, ...] = (FrozenLakeEnv, CliffWalkingEnv, TaxiEnv, TabularEnv)
 KNOWN = {(kind.step, kind.reset) for kind in _KINDS}
 
-# classes, with their keywords, tables and attributes, that have passed the long replay in this process: so thirty
-# seeds need it only once
-_proven: set[tuple[type, str, bytes]] = set()
+# classes and their keywords, with digests of the tables and attributes that have passed a replay in this process: so
+# thirty seeds need the long one only once, also where each seed draws a table of its own, as a bandit does its arms
+_proven: dict[tuple[type, str], set[bytes]] = {}
 
 SHORT_WALK, LONG_WALK, DYNAMICS_WALK = 100, 5_000, 300
 MAX_PAIRS = 10_000
@@ -69,15 +69,17 @@ def trusted_model(facts: EnvironmentFacts, gamma: float, *, vectors: bool = Fals
     base = facts.base
     kind: Any = base.__class__
     model = (POMDP if isinstance(facts.model, POMDP) else MDP).from_env(base, gamma=gamma)
-    known = is_known_kind(base)
-    specification = (kind, repr(facts.env.spec), b"" if known else _digest(model, attribute_record(base)))
-    known = known or specification in _proven
+    proven = _proven.get((kind, repr(facts.env.spec)), set())
+    digest = b"" if is_known_kind(base) else _digest(model, attribute_record(base))
     replay = _Replay(facts, model)
-    replay.walk(SHORT_WALK if known else LONG_WALK)
-    if not known:
-        replay.every_pair()
-        if facts.env.spec is not None:
-            _proven.add(specification)
+    if not digest or digest in proven:
+        replay.walk(SHORT_WALK)
+        return model
+    # what the class does besides its table has been looked for in each of its tables before
+    replay.walk(max(SHORT_WALK, LONG_WALK // (1 + len(proven))))
+    replay.every_pair()
+    if facts.env.spec is not None:
+        _proven.setdefault((kind, repr(facts.env.spec)), set()).add(digest)
     return model
 
 

@@ -8,6 +8,7 @@ import pytest
 from gymnasium.envs.toy_text import FrozenLakeEnv
 
 import rlsuite as rl
+import rlsuite_envs  # noqa: F401
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.replay_check import trusted_model
 from rlsuite.errors import StepwiseWarning, UnsuitableEnvironment, UntrustedTable
@@ -91,6 +92,25 @@ def test_the_replay_leaves_the_environment_alone():
     trusted_model(facts_of(env), 0.9)
     assert env.unwrapped.np_random.bit_generator.state == before
     assert env.unwrapped.s == 0
+
+
+def test_seeds_that_draw_their_own_tables_share_the_long_replay(monkeypatch):
+    """Each seed of a bandit has arms of its own; what else its class does is found out once."""
+    env, steps = gymnasium.make("rlsuite/Bandit-v0"), []
+    kind = type(env.unwrapped)
+    step = kind.step
+    monkeypatch.setattr(kind, "step", lambda bandit, action: steps.append(action) or step(bandit, action))
+    monkeypatch.setattr("rlsuite.environments.replay_check._proven", {})
+    counts = []
+    for seed in [*range(30), 29]:
+        env.reset(seed=seed)
+        before = len(steps)
+        trusted_model(facts_of(env), 0.9)
+        counts.append(len(steps) - before)
+    n_pairs = env.action_space.n
+    assert counts[0] == 5_000 + n_pairs
+    assert counts[29] == 5_000 // 30 + n_pairs
+    assert counts[30] == 100  # this table has been replayed
 
 
 def test_without_a_table_a_short_run_is_stepwise_silently(environments, q_learning):
