@@ -5,7 +5,7 @@ import inspect
 import threading
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from os import PathLike
 from typing import ClassVar, Self, cast
 
@@ -242,7 +242,7 @@ class Agent(Described):
                 self.check_divergence(before, error)
                 raise
             finally:
-                self.record_ = replace(run.record, compiling_seconds=compiling.seconds)
+                self.record_ = run.record(compiling.seconds)
                 self._memory = run.learner.memory
                 self._episodes.append(_episodes_of(self.record_))
         self.check_divergence(before)
@@ -411,7 +411,7 @@ class Agent(Described):
     @property
     def episodes_(self) -> NDArray[np.void]:
         """Return and length of all finished episodes, shape (n_episodes,), fields "return" and "length"."""
-        present = [_episodes_of(self._run.record)] if self._learning and self._run is not None else []
+        present = [_episodes_of(self._run.record())] if self._learning and self._run is not None else []
         return np.concatenate([np.zeros(0, dtype=EPISODE), *self._episodes, *present])
 
     @property
@@ -432,7 +432,7 @@ class Agent(Described):
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse to change a parameter once there is a memory that was made with the old value."""
-        if self.__dict__.get("_memory") is not None and any(name == each.name for each in fields(self)):
+        if self.__dict__.get("_memory") is not None and name in self.__dataclass_fields__:
             raise errors.ParameterError(
                 f"{name}= cannot be changed once this {type(self).__name__} has begun to learn; make a new agent, or "
                 "give a schedule (rlsuite.Linear, for instance) for a number that changes during learning"

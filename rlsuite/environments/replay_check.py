@@ -29,11 +29,12 @@ from rlsuite.models import MDP, POMDP
 _KINDS: tuple[Any, ...] = (FrozenLakeEnv, CliffWalkingEnv, TaxiEnv, TabularEnv)
 KNOWN = {(kind.step, kind.reset) for kind in _KINDS}
 
-# classes and their keywords, with digests of the tables and attributes that have passed a replay in this process: so
-# thirty seeds need the long one only once, also where each seed draws a table of its own, as a bandit does its arms
-_proven: dict[tuple[type, str], set[bytes]] = {}
+# for each class with its keywords: how often each of its tables, with the attributes beside it, has passed a replay in
+# this process; so thirty seeds need the long one once, also where each draws a table of its own, as a bandit its arms
+_passed: dict[tuple[type, str], dict[bytes, int]] = {}
 
-SHORT_WALK, LONG_WALK, DYNAMICS_WALK = 100, 5_000, 300
+LONG_WALK, SHORT_WALK, SHORTEST_WALK, DYNAMICS_WALK = 5_000, 100, 10, 300
+"""Steps of a replay: of a class never seen, of one that is known, of a table that has passed before; of dynamics."""
 MAX_PAIRS = 10_000
 ROUNDING = 1e-12
 """Relative difference of two states that another mathematical library may cause."""
@@ -69,17 +70,17 @@ def trusted_model(facts: EnvironmentFacts, gamma: float, *, vectors: bool = Fals
     base = facts.base
     kind: Any = base.__class__
     model = (POMDP if isinstance(facts.model, POMDP) else MDP).from_env(base, gamma=gamma)
-    proven = _proven.get((kind, repr(facts.env.spec)), set())
-    digest = b"" if is_known_kind(base) else _digest(model, attribute_record(base))
+    passed = {} if facts.env.spec is None else _passed.setdefault((kind, repr(facts.env.spec)), {})
+    digest = _digest(model, attribute_record(base))
     replay = _Replay(facts, model)
-    if not digest or digest in proven:
+    if digest in passed:
+        replay.walk(max(SHORTEST_WALK, SHORT_WALK // (1 + passed[digest])))
+    elif is_known_kind(base):
         replay.walk(SHORT_WALK)
-        return model
-    # what the class does besides its table has been looked for in each of its tables before
-    replay.walk(max(SHORT_WALK, LONG_WALK // (1 + len(proven))))
-    replay.every_pair()
-    if facts.env.spec is not None:
-        _proven.setdefault((kind, repr(facts.env.spec)), set()).add(digest)
+    else:  # what a class does besides its table has been looked for in each of its tables before
+        replay.walk(max(SHORT_WALK, LONG_WALK // (1 + len(passed))))
+        replay.every_pair()
+    passed[digest] = passed.get(digest, 0) + 1
     return model
 
 

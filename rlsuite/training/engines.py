@@ -94,7 +94,8 @@ class CompiledEngine:
         if self.run is None:
             nothing = np.zeros(0, dtype=np.int64), np.empty((0, 2)), np.empty((0, 3))
             arguments: tuple[Any, ...] = (*self._place(), 0, ALL_STEPS, *nothing)
-            self.run = kernels.run_compiled.for_types_of(*arguments)
+            with self.at_first.loading():
+                self.run = kernels.run_compiled.for_types_of(*arguments)
 
     def _place(self) -> tuple[Any, ...]:
         """The first arguments of the kernel: where it is to continue."""

@@ -10,7 +10,8 @@ back, and taken again by machine code.
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,8 +25,8 @@ from rlsuite.training.observation_view import NONE
 
 Part = TypeVar("Part")
 
-IMPORTING, LOADING = 0.35, 0.35
-"""Seconds that it takes to import numba, and to load the machine code of a loop: rough figures."""
+IMPORTING, LOADING = 0.15, 0.3
+"""Seconds that it takes to import numba, and to load the first machine code: rough figures."""
 
 AT_FIRST = 250
 """Steps until the first look at the clock, and until the second, which is the first that decides anything."""
@@ -36,6 +37,9 @@ SECONDS_AT_ONCE = 0.05
 _seconds: dict[tuple[object, ...], float] = {}
 """How long this process has interpreted each combination of functions: many short runs are a long one."""
 
+_loading: dict[tuple[object, ...], float] = {}
+"""How long it took to load the machine code of each combination, or to compile it, in this process."""
+
 
 class Pace:
     """Decides how long a run goes on in Python.
@@ -43,7 +47,7 @@ class Pace:
     Parameters
     ----------
     functions : tuple
-        The compiled functions of the run.
+        The compiled functions of the run; the loop is the first.
     """
 
     def __init__(self, functions: tuple[object, ...]):
@@ -64,10 +68,25 @@ class Pace:
         left : int
             Units of time (steps or episodes) until the end, as far as it is known.
         """
-        price = LOADING + (0.0 if "numba" in sys.modules else IMPORTING)
+        price = self.price()
         if self._stopped or left * self._per_unit > price or _seconds.get(self._functions, 0.0) > price:
             return 0
         return max(1, int(SECONDS_AT_ONCE / self._per_step)) if self._per_step else AT_FIRST
+
+    def price(self) -> float:
+        """Return the seconds that machine code will probably cost."""
+        if self._functions in _loading:
+            return 0.0
+        if _loading:  # the first took longer, and those that had to be compiled are no rule
+            return min(_loading.values())
+        return LOADING + (0.0 if "numba" in sys.modules else IMPORTING)
+
+    @contextmanager
+    def loading(self) -> Generator[None]:
+        """Note how long it takes to load machine code; a context manager."""
+        began = time.perf_counter()
+        yield
+        _loading.setdefault(self._functions, time.perf_counter() - began)
 
     def note(self, steps: int, units: int, seconds: float) -> None:
         """Note how long some steps took in Python."""
@@ -90,7 +109,8 @@ class InterpretedRun:
 
     def __init__(self, kernel: Compiled[..., tuple[int, int, Any]], arguments: tuple[Any, ...]):
         self._form = interpreted(kernel)
-        self._pace = Pace(_functions_in(arguments))
+        self._pace = Pace(_functions_in((kernel, arguments)))
+        self.loading = self._pace.loading
         if not (interpretable(kernel) and interpretable(arguments)):
             self._pace.stop()
 
@@ -144,7 +164,7 @@ class InterpretedSession:
         self, kernel: Compiled[..., Iterator[int]], arguments: tuple[Any, ...], run_state: RunState, buffer: FloatArray
     ):
         self._kernel, self._arguments, self._run_state, self._buffer = kernel, arguments, run_state, buffer
-        self._pace = Pace(_functions_in(arguments))
+        self._pace = Pace(_functions_in((kernel, arguments)))
         if not (interpretable(kernel) and interpretable(arguments)):
             self._pace.stop()
         self._interpreted = interpreted(kernel)(*interpreted(arguments))
@@ -186,7 +206,8 @@ class InterpretedSession:
     def machine_code(self) -> Iterator[int]:
         """Open the session that goes on in machine code."""
         if self._machine_code is None:
-            self._machine_code = self._kernel(*self._arguments)
+            with self._pace.loading():
+                self._machine_code = self._kernel(*self._arguments)
             if self._waiting and self._run_state.position[ACTION] != NONE:
                 next(self._machine_code)  # the action that has been served already
         return self._machine_code

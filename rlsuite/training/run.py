@@ -306,7 +306,9 @@ class Run:
                         keeping.save()
                     raise
         finally:
-            self.watch.note(self.env)
+            # in the compiled loop an environment with a table changes in its state alone: the last note still holds
+            if not self.watch.begun or self.engine.loop == "stepwise" or not self.facts.comes_with_table:
+                self.watch.note(self.env)
 
     def _advance(
         self,
@@ -370,17 +372,20 @@ class Run:
         if keeping is not None:
             keeping.save()
 
-    @property
-    def record(self) -> Record:
-        """The record of the last call of `learn`."""
+    def record(self, compiling_seconds: float = 0.0) -> Record:
+        """Return the record of the last call of `learn`, for which numba compiled so long."""
         notes = self.notes
         sums = np.concatenate([np.empty((0, 2)), *notes.sums])
         reached = notes.marks[: len(sums)]
-        due = np.isin(reached, notes.checkpoints)
-        evaluations = np.array(notes.evaluations).reshape(-1, 3)
+        if notes.marks is not notes.checkpoints:  # some are the times of evaluations only
+            due = np.isin(reached, notes.checkpoints)
+            reached, sums = reached[due], sums[due]
         record = self.record_of(
-            self.seed, notes.unit, np.concatenate(notes.finished), reached[due], sums[due], notes.seconds
+            self.seed, notes.unit, np.concatenate(notes.finished), reached, sums, notes.seconds, compiling_seconds
         )
+        if not notes.evaluations:
+            return record
+        evaluations = np.array(notes.evaluations)
         return replace(
             record,
             evaluation_time=evaluations[:, 0].astype(np.int64),
@@ -390,7 +395,14 @@ class Run:
         )
 
     def record_of(
-        self, seed: int, unit: TimeUnit, finished: FloatArray, reached: IndexArray, sums: FloatArray, seconds: float
+        self,
+        seed: int,
+        unit: TimeUnit,
+        finished: FloatArray,
+        reached: IndexArray,
+        sums: FloatArray,
+        seconds: float,
+        compiling_seconds: float = 0.0,
     ) -> Record:
         """Record a run that has noted its finished episodes (n, 3), and reward and regret (m, 2) at times (m,)."""
         with_regret = slice(None) if self.learner.gap.size else slice(0)
@@ -408,6 +420,7 @@ class Run:
             optimal_value=self.optimum.value,
             optimum_unknown=self.optimum.unknown,
             seconds=seconds,
+            compiling_seconds=compiling_seconds,
         )
 
     def kept(self) -> KeptRun:

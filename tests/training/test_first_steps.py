@@ -27,7 +27,11 @@ COMPILED_AT_ONCE = {"LinearThompson", "PosteriorSampling", "ThompsonBernoulli"}
 def a_new_process(monkeypatch):
     """What other tests have interpreted does not count; and machine code is never worth its price."""
     monkeypatch.setattr(first_steps, "_seconds", {})
-    monkeypatch.setattr(first_steps, "LOADING", 1e9)
+    monkeypatch.setattr(first_steps, "_loading", {})
+    monkeypatch.setattr(Pace, "price", lambda pace: 1e9)
+
+
+PRICE = Pace.price
 
 
 def in_machine_code(agent):
@@ -180,16 +184,28 @@ def test_what_was_learned_before_is_not_taken_back(loop, tmp_path):
 
 
 def test_many_short_runs_are_a_long_one(monkeypatch):
-    monkeypatch.setattr(first_steps, "LOADING", 0.0)
-    monkeypatch.setattr(first_steps, "IMPORTING", 0.0)
+    monkeypatch.setattr(Pace, "price", lambda pace: 0.0)
     first = rl.QLearning().learn("CliffWalking-v1", steps=first_steps.AT_FIRST, seed=1)
     assert not in_machine_code(first)
     assert in_machine_code(rl.QLearning().learn("CliffWalking-v1", steps=1, seed=2))
     assert not in_machine_code(rl.Sarsa().learn("CliffWalking-v1", steps=1, seed=2))
 
 
+@pytest.mark.parametrize("loop", ["auto", "stepwise"])
+def test_machine_code_that_has_been_loaded_costs_nothing(loop, monkeypatch):
+    monkeypatch.setattr(Pace, "price", PRICE)
+    monkeypatch.setattr(first_steps, "LOADING", 1e9)
+    assert not in_machine_code(rl.QLearning().learn("CliffWalking-v1", steps=1, seed=1, loop=loop))
+    monkeypatch.setattr(first_steps, "LOADING", -1.0)
+    assert in_machine_code(rl.QLearning().learn("CliffWalking-v1", steps=1, seed=1, loop=loop))
+    (seconds,) = first_steps._loading.values()
+    monkeypatch.setattr(first_steps, "LOADING", 1e9)
+    assert in_machine_code(rl.QLearning().learn("CliffWalking-v1", steps=1, seed=1, loop=loop))
+    assert Pace(("other",)).price() == seconds  # what was measured counts more than the rough figures
+
+
 def test_a_long_run_changes_over_at_the_second_look_at_the_clock(monkeypatch):
-    monkeypatch.setattr(first_steps, "LOADING", 0.5)
+    monkeypatch.setattr(Pace, "price", lambda pace: 0.5)
     taken = []
     note = Pace.note
     monkeypatch.setattr(Pace, "note", lambda pace, *what: taken.append(what[0]) or note(pace, *what))

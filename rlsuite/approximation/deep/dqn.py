@@ -1,7 +1,7 @@
 """DQN: Q-learning with a network in the place of the table (Mnih et al. 2015)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Self, cast
 
 import numpy as np
@@ -201,7 +201,7 @@ class DQN(NetworkAgent):
             try:
                 run.learn(budget, progress)
             finally:
-                self.record_ = replace(run.record, compiling_seconds=compiling.seconds)
+                self.record_ = run.record(compiling.seconds)
                 finished = np.zeros(self.record_.episode_return.size, dtype=EPISODE)
                 finished["return"], finished["length"] = self.record_.episode_return, self.record_.episode_length
                 self._episodes.append(finished)

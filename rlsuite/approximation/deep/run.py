@@ -112,9 +112,8 @@ class DeepRun:
             self.present = None
             raise
 
-    @property
-    def record(self) -> Record:
-        """The record of the last call of `learn`."""
+    def record(self, compiling_seconds: float) -> Record:
+        """Return the record of the last call of `learn`, for which numba compiled so long."""
         log = self.log
         checkpoints = np.array(log.checkpoints, dtype=np.float64).reshape(-1, 2)
         evaluations = np.array(log.evaluations, dtype=np.float64).reshape(-1, 3)
@@ -130,6 +129,7 @@ class DeepRun:
             evaluation=evaluations[:, 1],
             evaluation_return=evaluations[:, 2],
             seconds=log.seconds,
+            compiling_seconds=compiling_seconds,
         )
 
     @property
