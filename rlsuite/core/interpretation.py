@@ -7,12 +7,17 @@ Machine code and Python agree to the last bit in float64, int64 and bool: sums, 
 comparisons, and the functions of the C library. They do not agree where NumPy has vector instructions of its own
 (``np.exp``), where Python has its own algorithm (``math.hypot``), where numba multiplies and Python calls ``pow``
 (``x**2``), and in narrower types. `interpretable` finds out which functions use only what agrees.
+
+A kernel that goes through its arrays once is `one_pass`: called with small arrays, it is interpreted as long as numba
+has not been imported for something else.
 """
 
 import builtins
 import dis
 import math
+import sys
 import threading
+import time
 import types as python_types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
@@ -20,7 +25,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from rlsuite.core.checks import is_array, is_tuple
-from rlsuite.core.compilation import Compiled, Intrinsic
+from rlsuite.core.compilation import Arguments, Compiled, Intrinsic, Result
 from rlsuite.core.fingerprints import names_used_by, values_used_by
 
 Value = TypeVar("Value")
@@ -49,6 +54,12 @@ INSTRUCTIONS = (
 
 DTYPES = tuple(map(np.dtype, (np.float64, np.int64, np.int32, np.bool_)))
 """What arrays may hold. Sums of int32 are wider in machine code; here they may overflow, which NumPy reports."""
+
+SMALL = 20_000
+"""Most numbers in the arrays of a call that is interpreted: some 20 ms."""
+
+PATIENCE = 0.3
+"""Seconds after which numba is imported all the same; that and loading machine code takes about as long."""
 
 _forms: dict["Compiled[..., Any]", Callable[..., Any]] = {}
 _same: dict["Compiled[..., Any]", bool] = {}
@@ -82,6 +93,61 @@ def interpretable(value: object) -> bool:
     if is_array(value) or isinstance(value, np.generic):
         return cast("Any", value).dtype in DTYPES
     return isinstance(value, bool | int | float | Intrinsic | np.random.Generator)
+
+
+def one_pass(function: Callable[Arguments, Result]) -> "OnePass[Arguments, Result]":
+    """Mark a function as `compiled` in place, and small calls of it for Python; a decorator.
+
+    Parameters
+    ----------
+    function : callable
+        A kernel that takes arrays, numbers and tuples of these, goes through the arrays once, and makes no new ones. It
+        does the same in Python: this is not checked here, as unsigned indices may be used with care, but by a test of
+        each such kernel.
+
+    Examples
+    --------
+    >>> @one_pass
+    ... def total(x):
+    ...     found = 0.0
+    ...     for i in range(x.size):
+    ...         found += x[i]
+    ...     return found
+    >>> float(total(np.ones(3)))
+    3.0
+    """
+    return OnePass(function, in_place=True)
+
+
+class OnePass(Compiled[Arguments, Result]):
+    """A compiled function whose time grows with the size of its arrays alone."""
+
+    _spent = 0.0
+    """Seconds of all that has been interpreted in this process."""
+
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        """Run the compiled form; or the Python form, where that is over before numba would have been imported."""
+        if "numba" in sys.modules or OnePass._spent > PATIENCE or _size_of((args, tuple(kwargs.values()))) > SMALL:
+            return super().__call__(*args, **kwargs)
+        form, began = interpreted(self), time.perf_counter()
+        with np.errstate(all="ignore"):
+            result = form(*args, **kwargs)
+        OnePass._spent += time.perf_counter() - began
+        return _of_python(result)
+
+
+def _of_python(result: Any) -> Any:
+    """Make numbers Python's own, as machine code returns them."""
+    if is_tuple(result):
+        return tuple(map(_of_python, result))
+    return result.item() if isinstance(result, np.generic) else result
+
+
+def _size_of(value: object) -> int:
+    """How many numbers are in the arrays of a value."""
+    if is_tuple(value):
+        return sum(map(_size_of, value))
+    return value.size if is_array(value) else 0
 
 
 def _form_of(function: "Compiled[..., Any]") -> Callable[..., Any]:

@@ -12,7 +12,7 @@ before. Together that makes the inner loop three to four times faster.
 
 import numpy as np
 
-from rlsuite.core.compilation import compiled
+from rlsuite.core.interpretation import one_pass
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 
 ONE = np.uint64(1)
@@ -21,7 +21,7 @@ Range = tuple[float, float]
 """Least and greatest change of a sweep, over the states that are not terminal; (inf, -inf) if there is none."""
 
 
-@compiled(in_place=True)
+@one_pass
 def row_statistics(
     begin: int,
     end: int,
@@ -55,7 +55,7 @@ def row_statistics(
     return least, greatest, longest, mixed
 
 
-@compiled(in_place=True)
+@one_pass
 def mean_rewards(
     begin: int,
     end: int,
@@ -79,7 +79,7 @@ def mean_rewards(
     return size
 
 
-@compiled(in_place=True)
+@one_pass
 def expected(first: int, last: int, successor: SuccessorArray, weight: FloatArray, ahead: FloatArray) -> float:
     """Return sum_s' c(s' | s, a) V(s') of the row ``first : last``; it is inlined."""
     follows = 0.0
@@ -88,7 +88,7 @@ def expected(first: int, last: int, successor: SuccessorArray, weight: FloatArra
     return follows
 
 
-@compiled(in_place=True)
+@one_pass
 def action_values(
     begin: int,
     end: int,
@@ -109,7 +109,7 @@ def action_values(
         q[row] = reward[row] + gamma * follows if last > first else -np.inf
 
 
-@compiled(in_place=True)
+@one_pass
 def backup(
     begin: int,
     end: int,
@@ -148,7 +148,7 @@ def backup(
     return least, greatest
 
 
-@compiled(in_place=True)
+@one_pass
 def best_rewards(
     begin: int,
     end: int,
@@ -184,7 +184,7 @@ def best_rewards(
     return least, greatest
 
 
-@compiled(in_place=True)
+@one_pass
 def greedy_backup(
     begin: int,
     end: int,
@@ -232,7 +232,7 @@ def greedy_backup(
     return least, greatest
 
 
-@compiled(in_place=True)
+@one_pass
 def backup_in_place(
     begin: int,
     end: int,

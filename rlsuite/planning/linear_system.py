@@ -4,9 +4,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from scipy.sparse import csc_array, csr_matrix, eye_array
-from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import splu
 
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 
@@ -49,6 +46,9 @@ def seconds_to_eliminate(matrix: "Matrix") -> float:
     diagonal and the first entry of each row, if the unknowns are ordered by the method of Cuthill and McKee; the order
     that is used is as a rule a better one.
     """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
     n = matrix.shape[0]
     most = 2.0 / 3.0 * n**3 / PER_SECOND
     if n <= DENSE_LIMIT or most < 1e-3:
@@ -83,6 +83,9 @@ def fixed_point_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
     callable
         From a constant, (n,) or (n, k) float64, to v of the same shape.
     """
+    from scipy.sparse import csc_array, eye_array
+    from scipy.sparse.linalg import splu
+
     n = matrix.shape[0]
     if n == 0:
         return lambda constant: constant

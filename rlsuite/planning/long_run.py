@@ -31,7 +31,6 @@ several of them it need not be.
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
 
 from rlsuite.core.clock import Clock
 from rlsuite.models import MDP, MarkovChain
@@ -210,6 +209,8 @@ class CompletedModel:
     """
 
     def __init__(self, mdp: MDP, ends: bool) -> None:
+        from scipy.sparse import csr_array
+
         self.n_states, self.n_actions, self.ends = mdp.n_states, mdp.n_actions, ends
         self.n = mdp.n_states + ends
         self.legal: BoolArray = mdp.legal.reshape(-1)
@@ -249,6 +250,8 @@ class CompletedModel:
 
     def chain(self, policy: IndexArray) -> MarkovChain:
         """Return the chain of n states under a policy (S,), -1 where no action is legal."""
+        from scipy.sparse import coo_array
+
         acting = np.flatnonzero(policy >= 0)
         rows = acting * self.n_actions + policy[acting]
         moves = self.transition[rows].tocoo()

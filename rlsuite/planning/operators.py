@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 
 from rlsuite.core.checks import finite_number
 from rlsuite.core.keywords import says_what_to_write
@@ -35,6 +34,8 @@ from rlsuite.planning.vectors import vector
 
 if TYPE_CHECKING:
     from typing import TypeAlias
+
+    from scipy.sparse import csr_array
 
     Matrix: TypeAlias = csr_array[np.float64]
 
@@ -348,6 +349,8 @@ def continuation_matrix(mdp: MDP) -> "Matrix":
     >>> continuation_matrix(mdp).toarray().tolist()
     [[0.5, 0.0], [0.0, 0.0]]
     """
+    from scipy.sparse import csr_array
+
     going_on = np.where(mdp.terminated, 0.0, mdp.probability)
     shape = (mdp.n_states * mdp.n_actions, mdp.n_states)
     # A copy, because adding up works in place and the arrays of a model are read-only.
@@ -370,6 +373,8 @@ def averaging(weights: FloatArray) -> Any:
     csr_array (n, n * A) float64
         Without stored zeros.
     """
+    from scipy.sparse import csr_array
+
     n, actions = weights.shape
     taken: IndexArray = np.flatnonzero(weights)
     # Row i averages the entries i * A to (i + 1) * A.

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import coo_array, csr_array
 
 from rlsuite.core.checks import fraction, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite
@@ -223,6 +222,8 @@ def _solved(chain: PolicyChain) -> FloatArray:
 
 
 def _matrix(chain: PolicyChain) -> Any:
+    from scipy.sparse import csr_array
+
     m = chain.reward.size
     return csr_array((chain.probability, chain.column, chain.pointer), shape=(m, m))
 
@@ -277,6 +278,8 @@ def chain_of_observations(pomdp: POMDP, lookahead: Lookahead) -> ObservationChai
     lookahead : Lookahead
         Its hidden part, prepared.
     """
+    from scipy.sparse import csr_array
+
     mdp = lookahead.mdp
     actions, states, symbols = pomdp.observation.shape
     emission: Any = csr_array(pomdp.observation.reshape(actions * states, symbols))
@@ -340,4 +343,6 @@ def _stepping(mdp: MDP, state: IndexArray, row: Any, column: Any, probability: A
 
 def _sparse(data: Any, row: Any, column: Any, shape: tuple[int, int]) -> Any:
     """Return the csr_array with these entries; duplicates are added up."""
+    from scipy.sparse import coo_array
+
     return coo_array((data, (row, column)), shape=shape).tocsr()

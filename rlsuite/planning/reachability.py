@@ -3,8 +3,6 @@
 from typing import Any, cast
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import breadth_first_order
 
 from rlsuite.errors import ModelError
 from rlsuite.models import MDP
@@ -28,6 +26,9 @@ def reachable(matrix: Any, sources: BoolArray) -> BoolArray:
     -------
     ndarray (n,) bool
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import breadth_first_order
+
     n = sources.size
     edges = matrix.tocoo()
     first = np.flatnonzero(sources)
@@ -56,6 +57,8 @@ def reachable_states(mdp: MDP) -> BoolArray:
     >>> int(reachable_states(MDP.from_env("Taxi-v4", gamma=0.99)).sum())
     404
     """
+    from scipy.sparse import coo_array
+
     possible = mdp.probability > 0.0
     goes_on = possible & ~mdp.terminated
     state = np.repeat(np.arange(mdp.n_states), np.diff(mdp.indptr[:: mdp.n_actions]))

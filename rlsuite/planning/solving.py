@@ -47,20 +47,26 @@ def methods(model: MDP | POMDP | type[MDP] | type[POMDP]) -> dict[str, Planner]:
     >>> {"gauss_seidel", "policy_iteration", "value_iteration"} <= methods(MDP).keys()
     True
     """
-    package = PACKAGES[_kind(model)]
-    return dict(_functions_of(package, tuple(import_module(package).__path__)))
+    found = {name: _function_of(module) for name, module in _modules_of(_kind(model)).items()}
+    return {name: function for name, function in found.items() if function is not None}
+
+
+def _modules_of(kind: type) -> dict[str, str]:
+    """Return the modules that may hold a method, by their last names; they are not imported."""
+    package = PACKAGES[kind]
+    return _listed(package, tuple(import_module(package).__path__))
 
 
 @cache
-def _functions_of(package: str, folders: tuple[str, ...]) -> dict[str, Planner]:
-    """Return the functions of a package that are named as their module; its folders are read once."""
-    found: dict[str, Planner] = {}
-    for module in pkgutil.walk_packages(folders, prefix=f"{package}."):
-        name = module.name.rpartition(".")[2]
-        function: Planner | None = getattr(import_module(module.name), name, None)
-        if callable(function):
-            found[name] = function
-    return dict(sorted(found.items()))
+def _listed(package: str, folders: tuple[str, ...]) -> dict[str, str]:
+    found = [module.name for module in pkgutil.walk_packages(folders, prefix=f"{package}.")]
+    return {name.rpartition(".")[2]: name for name in sorted(found, key=lambda name: name.rpartition(".")[2])}
+
+
+def _function_of(module: str) -> Planner | None:
+    """Import a module; return its function of the same name, if it has one."""
+    function: Planner | None = getattr(import_module(module), module.rpartition(".")[2], None)
+    return function if callable(function) else None
 
 
 @overload
@@ -214,9 +220,11 @@ def _kind(model: object) -> type:
 
 def _method(model: MDP | POMDP, name: str) -> Planner:
     kind = _kind(model)
+    modules = _modules_of(kind)
+    function = _function_of(modules[name]) if name in modules else None
+    if function is not None:
+        return function
     own = methods(model)
-    if name in own:
-        return own[name]
     for other in PACKAGES:
         if other is not kind and name in methods(other):
             hint = "; solve(model.mdp) plans as if the states were observed" if kind is POMDP else ""

@@ -1,6 +1,7 @@
 """Which compiled functions may run in Python, and that they give the bytes of their machine code there."""
 
 import math
+import subprocess
 import sys
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from rlsuite.core.compilation import compiled
-from rlsuite.core.interpretation import interpretable, interpreted
+from rlsuite.core.interpretation import interpretable, interpreted, one_pass
 
 OFFSET = 3
 
@@ -175,3 +176,42 @@ def test_what_may_differ_is_compiled(function):
 def test_other_values_are_compiled(value):
     assert not interpretable(Numbers(value, 1.0))
     assert interpretable(Numbers(np.zeros(2, dtype=np.int32), 1.0))
+
+
+@one_pass
+def shifted(numbers, by, out):
+    least = np.inf
+    for i in range(numbers.size):
+        out[i] = numbers[i] / by
+        least = min(least, out[i])
+    return least, numbers.size, out[0] > 0.0
+
+
+def test_a_small_call_is_interpreted_until_numba_has_been_imported(monkeypatch):
+    numbers, out = np.array([1.0, -2.0]), np.empty(2)
+    in_machine_code = shifted(numbers, 0.0, out), out.tobytes()
+    assert in_machine_code[0] == (-np.inf, 2, True)
+    out[:] = 0.0
+    monkeypatch.setitem(vars(shifted), "dispatcher", lambda *_: "machine code")
+    monkeypatch.delitem(sys.modules, "numba")
+    result = shifted(numbers, 0.0, out)
+    assert (result, out.tobytes()) == in_machine_code
+    assert list(map(type, result)) == [float, int, bool]
+    for name, value in (("SMALL", 3), ("PATIENCE", -1.0)):
+        with monkeypatch.context() as changed:
+            changed.setattr(f"rlsuite.core.interpretation.{name}", value)
+            assert shifted(numbers, 0.0, out) == "machine code"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "rl.solve(rl.MDP.from_successors([[0, 1], [0, 1]], [[1, 0], [0, 5]], gamma=0.9)).policy",
+        "rl.solve(rl.MDP.from_env('FrozenLake-v1', gamma=0.9), method='value_iteration', tol=0.1).q",
+    ],
+)
+def test_small_models_are_solved_without_numba(code):
+    heavy = {"numba", "scipy.optimize"}
+    script = f"import rlsuite as rl, sys; {code}; assert not {heavy} & {{*sys.modules}}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

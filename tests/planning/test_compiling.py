@@ -34,6 +34,7 @@ def test_a_watch_says_nothing_unasked(capsys):
 
 
 COLD = """
+import numba  # from here on, nothing is interpreted
 import numpy as np
 from rlsuite.models import POMDP
 from rlsuite.planning import solve

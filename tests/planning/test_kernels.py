@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlsuite.core.interpretation import OnePass, interpreted
 from rlsuite.models import MDP
-from rlsuite.planning import Lookahead
+from rlsuite.planning import Lookahead, kernels
 from rlsuite.planning.kernels import backup, backup_in_place, best_rewards, greedy_backup
 from rlsuite.planning.mdp.value_iteration import backup_of_some
 from rlsuite.planning.policy_rows import PolicyRows, PolicySteps, follow_in_place, propagate
@@ -55,6 +56,40 @@ def q_by_hand(mdp, value):
 
 def blank(lookahead):
     return np.full(lookahead.n_states, np.nan), np.full(lookahead.n_states, -7, dtype=np.int32)
+
+
+@given(models(), st.booleans())
+def test_small_calls_in_python_have_the_bytes_of_machine_code(problem, forward):
+    mdp, value = problem
+    lookahead = Lookahead(mdp)
+    rows, ahead, terminal = lookahead.rows, lookahead.ahead(value), lookahead.terminal
+    n_actions, indptr, successor = rows[:3]
+    pairs, paid = mdp.n_states * mdp.n_actions, np.resize(mdp.reward, mdp.next_state.size)
+    out, action = blank(lookahead)
+    arguments = {
+        "row_statistics": (n_actions, indptr, successor, mdp.probability, mdp.terminated, terminal, True),
+        "mean_rewards": (n_actions, indptr, mdp.probability, paid, np.ones(pairs)),
+        "action_values": (*rows, ahead, np.ones(pairs)),
+        "backup": (*rows, terminal, ahead, out, action),
+        "best_rewards": (n_actions, indptr, lookahead.reward, terminal, out, action),
+        "greedy_backup": (*rows, terminal, ahead, 0.5, out, np.full(mdp.n_states, -7)),
+        "backup_of_some": (*rows, terminal, ahead, 0.5, np.zeros(pairs, dtype=bool), out),
+        "backup_in_place": (forward, *rows, terminal, ahead[::-1].copy(), ahead, action),
+    }
+    defined = {**vars(kernels), "backup_of_some": backup_of_some}
+    assert {name for name, one in defined.items() if isinstance(one, OnePass)} == {*arguments, "expected"}
+    for name, given_arguments in arguments.items():
+        kernel = defined[name]
+        results = []
+        for form in (kernel.dispatcher, interpreted(kernel)):
+            # a model's own arrays are read-only, and both forms take them as they are
+            copies = [
+                one.copy() if isinstance(one, np.ndarray) and one.flags.writeable else one for one in given_arguments
+            ]
+            result = form(0, mdp.n_states, *copies)
+            written = [one.tobytes() for one in copies if isinstance(one, np.ndarray)]
+            results.append((np.array(result, dtype=np.float64).tobytes(), written))
+        assert results[0] == results[1], name
 
 
 @given(models())

@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
-from scipy.sparse import csr_array
 
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, MarkovChain
@@ -112,6 +110,8 @@ def _solved(
     lookahead: Lookahead, value: FloatArray, looked_up: BoolArray, watch: Watch
 ) -> tuple[FloatArray | None, str]:
     """Return the correction to the value of the states that are successors, or None and the message of HiGHS."""
+    from scipy.optimize import linprog
+
     q = lookahead.q(value)
     changes = (best(q) - value)[looked_up]
     scale = float(np.abs(changes).max(initial=0.0))
@@ -140,6 +140,8 @@ def _solved(
 
 def _constraints(lookahead: Lookahead, pairs: IndexArray) -> "Matrix":
     """Return the left-hand sides of `pairs`, as a csr_array (n, S): V(s) - gamma sum_s' c(s' | s, a) V(s')."""
+    from scipy.sparse import csr_array
+
     own = pairs // lookahead.n_actions, np.arange(pairs.size + 1)
     here: Any = csr_array((np.ones(pairs.size), *own), shape=(pairs.size, lookahead.n_states))
     return here - lookahead.mdp.gamma * lookahead.continuation[pairs]

@@ -4,8 +4,6 @@ from functools import partial
 from typing import Any, Unpack, cast
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import LinearOperator, bicgstab
 
 from rlsuite.core.clock import Clock, OutOfTime
 from rlsuite.models import MDP
@@ -153,6 +151,9 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock) -> FloatA
     ndarray (S,) float64
         No accuracy is guaranteed: the planner certifies the value that it computes from this one.
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import LinearOperator, bicgstab
+
     n = initial.size
     chain = (rows.indptr, rows.successor, rows.weight)
     matrix = csr_array((rows.weight, rows.successor.view(np.int32), rows.indptr.view(np.int64)), shape=(n, n))

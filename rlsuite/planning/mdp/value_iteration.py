@@ -4,7 +4,7 @@ from typing import Unpack
 
 import numpy as np
 
-from rlsuite.core.compilation import compiled
+from rlsuite.core.interpretation import one_pass
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, PointerArray, SuccessorArray
 from rlsuite.planning.blocks import on_blocks
@@ -86,7 +86,7 @@ def value_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     return certified(lookahead, value, watch)
 
 
-@compiled(in_place=True)
+@one_pass
 def backup_of_some(
     begin: int,
     end: int,
