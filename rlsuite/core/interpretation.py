@@ -140,7 +140,7 @@ def _of_python(result: Any) -> Any:
     """Make numbers Python's own, as machine code returns them."""
     if is_tuple(result):
         return tuple(map(_of_python, result))
-    return result.item() if isinstance(result, np.generic) else result
+    return cast("Any", result).item() if isinstance(result, np.generic) else result
 
 
 def _size_of(value: object) -> int:
