@@ -25,8 +25,8 @@ from rlsuite.training.observation_view import NONE
 
 Part = TypeVar("Part")
 
-IMPORTING, LOADING = 0.15, 0.3
-"""Seconds that it takes to import numba, and to load the first machine code: rough figures."""
+IMPORTING, LOADING = 0.35, 0.3
+"""Rough figures: seconds that numba costs at import and at the end of the process, and the first machine code."""
 
 AT_FIRST = 250
 """Steps until the first look at the clock, and until the second, which is the first that decides anything."""
@@ -53,6 +53,7 @@ class Pace:
     def __init__(self, functions: tuple[object, ...]):
         self._functions = functions
         self._looks = 0
+        self._left = 0  # when it was asked last
         self._per_step, self._per_unit = 0.0, 0.0  # seconds, as the latest steps took them
         self._stopped = False
 
@@ -68,8 +69,10 @@ class Pace:
         left : int
             Units of time (steps or episodes) until the end, as far as it is known.
         """
-        price = self.price()
-        if self._stopped or left * self._per_unit > price or _seconds.get(self._functions, 0.0) > price:
+        price, begins, self._left = self.price(), left >= self._left, left
+        if self._stopped or left * self._per_unit > price:
+            return 0
+        if begins and _seconds.get(self._functions, 0.0) > price:  # of many calls, nobody knows which is the last
             return 0
         return max(1, int(SECONDS_AT_ONCE / self._per_step)) if self._per_step else AT_FIRST
 
