@@ -17,10 +17,11 @@ import linecache
 import re
 import types as python_types
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
-from rlsuite.core.fingerprints import fingerprint_of
+from rlsuite.core.fingerprints import fingerprint_of, fingerprint_of_module
 from rlsuite.errors import CompilationError
 
 if TYPE_CHECKING:
@@ -81,10 +82,18 @@ def compiled(function: Callable[..., object] | None = None, *, in_place: bool = 
 
 
 def intrinsic(
-    definition: Callable[..., Any],
+    definition: Callable[..., Any] | str,
 ) -> "Callable[[Callable[Arguments, Result]], Intrinsic[Arguments, Result]]":
     """Give a function a compiled form in LLVM's instructions; a decorator of its form in plain Python.
 
+    Parameters
+    ----------
+    definition : callable or str
+        What numba asks of an intrinsic: a function from the types of the arguments to the signature, and to what writes
+        the instructions. As "module:function", the module is imported when something is compiled.
+
+    Examples
+    --------
     >>> @intrinsic(lambda context, x: (x(x), lambda context, builder, signature, arguments: arguments[0]))
     ... def same(x):
     ...     return x
@@ -164,17 +173,19 @@ class Intrinsic(Generic[Arguments, Result]):
     ----------
     function : callable
         The form in plain Python.
-    definition : callable
-        What numba asks of an intrinsic: a function from the types of the arguments to the signature, and to what writes
-        the instructions.
+    definition : callable or str
+        As for `intrinsic`.
     """
 
-    def __init__(self, function: Callable[Arguments, Result], definition: Callable[..., Any]):
+    def __init__(self, function: Callable[Arguments, Result], definition: Callable[..., Any] | str):
         functools.update_wrapper(self, function)
         self.function = function
         self._definition = definition
-        self.fingerprint = fingerprint_of(definition)[0]
-        _known[definition.__qualname__, self.fingerprint] = self
+        if isinstance(definition, str):
+            self._name, self.fingerprint = definition, fingerprint_of_module(definition.partition(":")[0])
+        else:
+            self._name, self.fingerprint = definition.__qualname__, fingerprint_of(definition)[0]
+        _known[self._name, self.fingerprint] = self
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         """Run the form in plain Python."""
@@ -182,13 +193,16 @@ class Intrinsic(Generic[Arguments, Result]):
 
     def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
         """Copy and pickle by name."""
-        return _lookup, (self._definition.__qualname__, self.fingerprint)
+        return _lookup, (self._name, self.fingerprint)
 
     @functools.cached_property
     def _numba_type_(self) -> Numba:
         from rlsuite.core.machine_code import intrinsic_type  # imports numba
 
-        return intrinsic_type(self._definition)
+        if not isinstance(self._definition, str):
+            return intrinsic_type(self._definition)
+        module, _, name = self._definition.partition(":")
+        return intrinsic_type(getattr(import_module(module), name))
 
 
 def _refused() -> type[Exception]:

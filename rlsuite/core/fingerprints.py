@@ -10,6 +10,9 @@ import dis
 import hashlib
 import types as python_types
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Protocol, cast
 
 import numpy as np
@@ -45,6 +48,15 @@ def fingerprint_of(function: Callable[..., object]) -> tuple[str, str]:
     if by_name:
         digest.update(source.__module__.encode())
     return digest.hexdigest()[:12], source.__module__ if by_name else __name__
+
+
+@cache
+def fingerprint_of_module(name: str) -> str:
+    """Hash of a module's source, which is not imported for that."""
+    specification = find_spec(name)
+    if specification is None or specification.origin is None:
+        raise ParameterError(f"there is no module {name}")
+    return hashlib.sha256(__version__.encode() + Path(specification.origin).read_bytes()).hexdigest()[:12]
 
 
 def values_used_by(source: python_types.FunctionType) -> Iterator[object]:

@@ -20,7 +20,8 @@ import threading
 import time
 import types as python_types
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar, cast
+from functools import partial
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 
@@ -95,7 +96,17 @@ def interpretable(value: object) -> bool:
     return isinstance(value, bool | int | float | Intrinsic | np.random.Generator)
 
 
-def one_pass(function: Callable[Arguments, Result]) -> "OnePass[Arguments, Result]":
+@overload
+def one_pass(function: Callable[Arguments, Result]) -> "OnePass[Arguments, Result]": ...
+
+
+@overload
+def one_pass(
+    function: None = None, *, small: int = ...
+) -> "Callable[[Callable[Arguments, Result]], OnePass[Arguments, Result]]": ...
+
+
+def one_pass(function: Callable[..., object] | None = None, *, small: int = SMALL) -> Any:
     """Mark a function as `compiled` in place, and small calls of it for Python; a decorator.
 
     Parameters
@@ -104,6 +115,8 @@ def one_pass(function: Callable[Arguments, Result]) -> "OnePass[Arguments, Resul
         A kernel that takes arrays, numbers and tuples of these, goes through the arrays once, and makes no new ones. It
         does the same in Python: this is not checked here, as unsigned indices may be used with care, but by a test of
         each such kernel.
+    small : int
+        Most numbers in the arrays of a call that is interpreted.
 
     Examples
     --------
@@ -116,22 +129,29 @@ def one_pass(function: Callable[Arguments, Result]) -> "OnePass[Arguments, Resul
     >>> float(total(np.ones(3)))
     3.0
     """
-    return OnePass(function, in_place=True)
+    if function is None:
+        return partial(OnePass, small=small)
+    return OnePass(function, small)
 
 
 class OnePass(Compiled[Arguments, Result]):
     """A compiled function whose time grows with the size of its arrays alone."""
+
+    def __init__(self, function: Callable[Arguments, Result], small: int):
+        super().__init__(function, in_place=True)
+        self._small = small
 
     _spent = 0.0
     """Seconds of all that has been interpreted in this process."""
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         """Run the compiled form; or the Python form, where that is over before numba would have been imported."""
-        if "numba" in sys.modules or OnePass._spent > PATIENCE or _size_of((args, tuple(kwargs.values()))) > SMALL:
+        if "numba" in sys.modules or OnePass._spent > PATIENCE or _size_of((args, *kwargs.values())) > self._small:
             return super().__call__(*args, **kwargs)
-        form, began = interpreted(self), time.perf_counter()
+        form: Any = interpreted(self)
+        began = time.perf_counter()
         with np.errstate(all="ignore"):
-            result = form(*args, **kwargs)
+            result = form(*interpreted(args), **{name: interpreted(value) for name, value in kwargs.items()})
         OnePass._spent += time.perf_counter() - began
         return _of_python(result)
 

@@ -30,12 +30,14 @@ those for dense or for sparse matrices. A vector is a row of an array (n, Kp), g
 row; Kp is the number K of states rounded up to a multiple of the lanes, and what is beyond K adds nothing.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from rlsuite.core.compilation import compiled
+from rlsuite.core.interpretation import one_pass
 from rlsuite.inference import simd
 from rlsuite.inference.parameters import Dense, Sparse, Workspace, logarithms
 from rlsuite.inference.simd import Lanes
@@ -189,7 +191,7 @@ def support_lost(
     return found
 
 
-@compiled(in_place=True)
+@one_pass(small=4_000)  # each of T steps goes through a matrix, in NumPy
 def sweep_kernel(
     step: Step,
     matrix: Dense | Sparse,
@@ -247,7 +249,7 @@ def sweep_kernel(
             if sums.size > 0:
                 sums[t - base] = total
             if logs.size > 0:
-                logs[t - base] = log_likelihood[p] + np.log(total)
+                logs[t - base] = log_likelihood[p] + math.log(total)
             scale = 1.0
             # No logarithm as long as the sum lies within the range: a product of doubles is enough for dozens of steps.
             lost = groups.size > 0 and support_lost(groups, alive, kept, place, table, row, t, NEGLIGIBLE * total)
@@ -257,11 +259,11 @@ def sweep_kernel(
                     log_likelihood[p] = -np.inf
                     break
                 scale = 1.0 / total
-                log_likelihood[p] += np.log(total)
+                log_likelihood[p] += math.log(total)
             last_place = place
             # The factors since the last scaling; had the last row been scaled, they would be in the logarithm already.
             if n == end - begin - 1 and scale == 1.0:
-                log_likelihood[p] += np.log(total)
+                log_likelihood[p] += math.log(total)
 
 
 @compiled(in_place=True)
@@ -336,7 +338,7 @@ def posteriors_kernel(
             share = 1.0 / weight
             if counting:
                 # one row means that all observations differ: their posteriors are kept, and not added up
-                _add_scaled(symbols, row[t] if symbols.shape[0] > 1 else 0, joint, 0, share, lanes)
+                _add_scaled(symbols, int(row[t]) if symbols.shape[0] > 1 else 0, joint, 0, share, lanes)
                 # A pair of neighbouring states is an outer product of two rows. Several of them are one product of
                 # matrices, which is faster by far than one at a time: they wait until there are enough.
                 if n > 0:

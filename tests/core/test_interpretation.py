@@ -197,10 +197,12 @@ def test_a_small_call_is_interpreted_until_numba_has_been_imported(monkeypatch):
     result = shifted(numbers, 0.0, out)
     assert (result, out.tobytes()) == in_machine_code
     assert list(map(type, result)) == [float, int, bool]
-    for name, value in (("SMALL", 3), ("PATIENCE", -1.0)):
-        with monkeypatch.context() as changed:
-            changed.setattr(f"rlsuite.core.interpretation.{name}", value)
-            assert shifted(numbers, 0.0, out) == "machine code"
+    monkeypatch.setattr(shifted, "_small", 3)
+    assert shifted(numbers, 0.0, out) == "machine code"
+    monkeypatch.setattr(shifted, "_small", 4)
+    assert shifted(numbers, 0.0, out) == result
+    monkeypatch.setattr("rlsuite.core.interpretation.PATIENCE", -1.0)
+    assert shifted(numbers, 0.0, out) == "machine code"
 
 
 @pytest.mark.parametrize(
@@ -208,9 +210,10 @@ def test_a_small_call_is_interpreted_until_numba_has_been_imported(monkeypatch):
     [
         "rl.solve(rl.MDP.from_successors([[0, 1], [0, 1]], [[1, 0], [0, 5]], gamma=0.9)).policy",
         "rl.solve(rl.MDP.from_env('FrozenLake-v1', gamma=0.9), method='value_iteration', tol=0.1).q",
+        "rl.HMM([1, 0], [[0.5, 0.5], [0, 1]], [[0.5, 0.5], [1, 0]]).score([0, 1, 0])",
     ],
 )
-def test_small_models_are_solved_without_numba(code):
+def test_first_results_without_numba(code):
     heavy = {"numba", "scipy.optimize"}
     script = f"import rlsuite as rl, sys; {code}; assert not {heavy} & {{*sys.modules}}"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
