@@ -24,6 +24,7 @@
     |-- RewardWarning         rewards outside the range that an agent expects
     |-- FormerSignatureWarning  a rule with the signature of an earlier version  (also a FutureWarning)
     |-- NewRunWarning         a run that cannot go on after it was saved
+    |-- OneProcessWarning     runs that other processes cannot help with
     `-- StepwiseWarning       `loop="auto"` had to leave the compiled loop
 """
 
@@ -114,6 +115,10 @@ class FormerSignatureWarning(RlsuiteWarning, FutureWarning):
 
 class NewRunWarning(RlsuiteWarning):
     """A run that was saved, or is to be saved, cannot go on: `learn` begins a new one with what was learned."""
+
+
+class OneProcessWarning(RlsuiteWarning):
+    """Seeds are learned in this process alone: the agent or the environment cannot be sent to others, or one ended."""
 
 
 class StepwiseWarning(RlsuiteWarning):

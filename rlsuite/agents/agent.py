@@ -34,7 +34,6 @@ from rlsuite.training.kernels import ALL_STEPS, Begin, Rule, Step, Transition
 from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.observation_view import Encoding
 from rlsuite.training.optimum import Optima
-from rlsuite.training.replicas import Replicas
 from rlsuite.training.results import Record
 from rlsuite.training.run import Budget, Keeping, LoopChoice, Run
 
@@ -248,16 +247,16 @@ class Agent(Described):
         self.check_divergence(before)
         return self
 
-    def replicas(
+    def first_run(
         self, env: str | Env, seed: int, loop: LoopChoice, optima: Optima | None, budget: Budget
-    ) -> Replicas | None:
-        """Prepare runs of this agent with many seeds; None if each needs an environment of its own.
+    ) -> Run | None:
+        """Begin one of many runs that differ in their seeds alone; None if this agent has another `learn`.
 
         Part of `rlsuite.train`, which gives an agent and an environment for nothing else.
         """
         if type(self).learn is not Agent.learn:
             return None
-        return Replicas.of(self._start(env, seed, loop, optima, budget.patience(loop)), self.init_memory, budget)
+        return self._start(env, seed, loop, optima, budget.patience(loop))
 
     def learned_before(self) -> list[AnyArray] | None:
         """What `check_divergence` may have to put back; nothing here, as tables of averages do not diverge."""

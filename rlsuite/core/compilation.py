@@ -13,8 +13,10 @@ would serve stale machine code after an edit.
 """
 
 import functools
+import importlib
 import linecache
 import re
+import sys
 import types as python_types
 from collections.abc import Callable
 from importlib import import_module
@@ -109,10 +111,15 @@ def intrinsic(
 class Compiled(Generic[Arguments, Result]):
     """A function with a compiled form, usable as an argument and as a global of other compiled functions."""
 
-    def __init__(self, function: Callable[Arguments, Result], in_place: bool = False):
+    def __init__(
+        self,
+        function: Callable[Arguments, Result],
+        in_place: bool = False,
+        fingerprint: tuple[str, str] | None = None,
+    ):
         functools.update_wrapper(self, function)
         self.function = function
-        self.fingerprint, self._module = fingerprint_of(function)
+        self.fingerprint, self._module = fingerprint or fingerprint_of(function)
         self._in_place = in_place
         _known[self._key] = self
 
@@ -161,6 +168,18 @@ class Compiled(Generic[Arguments, Result]):
     def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
         """Copy and pickle by name: the code is not part of the data."""
         return _lookup, self._key
+
+    def for_another_process(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        """Return what makes this function there: an import, or its code if it is a script's or was made in a function.
+
+        As `object.__reduce__`; the code has to be pickled by cloudpickle.
+        """
+        found: object = sys.modules.get(self.function.__module__)
+        for name in self.function.__qualname__.split("."):
+            found = getattr(found, name, None)
+        if found is self and self.function.__module__ != "__main__":
+            return _imported, (self.function.__module__, *self._key)
+        return _remade, (self.function, self.fingerprint, self._module, self._in_place)
 
     def __repr__(self) -> str:
         return f"<compiled {self.function.__module__}.{self.function.__qualname__}>"
@@ -232,6 +251,17 @@ def _what_is_wrong(function: Compiled[..., Any], message: str) -> str:
         "numba knows; one that is marked in_place=True makes no new arrays, and uses no methods of arrays such as "
         ".max(): write the loop, or leave in_place out"
     )
+
+
+def _imported(module: str, name: str, fingerprint: str) -> object:
+    importlib.import_module(module)
+    return _lookup(name, fingerprint)
+
+
+def _remade(function: Callable[..., object], fingerprint: str, module: str, in_place: bool) -> object:
+    """The compiled function of another process; its fingerprint was taken there, where its source is known."""
+    key = function.__qualname__, fingerprint
+    return _known[key] if key in _known else Compiled(function, in_place, (fingerprint, module))
 
 
 def _lookup(name: str, fingerprint: str) -> "Compiled[..., object] | Intrinsic[..., object]":

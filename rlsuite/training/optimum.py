@@ -54,6 +54,10 @@ class Optima:
         self._lock = threading.Lock()
         self._solved: list[tuple[MDP | POMDP, Optimum]] = []
 
+    def __reduce__(self) -> tuple[type["Optima"], tuple[()]]:
+        """Another process solves again."""
+        return Optima, ()
+
     def of(self, model: MDP | POMDP) -> Optimum:
         """The optimum of a model at its own discount."""
         with self._lock:

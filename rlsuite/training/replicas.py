@@ -55,9 +55,11 @@ class Replicas:
 
     @classmethod
     def of(cls, run: Run, init_memory: InitMemory, budget: Budget) -> Self | None:
-        """Prepare the runs; None if the environment's reset is not known to the last bit, or no run would end."""
+        """Prepare the runs; None if they are evaluated, the reset is not known to the last bit, or no run would end."""
         adapter = run.form.adapter
-        if not isinstance(run.engine, CompiledEngine) or adapter is None or adapter.functions.begin is not table_begin:
+        if budget.evaluate_every is not None or not isinstance(run.engine, CompiledEngine):
+            return None
+        if adapter is None or adapter.functions.begin is not table_begin:
             return None
         if not is_known_kind(run.facts.base) or not run.facts.only_transparent():
             return None

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import gymnasium
 from tqdm import tqdm
 
 from rlsuite import errors
@@ -15,6 +16,8 @@ from rlsuite.core.checks import seed_list, whole_number
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.training.optimum import Optima
+from rlsuite.training.processes import Seeds, with_seed
+from rlsuite.training.replicas import Replicas
 from rlsuite.training.results import Record, Results
 from rlsuite.training.run import Budget, LoopChoice
 
@@ -55,7 +58,10 @@ def train(
     seeds : int or sequence of int
         Number of seeds (0, 1, ...), or the seeds.
     workers : int
-        Threads. The compiled loop runs in parallel on them; the results do not depend on their number.
+        How many cores to use; the results do not depend on it. They are threads for the compiled loop, and processes
+        where the environment has to be stepped: this one, and others, which are started if there are some seconds of
+        work for them. An environment or agent that cannot be sent to a process is learned in this one, and a warning
+        says so.
     loop, evaluate_every, checkpoint_every
         As for `Agent.learn`. A network has no compiled loop.
     regret : bool
@@ -74,6 +80,13 @@ def train(
     ------
     ParameterError
         If an argument is outside its allowed values, or the agent does not learn step by step from an environment.
+    LearningError
+        If a run had to stop, as for `Agent.learn`; the message begins with the seed.
+
+    Warns
+    -----
+    OneProcessWarning
+        If seeds could not be learned in other processes.
 
     Examples
     --------
@@ -91,39 +104,86 @@ def train(
     chosen = seed_list(seeds)
     whole_number("workers", workers, at_least=1)
     optima = Optima() if regret else None
-    own_options = _own_options(agent, loop, optima)
-
-    def run(seed: int) -> Record:
-        learner = dataclasses.replace(agent)
-        own = env if isinstance(env, str) else copy.deepcopy(env)
-        learner.learn(
-            own,
-            steps=steps,
-            episodes=episodes,
-            seed=seed,
-            evaluate_every=evaluate_every,
-            checkpoint_every=checkpoint_every,
-            **own_options,
-        )
-        return learner.record_
-
+    options: dict[str, Any] = {
+        "steps": steps,
+        "episodes": episodes,
+        "evaluate_every": evaluate_every,
+        "checkpoint_every": checkpoint_every,
+        **_own_options(agent, loop, optima),
+    }
+    run = _Run(agent, env, options)
     where = env if isinstance(env, str) else env.spec.id if env.spec else type(env.unwrapped).__name__
     bar = tqdm(total=len(chosen), unit="seed", disable=not progress, desc=where)
     with bar, CompilingTime() as compiling:
-        replicas = None
-        if len(chosen) > 1 and evaluate_every is None and loop != "stepwise" and hasattr(agent, "replicas"):
-            own = env if isinstance(env, str) else copy.deepcopy(env)
-            replicas = dataclasses.replace(agent).replicas(own, chosen[0], loop, optima, budget)
+        first = replicas = None
+        if len(chosen) > 1 and hasattr(agent, "first_run"):
+            learner = dataclasses.replace(agent)
+            first = learner.first_run(run.own_env(), chosen[0], loop, optima, budget)
+            replicas = None if first is None else Replicas.of(first, learner.init_memory, budget)
         if replicas is not None:
-            records = replicas.records(chosen, workers, run, bar.update)
+            records = replicas.records(chosen, workers, run.named, bar.update)
             records[0] = dataclasses.replace(records[0], compiling_seconds=compiling.seconds)
+        elif first is not None and first.engine.loop == "stepwise":
+            run.steps_because("" if loop == "stepwise" else first.form.reason)
+            records = Seeds(run, chosen, workers, bar.update).records()
         else:
-            records: list[Record] = []
             with ThreadPoolExecutor(workers) as pool:
-                for record in pool.map(run, chosen):
+                records: list[Record] = []
+                for record in pool.map(run.named, chosen):
                     records.append(record)
                     bar.update()
     return Results(type(agent).__name__ if label is None else label, where, records)
+
+
+class _Run:
+    """A run with one seed; it can be sent to another process, but for parts of an environment that cannot.
+
+    Parameters
+    ----------
+    agent : Agent
+        Its parameters are used.
+    env : str or gymnasium.Env
+        An instance is copied.
+    options : dict
+        Of its `learn`.
+    """
+
+    def __init__(self, agent: "Agent", env: str | Env, options: Info):
+        self.agent, self.env, self.options = dataclasses.replace(agent), env, options
+        self.loop_reason: str | None = None
+
+    def __call__(self, seed: int) -> Record:
+        """Learn."""
+        learner = dataclasses.replace(self.agent)
+        learner.learn(self.own_env(), seed=seed, **self.options)
+        record = learner.record_
+        return record if self.loop_reason is None else dataclasses.replace(record, loop_reason=self.loop_reason)
+
+    def named(self, seed: int) -> Record:
+        """Learn; an error names the seed."""
+        try:
+            return self(seed)
+        except Exception as error:  # any error of the environment
+            raise with_seed(error, seed)  # noqa: B904 - it is the same one
+
+    def own_env(self) -> str | Env:
+        """An environment that belongs to one run."""
+        return self.env if isinstance(self.env, str) else copy.deepcopy(self.env)
+
+    def steps_because(self, reason: str) -> None:
+        """Step the environment from now on, without looking for a compiled form, which was found not to exist."""
+        self.options["loop"], self.loop_reason = "stepwise", reason
+
+    def __getstate__(self) -> Info:
+        """What the id means is sent, too: it may have been registered in the user's own script."""
+        _, _, name = self.env.rpartition(":") if isinstance(self.env, str) else ("", "", "")
+        return {**vars(self), "spec": gymnasium.registry.get(name)}
+
+    def __setstate__(self, state: Info) -> None:
+        spec = state.pop("spec")
+        if spec is not None:
+            gymnasium.registry[spec.id] = spec
+        vars(self).update(state)
 
 
 def _own_options(agent: object, loop: LoopChoice, optima: Optima | None) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from rlsuite.errors import LearningError, ParameterError
 from rlsuite.registry import agent_classes
 from rlsuite.testing import problems
 from rlsuite.training import replicas
-from rlsuite.training.replicas import _Replica
+from rlsuite.training.optimum import Optima
+from rlsuite.training.replicas import Replicas, _Replica
 from rlsuite.training.run import Budget
 
 gymnasium.register_envs(rlsuite_envs)
@@ -24,7 +25,7 @@ ARRAYS = ("episode_return", "episode_length", "episode_regret", "time", "cumulat
 
 
 def prepared(agent, env, budget):
-    return type(agent).replicas(agent, env, 0, "compiled", rl.training.optimum.Optima(), budget)
+    return Replicas.of(agent.first_run(env, 0, "compiled", Optima(), budget), agent.init_memory, budget)
 
 
 def assert_same(one, other):
@@ -117,7 +118,7 @@ def test_an_error_is_that_of_a_run_by_itself():
     for workers in (1, 2):
         with pytest.raises(LearningError) as caught:
             rl.train(WrongLater(), "FrozenLake-v1", steps=1_000, seeds=200, workers=workers)
-        assert str(caught.value) == str(alone.value)
+        assert str(caught.value) == f"seed 0: {alone.value}"
 
 
 def test_episodes_that_cannot_end_are_refused():

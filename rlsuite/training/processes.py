@@ -1,0 +1,348 @@
+"""Many seeds in an environment that has to be stepped: other processes help, because Python steps in one thread only.
+
+This process learns, too, seed after seed. While it does so it looks how long that will take, and starts the others only
+where they will be ready before all is over. Which process a seed is learned in changes no byte of its record.
+"""
+
+import _thread
+import io
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple, Protocol, cast
+
+from rlsuite import errors
+from rlsuite.core.compilation import Compiled
+from rlsuite.core.compiling_clock import Compiling
+from rlsuite.training.results import Record
+
+WORTH_IT = 2.0
+"""Seconds of work that must be left for processes to be started: each takes more than a second until it learns."""
+
+LOOK_EVERY = 0.25
+"""Seconds between two looks at how much is left."""
+
+BATCH_SECONDS = 0.3
+"""Seconds of work that are sent at once: to send something takes a millisecond."""
+
+
+class RunOfSeed(Protocol):
+    """Learns with one seed; can be sent to another process."""
+
+    def __call__(self, seed: int) -> Record:
+        """Learn."""
+        ...
+
+
+class _Outcome(NamedTuple):
+    """What another process sends back."""
+
+    records: list[Record]
+    error: Exception | None
+    """That of the next seed, which ended there."""
+    warned: list[tuple[type[Warning], str]]
+
+
+class Unreadable(NamedTuple):
+    """What was sent to another process cannot be read there."""
+
+    reason: str
+
+
+def with_seed(error: Exception, seed: int) -> Exception:
+    """Name the seed whose run has ended in an error: in the message of an error of ours, in a note to another."""
+    if isinstance(error, errors.LearningError):
+        error.args = (f"seed {seed}: {error}",)
+    elif not isinstance(error, errors.RlsuiteError):
+        error.add_note(f"(in the run with seed={seed})")
+    return error
+
+
+class Seeds:
+    """The seeds that are still to be learned with, and the records of the others.
+
+    Parameters
+    ----------
+    run : RunOfSeed
+        Learns with one seed.
+    seeds : sequence of int
+        The seeds.
+    workers : int
+        Processes, with this one.
+    done : callable
+        Is told how many runs have been finished since the last time.
+    """
+
+    def __init__(self, run: RunOfSeed, seeds: Sequence[int], workers: int, done: Callable[[int], object]):
+        self.run = run
+        self.seeds = seeds
+        self.done = done
+        self.n_helpers = min(workers, len(seeds)) - 1
+        self._waiting = deque(range(len(seeds)))
+        self._records: dict[int, Record] = {}
+        self._changed = threading.Condition(threading.RLock())  # held to change what follows, and the records
+        self._sent: set[Future[Any]] = set()
+        self._failed: dict[int, Exception] = {}
+        self._warned: dict[tuple[type[Warning], str], bool] = {}  # whether it has been said here
+        self._pool: Any = None  # joblib has no type annotations
+        self._payload = b""
+        self._seconds = 0.0  # of one run, as far as it is known
+        self._begun: float | None = None  # the run of this process
+        self._over = False
+        self._can_be_ended = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+
+    def records(self) -> list[Record]:
+        """Learn with all of them; the records are in the order of the seeds."""
+        looks = threading.Thread(target=self._look, name="rlsuite helpers", daemon=True)
+        compiling = Compiling(lambda: None)
+        self._compiling = compiling
+        try:
+            with compiling:
+                if self.n_helpers:
+                    looks.start()
+                self._work()
+                self._wait()
+        except KeyboardInterrupt:
+            if not self._failed:
+                raise
+        finally:
+            with self._changed:
+                self._over = True
+                self._changed.notify_all()
+            if self.n_helpers:
+                looks.join()
+            if self._pool is not None:
+                self._pool.shutdown(kill_workers=True)
+        self._say()
+        if self._failed:
+            number = min(self._failed)
+            raise with_seed(self._failed[number], self.seeds[number])
+        return [self._records[number] for number in range(len(self.seeds))]
+
+    def _work(self) -> None:
+        """Learn in this process until no seed is waiting."""
+        while self._waiting and not self._failed:
+            try:
+                number = self._waiting.popleft()
+            except IndexError:  # another process was faster
+                return
+            self._begun = began = time.perf_counter()
+            try:
+                record = self.run(self.seeds[number])
+            except Exception as error:  # any error of the environment; it is raised again
+                with self._changed:
+                    self._failed[number] = error
+                return
+            finally:
+                self._begun = None
+            with self._changed:
+                seconds = time.perf_counter() - began - record.compiling_seconds
+                self._seconds = min(seconds, self._seconds or seconds)
+                self._records[number] = record
+                self.done(1)
+            self._say()
+
+    def _wait(self) -> None:
+        """Wait for the other processes; what they could not do is done here."""
+        while not self._failed:
+            with self._changed:
+                while self._sent and not self._waiting and not self._failed:
+                    self._changed.wait(1.0)
+            if not self._waiting:
+                return
+            self._work()
+
+    def _look(self) -> None:
+        """Start the other processes as soon as that is worth it."""
+        while True:
+            with self._changed:
+                if self._changed.wait_for(lambda: self._over, LOOK_EVERY):
+                    return
+            begun = self._begun
+            if self._compiling.now:
+                continue
+            seconds = self._seconds or (0.0 if begun is None else time.perf_counter() - begun)
+            if not self._waiting or len(self._waiting) * seconds < WORTH_IT:
+                continue
+            switches = sys.getswitchinterval()
+            sys.setswitchinterval(1e-4)  # otherwise each file that is imported waits some milliseconds for the run
+            try:
+                self._start(seconds)
+            finally:
+                sys.setswitchinterval(switches)
+            return
+
+    def _start(self, seconds: float) -> None:
+        """Start the other processes."""
+        from joblib.externals import loky
+
+        try:
+            self._payload = _pickled(self.run)
+        except Exception as error:  # whatever the parts of an environment raise
+            self._unable(f"{type(error).__name__}: {error}")
+            return
+        executor: Any = loky.ProcessPoolExecutor
+        pool = executor(self.n_helpers, initializer=_begin, initargs=(os.getpid(),))
+        with self._changed:
+            self._seconds = self._seconds or seconds
+            self._pool = pool
+            for _ in range(self.n_helpers):
+                self._send()
+
+    def _unable(self, reason: str) -> None:
+        """Note, once, that no other process can help."""
+        with self._changed:
+            what = (
+                f"the seeds are learned one after the other, because they cannot be sent to other processes ({reason})"
+            )
+            self._warned.setdefault((errors.OneProcessWarning, " ".join(what.split())), False)
+            self._changed.notify_all()
+
+    def _send(self) -> None:
+        """Send some seeds to the other processes; with the condition held."""
+        if self._over or self._failed:
+            return
+        fair = len(self._waiting) // (4 * (self.n_helpers + 1))
+        size = max(1, min(int(BATCH_SECONDS / max(self._seconds, 1e-6)), fair))
+        batch: list[int] = []
+        while self._waiting and len(batch) < size:
+            try:
+                batch.append(self._waiting.popleft())
+            except IndexError:  # this process was faster
+                break
+        if not batch:
+            return
+        try:
+            future: Future[Any] = self._pool.submit(_serve, self._payload, [self.seeds[number] for number in batch])
+        except Exception as error:  # the processes have ended
+            self._back(batch, error)
+            return
+        self._sent.add(future)
+        future.add_done_callback(lambda future: self._receive(future, batch))
+
+    def _receive(self, future: Future[Any], batch: list[int]) -> None:
+        """Note what another process has learned, and send it more."""
+        with self._changed:
+            self._sent.discard(future)
+            if self._over:
+                return
+            lost = None if future.cancelled() else future.exception()
+            if lost is not None or future.cancelled():
+                self._back(batch, lost)
+            else:
+                outcome = future.result()
+                if isinstance(outcome, Unreadable):
+                    self._waiting.extendleft(reversed(batch))
+                    self._unable(outcome.reason)
+                else:
+                    self._note(outcome, batch)
+                    self._send()
+            self._changed.notify_all()
+
+    def _note(self, outcome: _Outcome, batch: list[int]) -> None:
+        self._records.update(zip(batch, outcome.records, strict=False))
+        if outcome.records:
+            self.done(len(outcome.records))
+        for warned in outcome.warned:
+            self._warned.setdefault(warned, False)
+        if outcome.error is not None:
+            self._failed[batch[len(outcome.records)]] = outcome.error
+            self._end_own_run()
+
+    def _back(self, batch: list[int], lost: BaseException | None) -> None:
+        """Learn here what a process that has ended was to learn."""
+        self._waiting.extendleft(reversed(batch))
+        seeds = ", ".join(str(self.seeds[number]) for number in batch[:3]) + (", ..." if len(batch) > 3 else "")
+        why = "" if lost is None else f" ({type(lost).__name__})"
+        said = f"a process that learned with seeds {seeds} has ended{why}, as one does that is killed for its memory; "
+        self._warned.setdefault((errors.OneProcessWarning, said + "this process learns with them"), False)
+
+    def _end_own_run(self) -> None:
+        """Another process has failed: the run of this one, which may last for hours, need not be completed."""
+        if self._begun is not None and self._can_be_ended:
+            _thread.interrupt_main()
+
+    def _say(self) -> None:
+        """Issue the warnings of the other processes, each once."""
+        with self._changed:
+            new = [warned for warned, said in self._warned.items() if not said]
+            self._warned.update(dict.fromkeys(new, True))
+        for category, message in new:
+            warnings.warn(message, category, stacklevel=errors.level_of_the_caller())
+
+
+def _pickled(run: RunOfSeed) -> bytes:
+    """The run by value, where its classes and functions are those of the user's script."""
+    import cloudpickle
+
+    pickler: Any = cloudpickle.Pickler
+
+    with io.BytesIO() as file:
+        sender: Any = pickler(file)
+        others: Any = sender.reducer_override
+
+        def reduced(value: object) -> object:
+            if isinstance(value, Compiled):
+                return cast("Compiled[..., object]", value).for_another_process()
+            return others(value)
+
+        sender.reducer_override = reduced
+        sender.dump(run)
+        return file.getvalue()
+
+
+def _begin(parent: int) -> None:
+    """What another process does first: Ctrl-C is its parent's affair, and it ends when its parent does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="rlsuite parent", daemon=True).start()
+
+
+_read: dict[bytes, RunOfSeed] = {}
+"""What was sent to this process."""
+
+
+def _serve(payload: bytes, seeds: Sequence[int]) -> _Outcome | Unreadable:
+    """Learn in another process."""
+    if payload not in _read:
+        try:
+            _read[payload] = pickle.loads(payload)  # made by the process that has started this one
+        except Exception as error:  # whatever the parts of an environment raise
+            return Unreadable(f"{type(error).__name__}: {error}")
+    run = _read[payload]
+    records: list[Record] = []
+    failed: Exception | None = None
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for seed in seeds:
+            try:
+                records.append(run(seed))
+            except Exception as error:  # any error of the environment; it is raised again by the parent
+                failed = _sendable(error)
+                break
+    warned = list(dict.fromkeys((one.category, str(one.message)) for one in said))
+    return _Outcome(records, failed, warned)
+
+
+def _sendable(error: Exception) -> Exception:
+    """The error, or one of ours that says the same."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # whatever its class raises
+        return errors.LearningError(f"the environment or the agent raised {type(error).__name__}: {error}")
+    return error
