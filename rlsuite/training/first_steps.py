@@ -80,9 +80,10 @@ class Pace:
         """Return the seconds that machine code will probably cost."""
         if self._functions in _loading:
             return 0.0
-        if _loading:  # the first took longer, and those that had to be compiled are no rule
-            return min(_loading.values())
-        return LOADING + (0.0 if "numba" in sys.modules else IMPORTING)
+        if not _loading:
+            return LOADING + (0.0 if "numba" in sys.modules else IMPORTING)
+        first, *others = _loading.values()  # the first has started numba; and what had to be compiled is no rule
+        return min(others, default=first / 10)
 
     @contextmanager
     def loading(self) -> Generator[None]:
