@@ -133,6 +133,7 @@ class Agent(Described):
         episodes: int | None = None,
         seed: int | None = None,
         loop: LoopChoice = "auto",
+        tabulate: bool | None = None,
         evaluate_every: int | None = None,
         checkpoint_every: int | None = None,
         regret: bool = False,
@@ -165,6 +166,10 @@ class Agent(Described):
             run of 10,000 steps or more it makes one by asking the environment, if that can be done in half the time
             that stepping takes. ``record_.loop_reason`` says what was done. The first steps are taken in Python, and a
             long run changes over to machine code; "compiled" compiles before the first step.
+        tabulate : bool, optional
+            Whether to make a table by asking the environment, as `rlsuite.tabulate` does: True at any length of run,
+            and an error where it cannot be done; False never, so that only a table of the environment's own is used. By
+            default where it pays, as said of `loop`.
         evaluate_every : int, optional
             Evaluate the greedy policy, frozen, after each so many steps (episodes).
         checkpoint_every : int, optional
@@ -189,8 +194,8 @@ class Agent(Described):
         EnvironmentNotFound
             If ``env`` leads to none.
         UnsuitableEnvironment
-            If its spaces are of other kinds, its size is not that of the memory, or ``loop="compiled"`` is not
-            possible.
+            If its spaces are of other kinds, its size is not that of the memory, or ``loop="compiled"`` or
+            ``tabulate=True`` is not possible.
         LearningError
             If the environment answers with NaN or outside its spaces; what was learned until then is kept. Or if this
             agent is learning already, in another thread.
@@ -203,7 +208,9 @@ class Agent(Described):
             If the run of the file from which the agent was loaded cannot go on, so that a new one begins; or if the
             present one cannot be kept in the checkpoint.
         """
-        budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every)
+        budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every, tabulate)
+        if tabulate and loop == "stepwise":
+            raise errors.ParameterError("tabulate=True makes a table for the compiled loop: leave out loop='stepwise'")
         keeping = self._keeping(checkpoint, every)
         with _one_at_a_time:
             if self._learning:
@@ -232,9 +239,12 @@ class Agent(Described):
         with CompilingTime() as compiling:
             run = self._run
             if run is None or seed is not None or env is not self._asked_for:
-                run = self._go_on_or_start(env, seed, loop, optima or own_optima, budget.patience(loop))
-            elif loop != run.loop:
-                run.use(loop)
+                begun: LoopChoice = "compiled" if budget.tabulate else loop  # which fails without a table
+                run = self._go_on_or_start(env, seed, begun, optima or own_optima, budget.patience(loop))
+            elif budget.tabulate:
+                run.use("compiled")
+            if loop != run.loop:
+                run.use(loop, budget.patience(loop))
             try:
                 run.learn(budget, self.frozen_policy, progress, keeping)
             except errors.LearningError as error:

@@ -62,8 +62,8 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     print(f"{agent!r} on {chosen.environment}")
     compiled = f"compiled {compiling:.1f} s, " if compiling else ""
     print(f"  {seeds}, {loops} loop: {compiled}learned {steps:,} steps in {learning:.3f} s")
-    if loops == "stepwise" and records[0].loop_reason:
-        print(f"  stepwise because {records[0].loop_reason}")
+    if records[0].loop_reason and (loops == "stepwise" or "tabulated" in records[0].loop_reason):
+        print(f"  {loops} because {records[0].loop_reason}")
     what = row.measure
     if what == VALUE:
         what = UNDISCOUNTED if agent.gamma == 1.0 else f"discounted {what} (gamma {number(agent.gamma)})"
@@ -116,7 +116,8 @@ def _next(chosen: argparse.Namespace, written: dict[str, str], *, solvable: bool
         return command("train", file, chosen.environment, env=chosen.env) if file else "the same with --save agent.npz"
     if chosen.seeds is None:
         picture = [] if chosen.plot else ["--plot", "curve.png"]
-        return command(*_without(chosen.typed, SINGLE_AGENT_FLAGS), flags=["--seeds", "30", *picture])
+        typed = [word for word in chosen.typed if word not in ("--tabulate", "--no-tabulate")]
+        return command(*_without(typed, SINGLE_AGENT_FLAGS), flags=["--seeds", "30", *picture])
     if "plot" not in written:
         return "the same command with --plot curve.png"
     if not solvable:

@@ -68,6 +68,11 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--loop", default="auto", metavar="LOOP", help="auto, compiled or stepwise (default auto)")
     parser.add_argument(
+        "--tabulate",
+        action=argparse.BooleanOptionalAction,
+        help="make a table by asking the environment, or fail; never (default: where it pays)",
+    )
+    parser.add_argument(
         "--regret",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -124,6 +129,8 @@ def _saved_agent(chosen: argparse.Namespace) -> "Agent":
 def _check_outputs(chosen: argparse.Namespace) -> None:
     """Raise before learning, not after it, if a file cannot be written."""
     if chosen.seeds is not None:
+        if chosen.tabulate is not None:
+            raise ParameterError("--tabulate and --no-tabulate are for a single run: give --seed instead of --seeds")
         for flag in ("save", "gif", "checkpoint"):
             if getattr(chosen, flag):
                 raise ParameterError(f"--{flag} needs a single agent, and --seeds trains several: give --seed instead")
@@ -189,6 +196,7 @@ def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords
         **_length(chosen, agent, env),
         seed=secrets.randbelow(2**31) if chosen.seed is None and not goes_on else chosen.seed,
         loop=chosen.loop,
+        tabulate=chosen.tabulate,
         regret=chosen.regret,
         progress=_watched(),
         checkpoint=chosen.checkpoint,

@@ -539,6 +539,11 @@ def outcomes_of(step: Callable[[], Any], rng: ScriptedGenerator) -> Tree:
             raise CannotBeFollowed(f"one step has more than {MAX_OUTCOMES:,} outcomes")
         rng.follow(script)
         outcome = step()
+        if len(rng.draws) < len(script):
+            raise CannotBeFollowed(
+                "one step from one state does not draw the same numbers each time: it depends on more than the "
+                "environment and its generator"
+            )
         return rng.draws, outcome
 
     def grow(script: list[int], draws: list[Draw], outcome: Any) -> tuple[Tree, list[int]]:

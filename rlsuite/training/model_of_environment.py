@@ -122,7 +122,7 @@ def compiled_form(
             what += " and no compiled dynamics (env.unwrapped.dynamics)"
         hint = f", and cannot be tabulated: {reason}" if reason else ""
         raise errors.UnsuitableEnvironment(
-            f"{facts.name} has no {what}, which loop='compiled' needs{hint}; use loop='stepwise'"
+            f"{facts.name} has no {what}, which loop='compiled' and tabulate=True need{hint}; use loop='stepwise'"
         )
     return CompiledForm(None, None, f"it has no table, and cannot be tabulated: {reason}" if reason else "")
 

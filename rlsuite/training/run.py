@@ -79,16 +79,24 @@ class Budget:
         Time between two records of cumulative reward and regret.
     evaluate_every : int or None
         Time between two evaluations of the greedy policy; None for no evaluation.
+    tabulate : bool or None
+        Whether to ask the environment for a table that it does not have; None where that pays.
     """
 
     amount: int
     unit: TimeUnit
     checkpoint_every: int
     evaluate_every: int | None
+    tabulate: bool | None = None
 
     @classmethod
     def of(
-        cls, steps: int | None, episodes: int | None, evaluate_every: int | None, checkpoint_every: int | None = None
+        cls,
+        steps: int | None,
+        episodes: int | None,
+        evaluate_every: int | None,
+        checkpoint_every: int | None = None,
+        tabulate: bool | None = None,
     ) -> Self:
         """Check the arguments of `learn` and `train`; by default about 200 checkpoints are noted."""
         if (steps is None) == (episodes is None):
@@ -99,11 +107,18 @@ class Budget:
             whole_number("evaluate_every", evaluate_every, at_least=1)
         if checkpoint_every is not None:
             whole_number("checkpoint_every", checkpoint_every, at_least=1)
-        return cls(amount, unit, checkpoint_every or math.ceil(amount / 200), evaluate_every)
+        if tabulate not in (None, True, False) or type(tabulate) is int:
+            raise errors.ParameterError(
+                f"{tabulate=} is not one of True (make a table by asking step, or fail), False (never), and None "
+                "(where that pays)"
+            )
+        return cls(amount, unit, checkpoint_every or math.ceil(amount / 200), evaluate_every, tabulate)
 
     def patience(self, loop: LoopChoice) -> float:
         """Return how many seconds may be spent on tabulating the environment: half of what stepping it may take."""
-        if loop == "compiled":
+        if self.tabulate is False:
+            return 0.0
+        if loop == "compiled" or self.tabulate:
             return COMPILED_PATIENCE
         steps = self.amount if self.unit == "steps" else self.amount * STEPS_OF_AN_EPISODE
         return 0.0 if steps < FEW_STEPS else min(MAX_PATIENCE, 0.5 * steps * SECONDS_OF_A_STEP)
@@ -257,11 +272,11 @@ class Run:
         self.watch = Watch(self.form.model)
         self.use(loop)
 
-    def use(self, loop: LoopChoice) -> None:
-        """Switch to a loop, at the beginning or in the middle of the run."""
+    def use(self, loop: LoopChoice, patience: float = COMPILED_PATIENCE) -> None:
+        """Switch to a loop, at the beginning or in the middle of the run; with so many seconds for tabulating."""
         if loop == "compiled" and self.form.adapter is None:
             told = self.mask_info is not None
-            self.form = compiled_form(self.facts, self.encode, self.gamma, loop, told, COMPILED_PATIENCE)
+            self.form = compiled_form(self.facts, self.encode, self.gamma, loop, told, patience)
         self._keeper: StateKeeper | errors.UnsuitableEnvironment | None = None
         self.loop: LoopChoice = loop
         self.engine: Engine

@@ -333,3 +333,12 @@ def test_an_environment_whose_drawing_fails_later_loses_no_agent(rlsuite, tmp_pa
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("rlsuite: error: undrawable.py:Undrawable cannot be drawn: DependencyNotInstalled: ")
     assert rl.load(tmp_path / "a.npz").q_.shape == (2, 2)
+
+
+def test_a_table_is_made_or_not_as_the_user_says(rlsuite, corridor):
+    command = ("train", "q-learning", corridor, "--steps", "20_000", "--seed", "1")
+    assert "tabulated" in rlsuite(*command[:4], "500", *command[5:], "--tabulate").out
+    assert "tabulated" not in rlsuite(*command, "--no-tabulate").out
+    done = rlsuite(*command[:5], "--seeds", "2", "--tabulate")
+    assert (done.code, done.out) == (2, "")
+    assert "--tabulate and --no-tabulate are for a single run: give --seed instead of --seeds" in done.err

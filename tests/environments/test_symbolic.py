@@ -138,6 +138,18 @@ def test_what_cannot_be_followed_is_refused(step, why):
         outcomes_of(lambda: step(rng), rng)
 
 
+def test_a_step_that_draws_at_times_is_refused():
+    """As one that counts in a global name, which no copy has of its own."""
+    rng, calls = ScriptedGenerator(), []
+
+    def step():
+        calls.append(None)
+        return "rest" if len(calls) % 2 == 0 else rng.random() < 0.5
+
+    with pytest.raises(CannotBeFollowed, match="does not draw the same numbers each time"):
+        outcomes_of(step, rng)
+
+
 def test_a_tree_is_as_deep_as_the_draws():
     rng = ScriptedGenerator()
     tree = outcomes_of(lambda: rng.random() < 0.5 and int(rng.integers(4, 6)), rng)

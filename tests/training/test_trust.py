@@ -11,7 +11,7 @@ import rlsuite as rl
 import rlsuite_envs  # noqa: F401
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.replay_check import trusted_model
-from rlsuite.errors import StepwiseWarning, UnsuitableEnvironment, UntrustedTable
+from rlsuite.errors import ParameterError, StepwiseWarning, UnsuitableEnvironment, UntrustedTable
 
 
 def liars(environments):
@@ -133,12 +133,47 @@ def test_compiled_says_why_an_environment_cannot_be_tabulated(q_learning):
     with pytest.raises(UnsuitableEnvironment) as caught:
         q_learning.learn(Noisy(), steps=500, seed=0, loop="compiled")
     assert str(caught.value) == (
-        "Noisy has no transition table (env.unwrapped.P or .model), which loop='compiled' needs, and cannot be "
-        "tabulated: its generator draws by normal(), whose outcomes cannot be listed; use loop='stepwise'"
+        "Noisy has no transition table (env.unwrapped.P or .model), which loop='compiled' and tabulate=True need, and "
+        "cannot be tabulated: its generator draws by normal(), whose outcomes cannot be listed; use loop='stepwise'"
     )
     q_learning.learn(Noisy(), steps=20_000, seed=0)
     assert q_learning.record_.loop == "stepwise"
     assert q_learning.record_.loop_reason.endswith("its generator draws by normal(), whose outcomes cannot be listed")
+
+
+def test_a_table_is_made_or_not_as_the_user_says(environments, q_learning, same_agents, monkeypatch):
+    stepwise = dataclasses.replace(q_learning)
+    stepwise.learn(environments["Corridor"](), steps=500, seed=0, loop="stepwise")
+    env = environments["Corridor"]()
+    q_learning.learn(env, steps=200, seed=0)
+    assert q_learning.record_.loop == "stepwise"
+    q_learning.learn(env, steps=300, tabulate=True)  # also in the middle of a run
+    assert q_learning.record_.loop == "compiled"
+    assert np.array_equal(q_learning.q_, stepwise.q_)
+    asked = dataclasses.replace(q_learning).learn(environments["Corridor"](), steps=500, seed=0, tabulate=True)
+    assert asked.record_.loop_reason.startswith("it has been tabulated, ")
+    same_agents(asked, stepwise)
+    monkeypatch.setattr("rlsuite.training.run.SECONDS_OF_A_STEP", 1e-2)
+    never = dataclasses.replace(q_learning).learn(environments["Corridor"](), steps=20_000, seed=0, tabulate=False)
+    assert (never.record_.loop, never.record_.loop_reason) == ("stepwise", "")
+    own = dataclasses.replace(q_learning).learn("FrozenLake-v1", steps=500, seed=0, tabulate=False)
+    assert own.record_.loop == "compiled"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"tabulate": True}, UnsuitableEnvironment, "tabulate=True need, and cannot be tabulated: its generator draws"),
+        ({"tabulate": False, "loop": "compiled"}, UnsuitableEnvironment, "tabulate=True need; use loop='stepwise'"),
+        ({"tabulate": True, "loop": "stepwise"}, ParameterError, "leave out loop='stepwise'"),
+        ({"tabulate": "yes"}, ParameterError, "tabulate='yes' is not one of True "),
+        ({"tabulate": 1}, ParameterError, "tabulate=1 is not one of True "),
+    ],
+)
+def test_a_table_that_cannot_be_made_is_an_error(options, error, sentence, q_learning):
+    with pytest.raises(error) as caught:
+        q_learning.learn(Noisy(), steps=500, seed=0, **options)
+    assert sentence in str(caught.value)
 
 
 class Noisy(gymnasium.Env):
