@@ -26,6 +26,7 @@ from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.models.aliases import AnyArray
 from rlsuite.synonyms import attribute_error
+from rlsuite.training.budget import Budget, LoopChoice
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.expected_rewards import ExpectedRewards
@@ -35,7 +36,7 @@ from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.observation_view import Encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record
-from rlsuite.training.run import Budget, Keeping, LoopChoice, Run
+from rlsuite.training.run import Keeping, Run
 
 _one_at_a_time = threading.Lock()
 
@@ -209,8 +210,6 @@ class Agent(Described):
             present one cannot be kept in the checkpoint.
         """
         budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every, tabulate)
-        if tabulate and loop == "stepwise":
-            raise errors.ParameterError("tabulate=True makes a table for the compiled loop: leave out loop='stepwise'")
         keeping = self._keeping(checkpoint, every)
         with _one_at_a_time:
             if self._learning:
@@ -235,14 +234,13 @@ class Agent(Described):
         keeping: Keeping | None,
         optima: Optima | None,
     ) -> Self:
-        before = self.learned_before()
+        before, first_loop = self.learned_before(), budget.first_loop(loop)
         with CompilingTime() as compiling:
             run = self._run
             if run is None or seed is not None or env is not self._asked_for:
-                begun: LoopChoice = "compiled" if budget.tabulate else loop  # which fails without a table
-                run = self._go_on_or_start(env, seed, begun, optima or own_optima, budget.patience(loop))
+                run = self._go_on_or_start(env, seed, first_loop, optima or own_optima, budget.patience(loop))
             elif budget.tabulate:
-                run.use("compiled")
+                run.use(first_loop)
             if loop != run.loop:
                 run.use(loop, budget.patience(loop))
             try:
@@ -266,7 +264,7 @@ class Agent(Described):
         """
         if type(self).learn is not Agent.learn:
             return None
-        return self._start(env, seed, loop, optima, budget.patience(loop))
+        return self._start(env, seed, budget.first_loop(loop), optima, budget.patience(loop))
 
     def learned_before(self) -> list[AnyArray] | None:
         """What `check_divergence` may have to put back; nothing here, as tables of averages do not diverge."""

@@ -116,8 +116,7 @@ def _next(chosen: argparse.Namespace, written: dict[str, str], *, solvable: bool
         return command("train", file, chosen.environment, env=chosen.env) if file else "the same with --save agent.npz"
     if chosen.seeds is None:
         picture = [] if chosen.plot else ["--plot", "curve.png"]
-        typed = [word for word in chosen.typed if word not in ("--tabulate", "--no-tabulate")]
-        return command(*_without(typed, SINGLE_AGENT_FLAGS), flags=["--seeds", "30", *picture])
+        return command(*_without(chosen.typed, SINGLE_AGENT_FLAGS), flags=["--seeds", "30", *picture])
     if "plot" not in written:
         return "the same command with --plot curve.png"
     if not solvable:

@@ -129,8 +129,6 @@ def _saved_agent(chosen: argparse.Namespace) -> "Agent":
 def _check_outputs(chosen: argparse.Namespace) -> None:
     """Raise before learning, not after it, if a file cannot be written."""
     if chosen.seeds is not None:
-        if chosen.tabulate is not None:
-            raise ParameterError("--tabulate and --no-tabulate are for a single run: give --seed instead of --seeds")
         for flag in ("save", "gif", "checkpoint"):
             if getattr(chosen, flag):
                 raise ParameterError(f"--{flag} needs a single agent, and --seeds trains several: give --seed instead")
@@ -218,6 +216,7 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywor
         seeds=chosen.seeds,
         workers=chosen.workers or os.cpu_count() or 1,
         loop=chosen.loop,
+        tabulate=chosen.tabulate,
         regret=chosen.regret,
         progress=_watched(),
     )

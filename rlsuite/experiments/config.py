@@ -14,7 +14,7 @@ from rlsuite.core.narrowing import is_list, is_mapping
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.folder import as_folder
 from rlsuite.experiments.store import Table
-from rlsuite.training.run import LOOPS, Budget, LoopChoice
+from rlsuite.training.budget import LOOPS, Budget, LoopChoice
 
 
 @dataclass(frozen=True)

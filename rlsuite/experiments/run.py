@@ -28,11 +28,11 @@ from rlsuite.experiments.config import Settings
 from rlsuite.experiments.runs import Cell, cells_of
 from rlsuite.experiments.store import write_cell
 from rlsuite.experiments.writing import finished, versions, write_description, writing
+from rlsuite.training.budget import Budget
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, Results
-from rlsuite.training.run import Budget
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env

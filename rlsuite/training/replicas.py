@@ -20,11 +20,12 @@ from rlsuite.core.seeding import pcg64_states, seed_words
 from rlsuite.environments.replay_check import is_known_kind
 from rlsuite.models.aliases import AnyArray, BoolArray
 from rlsuite.training import kernels
+from rlsuite.training.budget import Budget
 from rlsuite.training.engines import CHUNK, CompiledEngine, kernel_arguments
 from rlsuite.training.environment_functions import Adapter, table_begin
 from rlsuite.training.legality import Legality
 from rlsuite.training.results import Record, TimeUnit
-from rlsuite.training.run import Budget, Run
+from rlsuite.training.run import Run
 
 BLOCK = 64
 """Seeds whose generators are prepared together."""

@@ -1,12 +1,11 @@
 """One learning run: an agent's memory, an environment, their generators, and the record of the run."""
 
-import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal, Self, cast
+from typing import Any, cast
 
 import numpy as np
 from tqdm import tqdm
@@ -18,6 +17,7 @@ from rlsuite.environments.facts import NO_LIMIT, facts_of
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.training.budget import COMPILED_PATIENCE, LOOPS, Budget, LoopChoice
 from rlsuite.training.engines import (
     CHUNK,
     CompiledEngine,
@@ -53,79 +53,6 @@ from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.signals import EndingSignals, Stopped
 from rlsuite.training.step_buffer import first_answer, first_mask_of
-
-LoopChoice = Literal["auto", "compiled", "stepwise"]
-LOOPS: tuple[LoopChoice, ...] = ("auto", "compiled", "stepwise")
-
-# How long an environment without a table may be asked for one: rough figures of what it costs to step it instead.
-SECONDS_OF_A_STEP = 1e-5
-STEPS_OF_AN_EPISODE = 50
-FEW_STEPS = 10_000
-MAX_PATIENCE = 30.0
-COMPILED_PATIENCE = 120.0
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How long to learn, and how often to record and evaluate.
-
-    Parameters
-    ----------
-    amount : int
-        Length of the run in units of time, at least 1.
-    unit : {"steps", "episodes"}
-        The unit of all three numbers.
-    checkpoint_every : int
-        Time between two records of cumulative reward and regret.
-    evaluate_every : int or None
-        Time between two evaluations of the greedy policy; None for no evaluation.
-    tabulate : bool or None
-        Whether to ask the environment for a table that it does not have; None where that pays.
-    """
-
-    amount: int
-    unit: TimeUnit
-    checkpoint_every: int
-    evaluate_every: int | None
-    tabulate: bool | None = None
-
-    @classmethod
-    def of(
-        cls,
-        steps: int | None,
-        episodes: int | None,
-        evaluate_every: int | None,
-        checkpoint_every: int | None = None,
-        tabulate: bool | None = None,
-    ) -> Self:
-        """Check the arguments of `learn` and `train`; by default about 200 checkpoints are noted."""
-        if (steps is None) == (episodes is None):
-            raise errors.ParameterError(f"give either steps= or episodes=, got {steps=} and {episodes=}")
-        unit: TimeUnit = "steps" if episodes is None else "episodes"
-        amount = whole_number(unit, steps if episodes is None else episodes, at_least=1)
-        if evaluate_every is not None:
-            whole_number("evaluate_every", evaluate_every, at_least=1)
-        if checkpoint_every is not None:
-            whole_number("checkpoint_every", checkpoint_every, at_least=1)
-        if tabulate not in (None, True, False) or type(tabulate) is int:
-            raise errors.ParameterError(
-                f"{tabulate=} is not one of True (make a table by asking step, or fail), False (never), and None "
-                "(where that pays)"
-            )
-        return cls(amount, unit, checkpoint_every or math.ceil(amount / 200), evaluate_every, tabulate)
-
-    def patience(self, loop: LoopChoice) -> float:
-        """Return how many seconds may be spent on tabulating the environment: half of what stepping it may take."""
-        if self.tabulate is False:
-            return 0.0
-        if loop == "compiled" or self.tabulate:
-            return COMPILED_PATIENCE
-        steps = self.amount if self.unit == "steps" else self.amount * STEPS_OF_AN_EPISODE
-        return 0.0 if steps < FEW_STEPS else min(MAX_PATIENCE, 0.5 * steps * SECONDS_OF_A_STEP)
-
-    def marks(self, every: int) -> list[int]:
-        """Multiples of ``every`` up to the end, and the end itself."""
-        return [*range(every, self.amount, every), self.amount]
 
 
 @dataclass

@@ -15,11 +15,11 @@ from rlsuite.core.aliases import Env, Info
 from rlsuite.core.checks import seed_list, whole_number
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.keywords import says_what_to_write
+from rlsuite.training.budget import Budget, LoopChoice
 from rlsuite.training.optimum import Optima
 from rlsuite.training.processes import Seeds, with_seed
 from rlsuite.training.replicas import Replicas
 from rlsuite.training.results import Record, Results
-from rlsuite.training.run import Budget, LoopChoice
 
 if TYPE_CHECKING:
     from rlsuite.agents import Agent
@@ -35,6 +35,7 @@ def train(
     seeds: int | Sequence[int] = 10,
     workers: int = 1,
     loop: LoopChoice = "auto",
+    tabulate: bool | None = None,
     evaluate_every: int | None = None,
     checkpoint_every: int | None = None,
     regret: bool = True,
@@ -62,7 +63,7 @@ def train(
         where the environment has to be stepped: this one, and others, which are started if there are some seconds of
         work for them. An environment or agent that cannot be sent to a process is learned in this one, and a warning
         says so.
-    loop, evaluate_every, checkpoint_every
+    loop, tabulate, evaluate_every, checkpoint_every
         As for `Agent.learn`. A network has no compiled loop.
     regret : bool
         Solve the model, if there is one, and note regret and optimal value; networks note none.
@@ -95,7 +96,8 @@ def train(
     >>> [record.seed for record in results.records]
     [0, 1, 2]
     """
-    budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every)
+    budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every, tabulate)
+    budget.first_loop(loop)
     if isinstance(env, list | tuple):
         raise errors.ParameterError(
             f"env={env!r}: one environment at a time; call train once for each, or list them in an experiment file "
@@ -109,7 +111,7 @@ def train(
         "episodes": episodes,
         "evaluate_every": evaluate_every,
         "checkpoint_every": checkpoint_every,
-        **_own_options(agent, loop, optima),
+        **_own_options(agent, loop, tabulate, optima),
     }
     run = _Run(agent, env, options)
     where = env if isinstance(env, str) else env.spec.id if env.spec else type(env.unwrapped).__name__
@@ -186,11 +188,11 @@ class _Run:
         vars(self).update(state)
 
 
-def _own_options(agent: object, loop: LoopChoice, optima: Optima | None) -> dict[str, Any]:
+def _own_options(agent: object, loop: LoopChoice, tabulate: bool | None, optima: Optima | None) -> dict[str, Any]:
     """Return what `learn` takes beside the options of every agent."""
     learn = getattr(agent, "learn", None)
     taken: Mapping[str, inspect.Parameter] = inspect.signature(learn).parameters if callable(learn) else {}
-    options: Info = {"loop": loop, "optima": optima}
+    options: Info = {"loop": loop, "tabulate": tabulate, "optima": optima}
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values()):
         return options
     if not {"env", "steps", "episodes", "seed"} <= taken.keys() or isinstance(agent, type):
@@ -200,4 +202,6 @@ def _own_options(agent: object, loop: LoopChoice, optima: Optima | None) -> dict
         )
     if loop == "compiled" and "loop" not in taken:
         raise errors.ParameterError(f"loop='compiled': {type(agent).__name__} has no compiled loop; leave it at 'auto'")
+    if tabulate and "tabulate" not in taken:
+        raise errors.ParameterError(f"tabulate=True: {type(agent).__name__} has no compiled loop; leave it out")
     return {name: value for name, value in options.items() if name in taken}

@@ -209,7 +209,9 @@ def test_a_time_limit_makes_the_undiscounted_policy_comparable_with_the_optimum(
     undiscounted = ("train", "q-learning", corridor, "--gamma", "1", "--seed", "1", "--evaluate-every", "100")
     done = rlsuite(*undiscounted, "--max-episode-steps", "20")
     assert done.code == 0, done.err
-    assert done.out.splitlines()[3].startswith("  optimum unknown: Corridor has no transition table")
+    lines = done.out.splitlines()
+    assert lines[2] == "  compiled because it has been tabulated, 3 states"
+    assert lines[4].startswith("  optimum unknown: Corridor has no transition table")
 
 
 def test_everything_that_can_be_kept(rlsuite, tmp_path):
@@ -339,6 +341,7 @@ def test_a_table_is_made_or_not_as_the_user_says(rlsuite, corridor):
     command = ("train", "q-learning", corridor, "--steps", "20_000", "--seed", "1")
     assert "tabulated" in rlsuite(*command[:4], "500", *command[5:], "--tabulate").out
     assert "tabulated" not in rlsuite(*command, "--no-tabulate").out
-    done = rlsuite(*command[:5], "--seeds", "2", "--tabulate")
+    assert "tabulated" in rlsuite(*command[:4], "500", "--seeds", "2", "--tabulate").out
+    done = rlsuite(*command[:5], "--seeds", "2", "--tabulate", "--loop", "stepwise")
     assert (done.code, done.out) == (2, "")
-    assert "--tabulate and --no-tabulate are for a single run: give --seed instead of --seeds" in done.err
+    assert "leave out loop='stepwise'" in done.err

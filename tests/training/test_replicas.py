@@ -14,9 +14,9 @@ from rlsuite.errors import LearningError, ParameterError
 from rlsuite.registry import agent_classes
 from rlsuite.testing import problems
 from rlsuite.training import replicas
+from rlsuite.training.budget import Budget
 from rlsuite.training.optimum import Optima
 from rlsuite.training.replicas import Replicas, _Replica
-from rlsuite.training.run import Budget
 
 gymnasium.register_envs(rlsuite_envs)
 

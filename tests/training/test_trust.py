@@ -44,7 +44,7 @@ def test_compiled_asks_what_step_does_and_auto_too_if_it_pays(
     index, environments, q_learning, same_agents, monkeypatch
 ):
     """The table is not used, but one that is made by asking: the bytes are those of `step`."""
-    monkeypatch.setattr("rlsuite.training.run.SECONDS_OF_A_STEP", 1e-2)  # so that a busy machine has time enough
+    monkeypatch.setattr("rlsuite.training.budget.SECONDS_OF_A_STEP", 1e-2)  # so that a busy machine has time enough
     stepwise = dataclasses.replace(q_learning)
     stepwise.learn(list(liars(environments)[0].values())[index], steps=20_000, seed=0, loop="stepwise")
     for loop in ("compiled", "auto"):
@@ -120,7 +120,7 @@ def test_without_a_table_a_short_run_is_stepwise_silently(environments, q_learni
 
 
 def test_without_a_table_a_long_run_asks_for_one(environments, q_learning, same_agents, monkeypatch):
-    monkeypatch.setattr("rlsuite.training.run.SECONDS_OF_A_STEP", 1e-2)
+    monkeypatch.setattr("rlsuite.training.budget.SECONDS_OF_A_STEP", 1e-2)
     stepwise = dataclasses.replace(q_learning)
     stepwise.learn(environments["Corridor"](), steps=20_000, seed=0, loop="stepwise")
     q_learning.learn(environments["Corridor"](), steps=20_000, seed=0)
@@ -153,7 +153,7 @@ def test_a_table_is_made_or_not_as_the_user_says(environments, q_learning, same_
     asked = dataclasses.replace(q_learning).learn(environments["Corridor"](), steps=500, seed=0, tabulate=True)
     assert asked.record_.loop_reason.startswith("it has been tabulated, ")
     same_agents(asked, stepwise)
-    monkeypatch.setattr("rlsuite.training.run.SECONDS_OF_A_STEP", 1e-2)
+    monkeypatch.setattr("rlsuite.training.budget.SECONDS_OF_A_STEP", 1e-2)
     never = dataclasses.replace(q_learning).learn(environments["Corridor"](), steps=20_000, seed=0, tabulate=False)
     assert (never.record_.loop, never.record_.loop_reason) == ("stepwise", "")
     own = dataclasses.replace(q_learning).learn("FrozenLake-v1", steps=500, seed=0, tabulate=False)

@@ -22,9 +22,9 @@ from rlsuite.core.aliases import Env
 from rlsuite.environments.facts import name_of
 from rlsuite.environments.replay_check import finite_reward
 from rlsuite.models.aliases import AnyArray
+from rlsuite.training.budget import Budget
 from rlsuite.training.evaluation import Evaluation
 from rlsuite.training.results import Record, TimeUnit
-from rlsuite.training.run import Budget
 from rlsuite.training.step_buffer import mask_of
 
 EVALUATION_EPISODES = 20
