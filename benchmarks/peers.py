@@ -18,6 +18,7 @@ PINS = {
     "rlberry": ("rlberry==0.7.3", "rlberry-scool==0.7.3"),
     # The last version with bandits, which does not know how to talk to Gymnasium 1.
     "rlberry_bandits": ("rlberry==0.6.0", "gymnasium==0.29.1"),
+    "jax": ("jax[cpu]==0.10.2",),
     # The last SciPy in which it finds all that it imports. (No numba that it can use runs on this Python.)
     "smpybandits": ("SMPyBandits==0.9.7", "scipy==1.13.1", "numpy==1.26.4"),
 }
