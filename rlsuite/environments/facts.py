@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import gymnasium
 import numpy as np
-from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit
 
 from rlsuite import errors
 from rlsuite.core.aliases import BareEnv, Env
@@ -61,6 +61,11 @@ class EnvironmentFacts(NamedTuple):
     """Its compiled dynamics; None if it has a table."""
 
     @property
+    def recorders(self) -> tuple[Any, ...]:
+        """The wrappers that note returns and lengths of episodes, and change nothing."""
+        return tuple(layer for layer in self.wrappers if type(layer) is RecordEpisodeStatistics)
+
+    @property
     def has_table(self) -> bool:
         """Whether it has a table that says which actions exist."""
         return self.comes_with_table and not self.masks_are_law
@@ -79,9 +84,15 @@ class EnvironmentFacts(NamedTuple):
         return not self.comes_with_table
 
     def check_wrappers(self, allowed: tuple[type, ...] = TRANSPARENT) -> None:
-        """Raise UntrustedTable if a wrapper may change what an agent observes."""
-        for layer in self.wrappers:
-            if type(layer) not in allowed:
+        """Raise UntrustedTable if a wrapper may change what an agent observes; or if it cannot be told what happens."""
+        for place, layer in enumerate(self.wrappers):
+            if layer in self.recorders:
+                if any(outer in self.time_limits for outer in self.wrappers[:place]):
+                    raise errors.UntrustedTable(
+                        f"{self.name}: its RecordEpisodeStatistics is inside of TimeLimit, and does not see it end an "
+                        "episode; wrap the environment in TimeLimit first, and in RecordEpisodeStatistics then"
+                    )
+            elif type(layer) not in allowed:
                 raise errors.UntrustedTable(
                     f"{self.name} is wrapped in {type(layer).__name__}, which may change its dynamics or observations"
                 )

@@ -1,5 +1,6 @@
 """Wrappers: ids shown as vectors of features, a belief in place of observations, a few of many continuous actions."""
 
+import time
 from numbers import Integral
 from typing import Any, Self, SupportsFloat, SupportsIndex, cast
 
@@ -345,3 +346,25 @@ def _listed(space: Any, actions: ArrayLike) -> AnyArray:
         if not np.all((action >= space.low) & (action <= space.high)):
             raise ParameterError(f"actions[{number}]={action.tolist()} is not in {space}")
     return listed
+
+
+def note_episodes(recorder: Any, finished: FloatArray) -> None:
+    """Tell a `gymnasium.wrappers.RecordEpisodeStatistics` of episodes that have not gone through its `step`.
+
+    Parameters
+    ----------
+    recorder : RecordEpisodeStatistics
+        Its queues get what they would have got; the time that has passed is shared out by the lengths.
+    finished : ndarray (n, 3) float64
+        Return, regret and length of each episode.
+    """
+    if not len(finished):
+        return
+    now, lengths = time.perf_counter(), finished[:, 2]
+    passed = (now - recorder.episode_start_time) * lengths / lengths.sum()
+    recorder.time_queue.extend(passed.round(6).tolist())
+    recorder.return_queue.extend(finished[:, 0].tolist())
+    recorder.length_queue.extend(lengths.astype(np.int64).tolist())
+    recorder.episode_count += len(finished)
+    recorder.episode_start_time = now
+    recorder.episode_returns, recorder.episode_lengths = recorder.return_queue[-1], recorder.length_queue[-1]

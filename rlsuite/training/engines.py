@@ -14,6 +14,7 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Info
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
+from rlsuite.environments.wrappers import note_episodes
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training import kernels
 from rlsuite.training.environment_functions import Adapter, dynamics_step
@@ -27,6 +28,7 @@ from rlsuite.training.kernels import (
     ALL_STEPS,
     ELAPSED,
     OBSERVATION,
+    RETURN,
     Rule,
     RunState,
 )
@@ -115,7 +117,8 @@ class CompiledEngine:
             assert self.run is not None
             outcome = self.run(*self._place(), most, clock, marks, noted, finished)
         code, n_noted, self.state = outcome
-        self._settle()
+        finished = finished[: int(position[ALL_EPISODES]) - first]
+        self._settle(finished)
         error = None
         if code == kernels.BAD_ACTION:
             error = bad_action(self.env, self.learner)
@@ -127,7 +130,7 @@ class CompiledEngine:
             )
         elif code == kernels.OVERFLOW:
             error = overflow(where(self.env, self.learner.run_state))
-        return Advance(finished[: int(position[ALL_EPISODES]) - first], noted[:n_noted], error)
+        return Advance(finished, noted[:n_noted], error)
 
     def resume(self, facts: EnvironmentFacts) -> None:
         """Continue from the environment's current state, with its current generator."""
@@ -136,11 +139,16 @@ class CompiledEngine:
         if self.learner.run_state.position[OBSERVATION] != NONE:
             self.state = self.adapter.read()
 
-    def _settle(self) -> None:
-        """Set the environment to the state that the compiled environment has reached."""
+    def _settle(self, finished: FloatArray) -> None:
+        """Set the environment to the state that the compiled environment has reached, and tell what has finished."""
         self.adapter.write(self.state)
+        position, totals = self.learner.run_state
         for layer in self.facts.time_limits:
-            layer._elapsed_steps = int(self.learner.run_state.position[ELAPSED])
+            layer._elapsed_steps = int(position[ELAPSED])
+        for layer in self.facts.recorders:
+            note_episodes(layer, finished)
+            if position[OBSERVATION] != NONE:  # otherwise the last one stands there until the environment is reset
+                layer.episode_returns, layer.episode_lengths = float(totals[RETURN]), int(position[ELAPSED])
 
 
 class EnvironmentEngine:

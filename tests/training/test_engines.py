@@ -5,10 +5,13 @@ import threading
 import gymnasium
 import numba
 import pytest
+from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
 
 import rlsuite as rl
 import rlsuite_envs
+from rlsuite.approximation import TileCoding
 from rlsuite.core.compiling_clock import CompilingTime
+from rlsuite.errors import StepwiseWarning
 
 gymnasium.register_envs(rlsuite_envs)
 
@@ -153,3 +156,38 @@ def test_what_another_thread_compiles_is_not_counted():
         assert compiling.seconds == 0.0
         compile_something()
     assert compiling.seconds > 0.0
+
+
+def recorded(env):
+    return [*env.return_queue], [*env.length_queue], env.episode_count, env.episode_returns, env.episode_lengths
+
+
+RECORDED = {
+    "a table": lambda: gymnasium.make("CliffWalking-v1", max_episode_steps=60),
+    "no ends": lambda: gymnasium.make("rlsuite/Bandit-v0"),
+    "dynamics": lambda: gymnasium.make("MountainCar-v0"),
+    "tabulated": lambda: gymnasium.make("Taxi-v4", fickle_passenger=True),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_statistics_of_episodes_are_those_of_the_stepwise_loop(name):
+    found = []
+    for loop in ("stepwise", "compiled"):
+        env = RecordEpisodeStatistics(RECORDED[name](), buffer_length=7)
+        agent = rl.Sarsa(features=TileCoding(4, 4)) if name == "dynamics" else rl.Sarsa()
+        agent.learn(env, steps=777, seed=3, loop=loop)  # in the middle of an episode
+        found.append([recorded(env)])
+        for _ in range(2):  # and at the end of one
+            agent.learn(env, loop=loop, **({"steps": 30} if name == "no ends" else {"episodes": 2}))
+            found[-1].append(recorded(env))
+        assert agent.record_.loop == loop
+        assert len(env.time_queue) == len(env.return_queue)
+    assert found[0] == found[1]
+
+
+def test_statistics_that_miss_ends_are_left_to_the_stepwise_loop():
+    env = TimeLimit(RecordEpisodeStatistics(gymnasium.make("Taxi-v4").unwrapped), 30)
+    with pytest.warns(StepwiseWarning, match="RecordEpisodeStatistics is inside of TimeLimit"):
+        agent = rl.Sarsa().learn(env, steps=100, seed=1)
+    assert agent.record_.loop == "stepwise"
