@@ -10,6 +10,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import rlsuite
 from rlsuite.core.files import sync
@@ -23,10 +26,30 @@ from rlsuite.training.results import Record
 UNFINISHED = ".unfinished"
 
 
+SWITCHES = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "OPENBLAS_CORETYPE", "GLIBC_TUNABLES")
+"""Variables that choose other instructions than those of the processor."""
+
+
 def versions() -> dict[str, str]:
-    """The software that determines the numbers: Python, rlsuite and the packages that it computes with."""
+    """What determines the numbers: Python, rlsuite, the packages that it computes with, and what these compute with.
+
+    The same seed gives the same numbers where all of it is the same. The C library computes ``exp`` and ``log``, BLAS
+    multiplies matrices, and both have other instructions for other kinds of processors.
+    """
     packages = {name: version(name) for name in ("numpy", "scipy", "numba", "gymnasium")}
-    return {"python": platform.python_version(), "rlsuite": rlsuite.__version__, **packages}
+    built: Any = np.show_config(mode="dicts")
+    blas = built.get("Build Dependencies", {}).get("blas", {})
+    extensions = built.get("SIMD Extensions", {})
+    processor = [platform.machine(), *extensions.get("baseline", ()), *extensions.get("found", ())]
+    return {
+        "python": platform.python_version(),
+        "rlsuite": rlsuite.__version__,
+        **packages,
+        "libc": " ".join(platform.libc_ver()).strip() or platform.platform(terse=True),
+        "blas": f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip(),
+        "processor": " ".join(processor),
+        **{name: os.environ[name] for name in SWITCHES if os.environ.get(name)},
+    }
 
 
 def write_description(experiment: Settings, folder: Path, aside: Path) -> None:
@@ -132,11 +155,13 @@ def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
                 "Nothing was changed; give the agent or environment another label, choose another folder, or delete "
                 "the folder of this cell"
             )
-        changed = differences(description["versions"], now)
+        stored = description["versions"]
+        compared = stored.keys() & now.keys() if "processor" not in stored else stored.keys() | now.keys()
+        changed = differences(*({name: one[name] for name in one if name in compared} for one in (stored, now)))
         if changed:
             warnings.warn(
-                f"{folder} holds cells that were made with other versions ({'; '.join(changed)}); they are kept, "
-                "but the same seed may now give other results",
+                f"{folder} holds cells that were made with other versions, or on another kind of machine "
+                f"({'; '.join(changed)}); they are kept, but the same seed may now give other results",
                 RlsuiteWarning,
                 stacklevel=level_of_the_caller(),
             )

@@ -1,5 +1,6 @@
 import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 import rlsuite as rl
 from rlsuite.errors import FileError, LearningError, ParameterError, RlsuiteWarning, UnsuitableEnvironment
 from rlsuite.experiments import Experiment, load_results
-from rlsuite.experiments.writing import writing
+from rlsuite.experiments.writing import versions, writing
 
 LONG = """
 steps = 800_000
@@ -490,7 +491,31 @@ def test_other_versions_are_mentioned(toml, tmp_path, monkeypatch):
     Experiment.read(toml(), seeds=1).run(tmp_path / "out")
     known = rl.__version__
     monkeypatch.setattr("rlsuite.__version__", "9.9")
-    with pytest.warns(RlsuiteWarning, match=rf"other versions \(rlsuite was \"{known}\" and is now \"9.9\"\)"):
+    with pytest.warns(RlsuiteWarning, match=rf"kind of machine \(rlsuite was \"{known}\" and is now \"9.9\"\)"):
+        Experiment.read(toml(), seeds=2).run(tmp_path / "out")
+
+
+def test_another_processor_is_mentioned(toml, tmp_path, monkeypatch):
+    Experiment.read(toml(), seeds=1).run(tmp_path / "out")
+    described = json.loads((tmp_path / "out" / "run.json").read_text())["versions"]
+    assert platform.machine() in described["processor"]
+    assert "" not in described.values()
+    assert not described.keys() & {"OPENBLAS_CORETYPE", "GLIBC_TUNABLES"} - os.environ.keys()
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    with pytest.warns(RlsuiteWarning, match=r"processor was .* and is now \"riscv64") as caught:
+        Experiment.read(toml(), seeds=2).run(tmp_path / "out")
+    assert 'and is now "Prescott"' in str(caught[0].message)
+
+
+def test_folders_that_say_nothing_of_the_machine_are_gone_on_with(toml, tmp_path, monkeypatch):
+    """As all of earlier versions of rlsuite."""
+    few = {name: one for name, one in versions().items() if name not in ("libc", "blas", "processor")}
+    with monkeypatch.context() as earlier:
+        earlier.setattr("rlsuite.experiments.run.versions", lambda: few)
+        Experiment.read(toml(), seeds=1).run(tmp_path / "out")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         Experiment.read(toml(), seeds=2).run(tmp_path / "out")
 
 
