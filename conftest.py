@@ -1,12 +1,20 @@
-"""What every run of pytest has in common: which files it looks into, and which tests `pytest -m quick` takes."""
+"""What every run of pytest has in common: which tests it takes, in how many processes, and what they may cost."""
 
 import gc
+import hashlib
+import re
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+MOST_TESTS = 8_500
+"""Tests of plain `pytest`; more take longer than the five minutes that CONTRIBUTING.md promises."""
+
+MOST_COMPILED = 350
+"""Functions that plain `pytest` may compile, each set of types counted by itself; one takes one to three seconds."""
 
 # PyTorch is an extra; without it nothing in there can run
 collect_ignore_glob = [] if find_spec("torch") else ["rlsuite/approximation/deep/*"]
@@ -16,6 +24,20 @@ CHOSEN = dict(line.split("::", 1) for line in (TESTS / "quick.txt").read_text(en
 """The test that `pytest -m quick` takes of a file, where that is not the first one; empty where all take seconds."""
 
 
+COMPILED = pytest.StashKey[set[str]]()
+"""What the processes of this run have compiled, or found in numba's cache."""
+
+
+MATRICES = pytest.StashKey[set[str]]()
+"""What the fixture `matrices` returns."""
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Start no processes for one file: they take longer to start than most files to run."""
+    files = {argument.partition("::")[0] for argument in config.args}
+    return 0 if len(files) == 1 and Path(files.pop()).is_file() else None
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Look into the tests only for `pytest -m quick`: to import all modules for their examples takes too long."""
     outside = collection_path.suffix == ".py" and TESTS not in collection_path.parents
@@ -23,14 +45,66 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark one test of each file as quick, but for slow ones; of one with parameters, the first case."""
+    """Mark the cases of large matrices as slow but for some, and one test of each file as quick."""
     seen: set[str] = set()
     for item in items:
         name = item.nodeid.split("[")[0]
+        if chosen := item.get_closest_marker("cases"):
+            item.config.stash.setdefault(MATRICES, set()).add(name)
+            if not re.fullmatch("|".join(chosen.args), case_of(item)):
+                item.add_marker(pytest.mark.slow)
         file, _, test = name.partition("::")
         if file not in seen and test == CHOSEN.get(file, test) and item.get_closest_marker("slow") is None:
             seen.add(file)
             item.add_marker(pytest.mark.quick)
+
+
+def case_of(item: pytest.Item) -> str:
+    """Return the name of the case, which pytest writes in brackets; the first one if the file is given with `::`."""
+    return item.name.partition("[")[2].removesuffix("]")
+
+
+def takes_the_default(config: pytest.Config) -> bool:
+    """Whether this run takes what plain `pytest` takes, or a part of it."""
+    return config.getoption("markexpr") == config.getini("addopts")[-1]
+
+
+def machine_code() -> set[str]:
+    """What this process has compiled, or found in numba's cache: functions that Python calls, with their types."""
+    module = sys.modules.get("rlsuite.core.machine_code")
+    used: set[str] = set()
+    for code in module._known.values() if module else ():
+        if dispatcher := vars(code).get("dispatcher"):
+            for signature in (*dispatcher.stats.cache_hits, *dispatcher.stats.cache_misses):
+                used.add(hashlib.sha256(f"{code.numba_type} {signature}".encode()).hexdigest())
+    return used
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """Take over what a process of pytest-xdist has compiled."""
+    config: pytest.Config = node.config
+    config.stash.setdefault(COMPILED, set()).update(getattr(node, "workeroutput", {}).get("machine_code", ()))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Count what was compiled; too much fails the run."""
+    config = session.config
+    used = config.stash.setdefault(COMPILED, set())
+    used |= machine_code()
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["machine_code"] = sorted(used)
+    elif takes_the_default(config) and len(used) > MOST_COMPILED:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how much was compiled."""
+    count = len(config.stash.get(COMPILED, set()))
+    if takes_the_default(config) and count:
+        too_many = count > MOST_COMPILED
+        words = f"{count} compiled functions, of at most {MOST_COMPILED} (MOST_COMPILED in conftest.py)"
+        terminalreporter.write_line(f"FAILED {words}" if too_many else words, red=too_many)
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +125,20 @@ def described_classes() -> set[type]:
         waiting += (kinds := set(waiting.pop().__subclasses__()) - found)
         found |= kinds
     return found
+
+
+@pytest.fixture
+def matrices(pytestconfig: pytest.Config) -> set[str]:
+    """The tests that say which of their cases plain `pytest` takes."""
+    return pytestconfig.stash.get(MATRICES, set())
+
+
+@pytest.fixture(autouse=True)
+def interpret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let runs of up to three seconds go on in Python: to compile their machine code may take as long."""
+    from rlsuite.training import first_steps
+
+    def price(pace: first_steps.Pace) -> float:
+        return 0.0 if pace._functions in first_steps._loading else 3.0
+
+    monkeypatch.setattr(first_steps.Pace, "price", price)

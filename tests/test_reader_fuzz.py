@@ -347,12 +347,14 @@ def test_files_of_agents(name, tmp_path):
     assert 0 < check([whole], 120, "agent.npz", rl.load, use_agent, damaged_npz, tmp_path) < 80
 
 
+@pytest.mark.cases("powers", "chain", "waves", "mixture")
 @pytest.mark.parametrize("name", MAPS)
 def test_files_of_feature_maps(name, tmp_path):
     whole = written(ready(SemiGradientSarsa(features=MAPS[name])), "agent.npz", tmp_path)
     assert check([whole], 120, "agent.npz", rl.load, use_features, damaged_npz, tmp_path) < 90
 
 
+@pytest.mark.slow
 def test_files_of_models(tmp_path):
     model = rl.MDP.from_env("FrozenLake-v1", gamma=0.9)
     assert check([written(model, "m.npz", tmp_path)], 250, "m.npz", rl.MDP.read, use_mdp, damaged_npz, tmp_path) > 0
@@ -487,6 +489,7 @@ print(read)
 """
 
 
+@pytest.mark.slow
 def test_learning_goes_on_inside_the_arrays(tmp_path):
     """Every agent that is read learns, while numba checks each index."""
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
@@ -496,6 +499,7 @@ def test_learning_goes_on_inside_the_arrays(tmp_path):
     assert 5 < int(done.stdout) < 150
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAPS)
 def test_each_array_of_a_feature_map(name, tmp_path):
     """Refused, or not taken from the file: a map of a box computes it again from its bounds."""

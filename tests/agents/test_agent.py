@@ -47,6 +47,7 @@ def agents():
     return {name: learned(agent) for name, agent in AGENTS.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AGENTS)
 def test_what_is_not_an_id_is_refused_by_name(agents, name):
     for wrong in NOT_IDS:
@@ -71,6 +72,7 @@ def test_states_are_rows_and_not_counted_from_the_end(agents):
                 agents[name].best_actions(wrong)
 
 
+@pytest.mark.slow
 def test_vectors_are_as_many_numbers_as_the_environment_has():
     agent = SemiGradientSarsa(features=TileCoding(n_tilings=2, bins=4)).learn("MountainCar-v0", steps=20, seed=1)
     assert agent.act([-0.5, 0.0]) == agent.act((-0.5, 0.0))

@@ -52,6 +52,7 @@ def damages(array):
         yield f"with {number}", changed
 
 
+@pytest.mark.cases("[A-E].*", "QLearning", "SarsaLambda", "TD")
 @pytest.mark.parametrize("name", ALL)
 def test_each_array_is_checked(name, tmp_path):
     path = tmp_path / "agent.npz"
@@ -259,6 +260,7 @@ class Mine(rl.TabularAgent):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("declared", "message"),
     [

@@ -37,6 +37,7 @@ def walk():
     return gymnasium.make("rlsuite/RandomWalk-v0", max_episode_steps=6)
 
 
+@pytest.mark.cases("compiled-SarsaLambda")
 @pytest.mark.parametrize("name", CONTROL)
 @pytest.mark.parametrize("loop", ["compiled", "stepwise"])
 def test_control_in_a_table_and_with_one_hot_features(name, loop):
@@ -52,6 +53,7 @@ def test_control_in_a_table_and_with_one_hot_features(name, loop):
     assert agent.policy().tobytes() == table.policy().tobytes()
 
 
+@pytest.mark.cases("stepwise-TD")
 @pytest.mark.parametrize("name", PREDICTION)
 @pytest.mark.parametrize("loop", ["compiled", "stepwise"])
 def test_prediction_in_a_table_and_with_one_hot_features(name, loop):
@@ -67,6 +69,7 @@ def test_prediction_in_a_table_and_with_one_hot_features(name, loop):
     np.testing.assert_allclose(agent.policy()[legal], table.policy()[legal], atol=1e-15)
 
 
+@pytest.mark.slow
 def test_the_long_name_is_the_same_agent():
     options = {"features": TileCoding(n_tilings=4, bins=4), "gamma": 1.0, "learning_rate": 0.1}
     short = rl.Sarsa(**options).learn("MountainCar-v0", steps=3_000, seed=7)
@@ -77,6 +80,7 @@ def test_the_long_name_is_the_same_agent():
     assert short.act(observation) == long.act(observation)
 
 
+@pytest.mark.slow
 def test_files_keep_the_features(tmp_path):
     agent = rl.QLearning(features=TileCoding(n_tilings=2, bins=3)).learn("MountainCar-v0", steps=500, seed=7)
     agent.save(tmp_path / "agent.npz")

@@ -41,6 +41,7 @@ class Harbor(gym.Env):
         return self.shown(self.x, self.y), 1.0 if end else -0.1, end, False, {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("loop", ["compiled", "stepwise"])
 def test_the_form_of_the_observations_changes_nothing(form, loop):
@@ -72,6 +73,7 @@ def test_it_is_saved_with_its_space(form, tmp_path):
     assert loaded.learn(Harbor(form), steps=1_000).q_.tobytes() == whole.q_.tobytes()
 
 
+@pytest.mark.slow
 def test_the_model_has_the_rows_of_the_table():
     """Values of the model that is made by asking, at the rows of the agent."""
     mdp = rl.tabulate(Harbor("tuple"), gamma=0.9)

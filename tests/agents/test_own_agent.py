@@ -184,6 +184,7 @@ def walker():
     )
 
 
+@pytest.mark.slow
 def test_it_learns_what_it_should(walker):
     """The value of the uniform policy, against a linear system: 2 % of the largest value after 10,000 visits."""
     walker.learn("FrozenLake-v1", steps=5_000_000, seed=0)
@@ -194,6 +195,7 @@ def test_it_learns_what_it_should(walker):
     assert np.abs(walker.q_.mean(axis=1) - value)[visited].max() < 0.02 * value.max()
 
 
+@pytest.mark.slow
 def test_it_has_both_loops_files_and_results(walker, tmp_path):
     compiled = walker.learn("Taxi-v4", steps=2_000, seed=4, loop="compiled").q_.copy()
     stepwise = dataclasses.replace(walker).learn("Taxi-v4", steps=2_000, seed=4, loop="stepwise").q_

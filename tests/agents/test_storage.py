@@ -19,6 +19,7 @@ AGENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: type(agent).__name__)
 def test_a_loaded_agent_is_the_saved_one(agent, tmp_path):
     agent.learn("FrozenLake-v1", steps=500, seed=3)

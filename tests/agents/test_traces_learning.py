@@ -43,6 +43,7 @@ def test_true_online_sarsa_without_lambda_is_sarsa():
     np.testing.assert_allclose(one.q_, other.q_, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
@@ -64,6 +65,7 @@ def test_both_loops_learn_the_same(kind, name):
     assert np.isfinite(agents[0].q_).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [rl.SarsaLambda(traces="replacing"), rl.TrueOnlineSarsaLambda()])
 @pytest.mark.parametrize("learning_rate", [0.1, 0.5])
 def test_traces_are_early_on_the_windy_grid(agent, learning_rate):
@@ -99,6 +101,7 @@ def mean_of_runs(agent, model, seeds=8, steps=400_000):
     return np.mean(runs, axis=0), np.std(runs, axis=0, ddof=1) / np.sqrt(seeds)
 
 
+@pytest.mark.slow
 def test_naive_q_lambda_tends_to_the_optimum_while_lambda_is_small():
     """lambda = 0.1 < (1 - 0.8) / (2 * 0.8); all actions at random."""
     _, _, model = small_world()
@@ -113,6 +116,7 @@ def test_naive_q_lambda_tends_to_the_optimum_while_lambda_is_small():
     assert np.abs(mean - rl.solve(model).q).max() < 5 * standard_error.max()
 
 
+@pytest.mark.slow
 def test_pengs_q_lambda_tends_to_something_between():
     """Of random actions: Q = r + gamma P [(1 - lambda) max Q + lambda mean Q], neither Q* nor that of the policy."""
     P, R, model = small_world()

@@ -37,6 +37,7 @@ def test_a_misspelt_name_is_an_attribute_error():
         _ = approximation.TileKoding
 
 
+@pytest.mark.slow
 def test_features_load_no_networks_and_no_forests():
     code = (
         "import sys; from rlsuite.approximation import TileCoding, SemiGradientSarsa; "

@@ -68,6 +68,7 @@ def test_everything_is_run_drawn_and_told(rlsuite, tiny_demo, tmp_path):
     assert "was there" not in done.err
 
 
+@pytest.mark.slow
 def test_results_that_are_there_are_drawn_again_and_that_is_said(rlsuite, tiny_demo, tmp_path):
     rlsuite("demo", "--output", "shown")
     cells = {path: path.stat().st_mtime_ns for path in (tmp_path / "shown").rglob("*.csv")}

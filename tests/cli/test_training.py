@@ -112,6 +112,7 @@ class Idle(rl.TabularAgent):
 """
 
 
+@pytest.mark.slow
 def test_compiling_is_told_apart_from_learning(rlsuite, tmp_path):
     (tmp_path / "fresh.py").write_text(FRESH.replace("NUMBER", str(secrets.randbelow(2**40))))
     command = ("train", "fresh.py:Idle", "rlsuite/GridGoal-v0", "--steps", "1000", "--seed", "1", "--loop", "compiled")
@@ -122,6 +123,7 @@ def test_compiling_is_told_apart_from_learning(rlsuite, tmp_path):
     assert re.fullmatch(r"  seed 1, compiled loop: learned 1,000 steps in .* s", again)
 
 
+@pytest.mark.slow
 def test_a_policy_that_walks_in_circles_is_told(rlsuite, rlsuite_json):
     """The README's own pair, with its default numbers."""
     cliff = ("train", "q-learning", "CliffWalking-v1", "--seed", "1")
@@ -150,6 +152,7 @@ def test_an_optimal_policy_need_not_end(rlsuite):
         assert " an end " not in rlsuite("train", "q-learning", env, "--seed", "1", "--steps", "20_000").out
 
 
+@pytest.mark.slow
 def test_an_agent_with_features_learns_where_there_is_no_table(rlsuite, tmp_path):
     learning = ("train", "semi-gradient-sarsa", "MountainCar-v0", "--steps", "300", "--seeds", "2")
     done = rlsuite(*learning, "--features", "tile-coding:n_tilings=2:bins=4", "--plot", str(tmp_path / "curve.png"))
@@ -328,6 +331,7 @@ def test_an_environment_whose_drawing_fails_is_found_out_before_learning(rlsuite
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_an_environment_whose_drawing_fails_later_loses_no_agent(rlsuite, tmp_path):
     (tmp_path / "undrawable.py").write_text(UNDRAWABLE)
     command = ("train", "q-learning", "undrawable.py:Undrawable", "--steps", "50", "--env", "pictures=3")

@@ -136,6 +136,7 @@ def test_a_loop_is_compiled_once_and_found_by_the_next_process(tmp_path):
     assert sorted((tmp_path / "cache").rglob("*")) == files
 
 
+@pytest.mark.slow
 def test_an_edit_in_a_function_that_is_called_reaches_the_loop(tmp_path):
     # two files: numba by itself looks only at the file of the function that it compiles
     rules = RULES.format(constant="CONSTANT").replace("from rlsuite", "from constants import CONSTANT\nfrom rlsuite", 1)
@@ -174,6 +175,7 @@ def run_in(folder: Path, program: str, cache: Path) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_what_one_program_caches_does_not_concern_another(tmp_path):
     """A user's own memory in a loop of ours; another program knows neither the class nor its module."""
     (tmp_path / "library.py").write_text(LIBRARY)
@@ -186,6 +188,7 @@ def test_what_one_program_caches_does_not_concern_another(tmp_path):
     assert run_in(other, "import library; print(library.loop((5, 6)))", tmp_path / "cache") == ["11"]
 
 
+@pytest.mark.slow
 def test_a_class_of_the_same_name_with_other_fields_is_another_class(tmp_path):
     (tmp_path / "library.py").write_text(LIBRARY.replace("memory[0] + memory[-1]", "memory.a - memory.b"))
     for fields, expected in (("a: int\n    b: int", "-1"), ("b: int\n    a: int", "1")):
@@ -193,6 +196,7 @@ def test_a_class_of_the_same_name_with_other_fields_is_another_class(tmp_path):
         assert run_in(tmp_path, "import own", tmp_path / "cache") == [expected, "0"]
 
 
+@pytest.mark.slow
 def test_classes_that_no_other_process_can_find_are_not_cached(tmp_path):
     (tmp_path / "library.py").write_text(LIBRARY)
     local = "from typing import NamedTuple\nimport library\ndef make():\n    class Memory(NamedTuple):\n"

@@ -113,6 +113,7 @@ def test_imports_point_downwards(inner_imports: list[Import]) -> None:
     assert {each.layers for each in upwards} == set(UPWARDS)
 
 
+@pytest.mark.slow
 def test_no_module_imports_itself_by_way_of_others(ours: dict[str, Path]) -> None:
     def imported(module: str, path: Path) -> Iterator[str]:
         for each in imports_of(module, ast.parse(path.read_text(encoding="utf-8"))):
@@ -125,6 +126,7 @@ def test_no_module_imports_itself_by_way_of_others(ours: dict[str, Path]) -> Non
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, which lists the circle
 
 
+@pytest.mark.slow
 def test_the_library_knows_no_environment(ours: dict[str, Path]) -> None:
     for module, path in ours.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
-LONG = {5, 12, 13, 14, 22, 25, 70, 71, 75, 76, 77, 80}
-"""Numbers of the examples that compute a figure of a book, or learn for as long."""
+SHORT = {1, 2, 3, 4, 8, 21, 40, 63, 64, 65, 67}
+"""Numbers of the examples that take about a second, the first ones among them; `pytest -m slow` runs the others."""
 
 
 def number_of(example: Path) -> int:
@@ -31,7 +31,7 @@ def assert_shows_something(path: Path) -> None:
 @pytest.mark.parametrize(
     "example",
     [
-        pytest.param(example, id=example.stem, marks=[pytest.mark.slow] if number_of(example) in LONG else [])
+        pytest.param(example, id=example.stem, marks=[] if number_of(example) in SHORT else [pytest.mark.slow])
         for example in EXAMPLES
     ],
 )
@@ -49,6 +49,7 @@ def test_example_draws_one_figure(
         assert capsys.readouterr().out == "both loops, the same bytes: True\n"
 
 
+@pytest.mark.slow
 def test_example_writes_where_it_is_told(tmp_path: Path) -> None:
     figure = tmp_path / "figure.svg"
     (example,) = (example for example in EXAMPLES if "own_environment" in example.stem)
@@ -62,7 +63,7 @@ def test_examples_are_short_and_numbered() -> None:
     numbers = [example.stem[:3] for example in EXAMPLES]
     assert all(re.fullmatch(r"\d\d_", number) for number in numbers)
     assert len(set(numbers)) == len(numbers)
-    assert set(map(number_of, EXAMPLES)) >= LONG
+    assert set(map(number_of, EXAMPLES)) >= SHORT
     for example in EXAMPLES:
         code = [line for line in example.read_text(encoding="utf-8").splitlines() if line.strip()]
         assert len(code) <= 40, example.name

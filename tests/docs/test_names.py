@@ -39,6 +39,7 @@ def test_models_are_read_without_compiler_and_figures() -> None:
     assert done.stdout == "False False\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["rlsuite.agents", "rlsuite.training.train", "rlsuite_envs"])
 def test_tables_need_no_estimators(module: str) -> None:
     code = f"import {module}, sys; print('sklearn' in sys.modules, 'torch' in sys.modules)"

@@ -75,6 +75,7 @@ def test_the_two_commands(blocks: Blocks) -> None:
     assert installing == ["pip install -e . && rlsuite demo\n", 'pip install -e ".[test]" && pytest\n']
 
 
+@pytest.mark.slow
 def test_commands_run(
     blocks: Blocks,
     root: Path,

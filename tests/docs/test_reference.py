@@ -31,6 +31,7 @@ def without_docstring(function: Any) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_it_prints_what_its_comments_say(page: str, tmp_path: Path) -> None:
     script = tmp_path / "page.py"
     script.write_text(code_of(page), encoding="utf-8")

@@ -95,6 +95,7 @@ def test_a_time_limit_of_its_own_is_part_of_the_state():
     assert ends
 
 
+@pytest.mark.slow
 def test_a_log_with_two_names_is_not_taken_for_unread():
     with pytest.raises(Exception, match="more states"):
         table_of(TwoNames())

@@ -208,6 +208,7 @@ def test_what_was_verified_is_said_and_kept():
     assert "the table of FrozenLake-v1" in rl.tabulate("FrozenLake-v1").origin
 
 
+@pytest.mark.slow
 def test_a_table_that_does_not_know_all_is_not_used():
     pomdp = rl.tabulate("Taxi-v4", fickle_passenger=True)
     assert isinstance(pomdp, rl.POMDP)

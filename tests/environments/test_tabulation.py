@@ -142,6 +142,7 @@ def test_an_honest_stranger_is_tabulated(counted, seed):
     assert 2 <= table.n_states <= 9
 
 
+@pytest.mark.cases("0-.*")
 @pytest.mark.parametrize("counted", [name for name in (*COUNTED, *OUTSIDE) if name != "none"])
 @pytest.mark.parametrize("seed", range(6))
 def test_no_liar_is_believed(counted, seed):
@@ -182,6 +183,7 @@ def probabilities(tree, chance=1.0):
     return [found for width, child in parts for found in probabilities(child, chance * width)]
 
 
+@pytest.mark.cases("(FrozenLake|CliffWalking)-v1-.*")
 @pytest.mark.parametrize(
     ("env", "options"),
     [
@@ -215,6 +217,7 @@ def test_tables_equal_those_that_environments_have(env, options):
             assert found == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_passenger_who_changes_her_mind_is_part_of_the_state():
     """Gymnasium's own table does not know that the passenger is fickle."""
     env = gym.make("Taxi-v4", fickle_passenger=True)

@@ -59,6 +59,7 @@ def wanted_action(env, rng):
     return with_the_movement if rng.random() < 0.8 else int(rng.integers(last + 1))
 
 
+@pytest.mark.cases("Acrobot|CartPole|MountainCar|Pendulum")
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_equal_to_gymnasium_s_own_step_for_step(name, tolerance):
     """Along whole trajectories, resets included: what is drawn, states, observations, rewards and ends."""

@@ -161,6 +161,7 @@ def test_map_and_size_exclude_each_other():
         grid_world(["S.G"], size=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slip", [0.0, 0.2])
 def test_a_million_squares(slip):
     rng = np.random.default_rng(0)

@@ -88,6 +88,7 @@ def reaches(model, goal):
     return goal in found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slip", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("start", ["marked", "anywhere"])
 def test_a_map_is_refused_exactly_if_no_goal_is_reached(slip, start):

@@ -89,6 +89,7 @@ def rollout(env, steps=200):
     return tuple(lived)
 
 
+@pytest.mark.cases(".*(GridGoal|Bandit|Tiger).*")
 @pytest.mark.parametrize("render_mode", [None, "ansi", "rgb_array"])
 @pytest.mark.parametrize("changed", [False, True])
 def test_check_env_has_nothing_to_say(env_id, render_mode, changed):
@@ -104,6 +105,7 @@ def test_two_copies_live_the_same_life(env_id):
     assert data_equivalence(first, second, exact=True)
 
 
+@pytest.mark.cases(".*(Grid|Tiger|Bandit).*")
 @pytest.mark.parametrize("double", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 @pytest.mark.parametrize("changed", [False, True])
 def test_copies_and_pickles_go_on_alike(env_id, double, changed):
@@ -173,6 +175,7 @@ def test_rendering_shows_something_new_after_a_step(env_id):
 # ----------------------------------------------------------------------------------------------- vectorised
 
 
+@pytest.mark.cases(".*(Cliff|GridGoal|Tiger).*")
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 @pytest.mark.parametrize("changed", [False, True])
 def test_make_vec_steps_copies_in_numpy(env_id, mode, changed):

@@ -40,6 +40,7 @@ def test_class_in_a_module(tmp_path, monkeypatch):
     del sys.modules["lookup_agents_for_tests"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "kind", "sentence"),
     [

@@ -169,6 +169,7 @@ def test_killed_and_resumed_gives_the_bytes_of_an_uninterrupted_run(toml, tmp_pa
     assert tree(killed) == tree(whole)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(toml, tmp_path, tree):
     file = toml(LONG, name="long.toml")
     process = start(file, tmp_path / "out", 1)

@@ -69,6 +69,7 @@ def test_mixture(x, unseen, covariance):
     assert_allclose(features, expected, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1e-9, 1e-3, 1e6, np.array([1.0, 1e-6, 1e6])])
 @pytest.mark.parametrize("covariance", ["full", "tied", "diag", "spherical"])
 def test_a_mixture_does_not_depend_on_the_unit(x, unseen, covariance, unit):

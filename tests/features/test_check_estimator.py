@@ -89,6 +89,7 @@ def test_all_maps_of_the_package_are_checked():
     assert found | {"AutoencoderFeatures"} == defined - {"BoundedMap"}
 
 
+@pytest.mark.cases("TileCoding|FourierBasis|LocallyWeightedRegression|Clusters")
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
 def test_estimators_pass_scikit_learns_checks(estimator):
     expected = getattr(type(estimator), "expected_failed_checks", {})
@@ -101,6 +102,7 @@ def test_estimators_pass_scikit_learns_checks(estimator):
     assert {name for name, status in found.items() if status == "xfail"} <= set(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", OTHERS, ids=lambda each: type(each).__name__)
 def test_other_parameters_pass_without_exception(estimator):
     assert "xfail" not in statuses(estimator, {}).values()

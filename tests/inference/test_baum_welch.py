@@ -20,6 +20,8 @@ from rlsuite.inference.emissions.poisson import Poisson
 from rlsuite.inference.emissions.product import Product
 from rlsuite.inference.hmm import FittedHMM
 
+pytestmark = pytest.mark.arithmetic
+
 NAN = float("nan")
 HEALTH = HMM([0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]], [[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
 STICKY = HMM([0.5, 0.5], [[0.95, 0.05], [0.1, 0.9]], [[0.9, 0.1], [0.2, 0.8]])
@@ -114,6 +116,7 @@ def test_ten_steps_are_those_of_hmmlearn():
 # ------------------------------------------------------------------------------------------------ enumeration
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_one_step_is_that_of_the_enumeration(data):
     hmm = data.draw(models())
@@ -130,6 +133,7 @@ def test_one_step_is_that_of_the_enumeration(data):
     np.testing.assert_allclose(learned.emission.table, normalised(symbols, hmm.emission.table), atol=1e-12)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_one_step_with_some_states_known_is_that_of_the_enumeration(data):
     hmm = data.draw(models())
@@ -286,6 +290,7 @@ def test_states_that_are_not_visited_stay_as_they_are():
     assert learned.emission.table[2].tolist() == [0.25, 0.75]
 
 
+@pytest.mark.slow
 def test_sparse_transitions_are_learned_alike():
     sparse = pytest.importorskip("scipy.sparse")
     K = 30

@@ -11,6 +11,8 @@ from rlsuite.inference import forward_backward_kernels as kernels
 from rlsuite.inference.parameters import Workspace
 from rlsuite.inference.sequences import sequences
 
+pytestmark = pytest.mark.arithmetic
+
 
 def models():
     rng = np.random.default_rng(0)

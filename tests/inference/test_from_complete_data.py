@@ -13,6 +13,8 @@ from rlsuite.inference.emissions.categorical import Categorical
 from rlsuite.inference.emissions.gaussian import Gaussian
 from rlsuite.inference.model_selection import choose_n_states, random_hmm
 
+pytestmark = pytest.mark.arithmetic
+
 NAN = float("nan")
 
 

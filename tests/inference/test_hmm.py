@@ -27,6 +27,8 @@ from rlsuite.inference.emissions import (
     gaussian_mixture,
 )
 
+pytestmark = pytest.mark.arithmetic
+
 START, MOVES, SEEN = [0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]]
 
 

@@ -20,6 +20,8 @@ from rlsuite.inference import (
     smooth_with_lag,
 )
 
+pytestmark = pytest.mark.arithmetic
+
 MODES = ("one piece", "halves", "sparse", "sparse halves")
 
 
@@ -47,6 +49,7 @@ def cases(draw: st.DrawFn) -> tuple[int, int, int, float, list[int]]:
     return states, symbols, draw(st.integers(0, 10**6)), draw(st.sampled_from([0.0, 0.3, 0.6])), z
 
 
+@pytest.mark.cases("one piece")
 @pytest.mark.parametrize("chosen", MODES)
 @settings(max_examples=60)
 @given(case=cases())
@@ -95,6 +98,7 @@ def test_fixed_lag_smoothing_sees_so_many_observations_ahead(
         np.testing.assert_allclose(found[t], exact.posterior[t], atol=1e-11)
 
 
+@pytest.mark.slow
 def test_several_sequences_are_each_on_their_own(
     mode: str, new_hmm: Callable[..., HMM], by_enumeration: Callable
 ) -> None:

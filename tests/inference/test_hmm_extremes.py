@@ -26,6 +26,8 @@ from rlsuite.inference import (
 )
 from rlsuite.inference.emissions import Gaussian
 
+pytestmark = pytest.mark.arithmetic
+
 ROUTINES: dict[str, Callable[[HMM, list[int]], object]] = {
     "forward": forward,
     "filter": filter,
@@ -117,6 +119,7 @@ def test_what_is_too_small_for_a_double_is_found_all_the_same(
     assert log_scale[0] == pytest.approx(total - np.log(0.5) + exponent * np.log(10.0), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [400, 1500])
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_evidence_that_turns_around_is_weighed_to_the_end(

@@ -8,6 +8,8 @@ import pytest
 
 from rlsuite.inference import HMM, predict_ahead, smooth_with_lag
 
+pytestmark = pytest.mark.arithmetic
+
 
 def test_the_online_filter_is_the_filter(new_hmm: Callable[..., HMM]) -> None:
     hmm = new_hmm(4, 3, seed=2)

@@ -16,6 +16,8 @@ from rlsuite.inference import (
     predict_ahead,
 )
 
+pytestmark = pytest.mark.arithmetic
+
 MISSING = -1
 
 

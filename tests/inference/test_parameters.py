@@ -9,6 +9,8 @@ from rlsuite.core import threads
 from rlsuite.inference import HMM, expected_counts, parameters
 from rlsuite.inference.sequences import sequences
 
+pytestmark = pytest.mark.arithmetic
+
 
 def lengths_of(name: str) -> list[int]:
     rng = np.random.default_rng(0)

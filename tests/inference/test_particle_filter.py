@@ -10,6 +10,8 @@ from rlsuite.inference.particle_filter import ParticleFilter, resample
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.observation_model import ObservationRows
 
+pytestmark = pytest.mark.arithmetic
+
 LISTEN, OPEN_LEFT = 0, 1
 
 

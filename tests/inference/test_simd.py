@@ -9,6 +9,8 @@ from rlsuite.core.compilation import compiled
 from rlsuite.errors import ConvergenceWarning
 from rlsuite.inference import HMM, simd
 
+pytestmark = pytest.mark.arithmetic
+
 
 @compiled(in_place=True)
 def _all_operations(matrix, u, table, other, out, joint, counts, width):

@@ -373,6 +373,7 @@ def test_missing_and_foreign_files(tmp_path):
 # ---------------------------------------------------------------------------------------------------- writing
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_written_models_read_back(data, mdps, same, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.mdp"

@@ -242,6 +242,7 @@ def without_negative_rewards(mdp, dialect):
     return mdp.replace(reward=np.abs(mdp.reward)) if dialect == "storm" else mdp
 
 
+@pytest.mark.slow
 @given(data=st.data(), dialect=st.sampled_from(["prism", "storm"]))
 def test_written_models_read_back(data, dialect, mdps, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.tra"
@@ -260,6 +261,7 @@ def test_written_models_read_back(data, dialect, mdps, tmp_path_factory):
     assert again.start.tolist() == closed.start.tolist()
 
 
+@pytest.mark.slow
 @given(data=st.data(), dialect=st.sampled_from(["prism", "storm"]))
 def test_ends_are_made_ends_again(data, dialect, mdps, same, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.tra"

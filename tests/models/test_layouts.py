@@ -42,6 +42,7 @@ def swept(reward, transitions, legal, gamma):
 # ------------------------------------------------------------------------------------------- without termination
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_values_survive_the_loss_of_termination(data, mdps):
     mdp = data.draw(mdps()).replace(gamma=0.9)
@@ -94,6 +95,7 @@ def test_a_model_that_never_ends_is_its_own_closure():
 # -------------------------------------------------------------------------------------------------- all legal
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_optimal_values_survive_the_loss_of_masks(data, mdps):
     mdp = data.draw(mdps()).replace(gamma=0.9)
@@ -109,6 +111,7 @@ def test_optimal_values_survive_the_loss_of_masks(data, mdps):
 # ---------------------------------------------------------------------------------------------------- arrays
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_dense_arrays(data, mdps):
     mdp = data.draw(mdps()).with_all_legal().replace(gamma=0.9)

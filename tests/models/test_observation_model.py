@@ -23,6 +23,7 @@ def sparse(pomdp):
     return POMDP(pomdp.mdp, [csr_array(table) for table in pomdp.observation], pomdp.observation_labels)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_all_forms_are_the_same_model(data, pomdps):
     dense = data.draw(pomdps())
@@ -93,6 +94,7 @@ def test_a_dense_table_that_does_not_fit_is_refused():
         _ = seen.observation
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_written_models_keep_their_form(data, pomdps, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.npz"

@@ -63,6 +63,7 @@ def test_prediction_of_the_tiger(tiger):
     np.testing.assert_allclose(tiger.update_belief(after, OPEN_LEFT, HEAR_LEFT), [0.5, 0.5])
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_belief_is_the_posterior_of_the_joint_enumeration(data, pomdps):
     """Sum Pr[x_0 .. x_T, z_1 .. z_T, still going] over all hidden paths, and compare with the recursion."""

@@ -166,6 +166,7 @@ def files(draw):
     return "\n".join(lines + dense.lines) + "\n", dense, -1 if cost else 1
 
 
+@pytest.mark.slow
 @given(drawn=files())
 def test_every_form_means_what_it_says(drawn, tmp_path_factory):
     text, dense, sign = drawn
@@ -181,6 +182,7 @@ def test_every_form_means_what_it_says(drawn, tmp_path_factory):
     assert model.observation_labels == (tuple(dense.names("z").split()) if dense.named["z"] else None)
 
 
+@pytest.mark.slow
 @given(drawn=files(), batch=st.integers(1, 3), lookups=st.integers(1, 3))
 def test_batches_of_any_size_say_the_same(drawn, batch, lookups, tmp_path_factory):
     text, _, _ = drawn
@@ -358,6 +360,7 @@ def harmless(path, text):
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rest", [" ", "\n", "# ", ":", "9", "T: ", "R: * : * : * : * 1\n"])
 def test_long_files_are_not_read_again_and_again(rest, tmp_path):
     """With a step for each pair of characters this would take hours."""
@@ -388,6 +391,7 @@ def test_damaged_files_are_read_or_refused(drawn, data, tmp_path_factory):
 # ---------------------------------------------------------------------------------------------------- writing
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_written_models_read_back(data, pomdps, tmp_path_factory):
     pomdp = data.draw(pomdps())
@@ -406,6 +410,7 @@ def test_written_models_read_back(data, pomdps, tmp_path_factory):
     assert POMDP.read(path).mdp.probability.tolist() == again.mdp.probability.tolist()
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_the_end_of_an_episode_changes_no_value(data, pomdps, tmp_path_factory):
     from rlsuite.planning import reachable_beliefs

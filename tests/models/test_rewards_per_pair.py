@@ -94,6 +94,7 @@ def test_planning_takes_them_exactly(by_pair):
     assert solve(by_pair).value == pytest.approx(solve(rows(EACH)).value, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_thousand_random_models_are_worth_the_same_in_both_forms():
     rng = np.random.default_rng(5)
     for _ in range(1_000):
@@ -119,6 +120,7 @@ def test_the_mean_is_the_number_itself_even_if_the_row_sums_to_a_little_more():
     assert Lookahead(mdp).reward.tolist() == [7.0]
 
 
+@pytest.mark.slow
 def test_learning_is_the_same_to_the_last_bit(by_pair):
     learned = []
     for mdp in (by_pair, rows(EACH)):

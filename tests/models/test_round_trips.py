@@ -1,6 +1,7 @@
 """All ways in and out lead to the same model."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -100,6 +101,7 @@ def test_files(data, mdps, same, tmp_path_factory):
     same(mdp, MDP.read(path))
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_files_of_pomdps(data, pomdps, same, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.npz"

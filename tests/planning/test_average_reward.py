@@ -11,6 +11,8 @@ from scipy.sparse import coo_array, hstack, vstack
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.planning import continuation_matrix, gain_and_bias, solve
 
+pytestmark = pytest.mark.arithmetic
+
 METHODS = ["average_reward_policy_iteration", "relative_value_iteration"]
 both = pytest.mark.parametrize("method", METHODS)
 

@@ -10,6 +10,8 @@ from rlsuite.planning.mdp.gauss_seidel import gauss_seidel
 from rlsuite.planning.mdp.modified_policy_iteration import modified_policy_iteration
 from rlsuite.planning.mdp.value_iteration import value_iteration
 
+pytestmark = pytest.mark.arithmetic
+
 
 def model(n=70_000):
     """A noisy ring that is large enough to be cut into blocks."""
@@ -30,6 +32,7 @@ def test_blocks_cover_all_states_once(n):
         assert all(one[1] == other[0] for one, other in itertools.pairwise(found))
 
 
+@pytest.mark.slow
 def test_same_bytes_for_any_number_of_threads(monkeypatch):
     mdp = model()
     policy = np.full((mdp.n_states, 2), 0.5)

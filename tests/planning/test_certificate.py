@@ -14,6 +14,8 @@ from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.models import MDP
 from rlsuite.planning import methods, policy_iteration, solve, value_iteration
 
+pytestmark = pytest.mark.arithmetic
+
 OTHER = ("horizon", "average", "relative", "stochastic_shortest_path")
 DISCOUNTED = [
     name

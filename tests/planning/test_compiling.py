@@ -50,6 +50,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.slow
 def test_a_deadline_does_not_count_what_is_compiled(tmp_path):
     """Compiling takes longer than the deadline, which would leave the upper bound, from policy iteration, far off."""
     run = subprocess.run(

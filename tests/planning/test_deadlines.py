@@ -90,6 +90,7 @@ CASES = [
 ]
 
 
+@pytest.mark.cases(".*value_iteration.*", ".*sarsop.*")
 @pytest.mark.parametrize(("method", "made", "often"), CASES)
 def test_the_clock_is_looked_at_inside_the_work(seconds, method, made, often):
     """And what is there when the deadline has passed is certified by a bound that holds."""

@@ -30,6 +30,7 @@ def check(mdp, solution, exact_gain, best_gain):
             assert not solution.optimal_actions[s].any()
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(data=st.data())
 def test_policy_iteration_finds_the_best_of_all_policies(long_run_mdps, exact_gain, best_gain, data):
@@ -47,6 +48,7 @@ def test_policy_iteration_with_masks_ends_and_any_rewards(random_mdps, exact_gai
     check(mdp, solution, exact_gain, best_gain)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_bounds_hold_for_every_policy_and_the_lower_one_is_tight(long_run_mdps, exact_gain, best_gain, data):
@@ -65,6 +67,7 @@ def test_bounds_hold_for_every_policy_and_the_lower_one_is_tight(long_run_mdps, 
         assert abs(Fraction(lower[s]) - achieved[s]) <= Fraction(1, 10**10)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_relative_value_iteration_never_errs_by_more_than_its_bound(long_run_mdps, exact_gain, best_gain, data):
@@ -83,6 +86,7 @@ def test_relative_value_iteration_never_errs_by_more_than_its_bound(long_run_mdp
     assert np.ptp(solution.gain) == 0.0
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_policies_of_listed_actions_are_optimal(long_run_mdps, exact_gain, best_gain, data):

@@ -1,12 +1,15 @@
 """Predecessors, distances and strong components of a model against SciPy's, on the table of all its moves."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from rlsuite.planning.graph import distance_to, edges, predecessors, strong_components
+
+pytestmark = pytest.mark.arithmetic
 
 
 def adjacency(mdp):

@@ -12,6 +12,8 @@ from rlsuite.planning.kernels import backup, backup_in_place, best_rewards, gree
 from rlsuite.planning.mdp.value_iteration import backup_of_some
 from rlsuite.planning.policy_rows import PolicyRows, PolicySteps, follow_in_place, propagate
 
+pytestmark = pytest.mark.arithmetic
+
 GAMMA = 0.9
 
 

@@ -9,6 +9,8 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
 from rlsuite.planning import Lookahead, bellman, continuation_matrix, greedy, q_from_value
 
+pytestmark = pytest.mark.arithmetic
+
 
 def values(mdp):
     return st.lists(st.floats(-1e4, 1e4), min_size=mdp.n_states, max_size=mdp.n_states).map(np.array)

@@ -24,6 +24,8 @@ from rlsuite.errors import ConvergenceWarning
 from rlsuite.models import MDP
 from rlsuite.planning import methods, solve
 
+pytestmark = pytest.mark.arithmetic
+
 MODELS = 1_000
 TINY = 840  # so many have up to 4 states, the others 5 to 30
 
@@ -365,6 +367,7 @@ def test_no_method_is_left_out():
     assert required | {"linear_programming"} <= set(discounted_methods())
 
 
+@pytest.mark.cases("0")
 @pytest.mark.parametrize("part", range(10))
 def test_no_error_exceeds_its_bound(part):
     rng = np.random.default_rng(part)

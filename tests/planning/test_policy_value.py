@@ -50,6 +50,7 @@ def tree_value(model, policy, gamma, horizon):
     return sum(p * follow(s, s if nothing is None else nothing, horizon) for s, p in enumerate(mdp.start.tolist()) if p)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(data=st.data())
 def test_mdp_agrees_with_the_value_of_all_states(random_mdps, data):
@@ -61,6 +62,7 @@ def test_mdp_agrees_with_the_value_of_all_states(random_mdps, data):
     assert PolicyEvaluator(mdp)(policy) == pytest.approx(value, abs=1e-11 * max(1.0, 100 / (1 - mdp.gamma)))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(data=st.data())
 def test_equals_brute_force_within_a_horizon(random_mdps, random_pomdps, data):

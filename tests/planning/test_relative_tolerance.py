@@ -83,6 +83,7 @@ def test_large_values_of_an_mdp_converge(method):
     assert np.abs(rough.value - found.value).max() <= 2e-3 * size
 
 
+@pytest.mark.cases("value_iteration.*", "policy_iteration.*")
 @pytest.mark.parametrize(
     "method", ["value_iteration", "gauss_seidel", "topological", "prioritized_sweeping", "linear_programming"]
 )
@@ -108,6 +109,7 @@ def test_other_criteria_have_it_too():
     assert solve(far).converged
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("states", "seen_right"), [(3, 1.0), (4, 1.0), (5, 1.0), (2, 0.9), (2, 0.7)])
 def test_large_values_of_a_pomdp_converge(states, seen_right):
     model = stiff(states, seen_right)

@@ -15,7 +15,7 @@ DISCOUNTED = [
     if not any(word in (name, *name.split("_"), *inspect.signature(function).parameters) for word in OTHER)
 ]
 NAN = np.nan
-pytestmark = pytest.mark.parametrize("method", DISCOUNTED)
+pytestmark = [pytest.mark.arithmetic, pytest.mark.parametrize("method", DISCOUNTED)]
 
 
 def test_grid_goal_of_the_lecture_notes(grid_goal, method):

@@ -7,6 +7,8 @@ from scipy.stats import poisson
 from rlsuite.models import MDP
 from rlsuite.planning import evaluate_policy, greedy, q_from_value, solve
 
+pytestmark = pytest.mark.arithmetic
+
 CARS, MOVES = 20, 5
 
 

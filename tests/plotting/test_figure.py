@@ -11,6 +11,7 @@ from rlsuite.rendering import GridLayout
 BEGINNINGS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", list(BEGINNINGS))
 def test_equal_figures_give_equal_bytes(results_of, tmp_path, suffix):
     paths = [tmp_path / f"{name}.{suffix}" for name in ("first", "second", "third")]

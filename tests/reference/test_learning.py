@@ -40,6 +40,7 @@ def test_q_learning_has_the_same_bytes(env: str, loop: Any) -> None:
     assert agent.learn(env, episodes=60, seed=11, loop=loop).q_.tobytes() == plain.tobytes()
 
 
+@pytest.mark.cases("CliffWalking-v1-0.7")
 @pytest.mark.parametrize("lambda_", [0.0, 0.7, 1.0])
 @pytest.mark.parametrize("env", ENVS)
 def test_sarsa_lambda_learns_what_dense_traces_learn(env: str, lambda_: float) -> None:

@@ -103,6 +103,7 @@ def test_planners_find_what_plain_value_iteration_finds(seed: int, gamma: float,
         np.testing.assert_allclose(rl.solve(mdp, method, tol=1e-9).value, value, atol=1e-8)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(seed=SEEDS, gamma=GAMMAS)
 def test_evaluations_are_the_plain_ones(seed: int, gamma: float, new_mdp: Callable) -> None:

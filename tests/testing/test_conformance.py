@@ -19,6 +19,7 @@ LOOPS = ("compiled", "stepwise")
 OURS = sorted(name for name, kind in agent_classes().items() if getattr(rl, name, None) is kind)
 
 
+@pytest.mark.cases("ActorCritic", "QLearning", "SarsaLambda", "TD", "UCB1")
 @pytest.mark.parametrize("name", OURS)
 def test_every_agent_of_ours_conforms(name):
     check_agent(agent_classes()[name]())
@@ -29,6 +30,7 @@ TOO_LARGE = {("PosteriorSampling", "Taxi-v4")}
 """Worlds of 500 x 6 x 501 probabilities are drawn and solved again and again: an hour, for nothing new."""
 
 
+@pytest.mark.cases("(QLearning|TD)-.*")
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")  # most of these are costs
 @pytest.mark.parametrize(
     ("name", "env"), [(name, env) for name in OURS for env in TABLES if (name, env) not in TOO_LARGE]
@@ -77,6 +79,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.cases("QLearning|TD|UCB1|NStepSarsa")
 @pytest.mark.parametrize("name", OURS)
 def test_an_impossible_answer_ends_learning_and_keeps_what_was_learned(name):
     new = agent_classes()[name]
@@ -106,6 +109,7 @@ EXPLORATIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exploration", EXPLORATIONS, ids=lambda one: type(one).__name__)
 def test_every_exploration_conforms(exploration):
     check_agent(rl.QLearning(exploration=exploration, learning_rate=rl.Polynomial(1.0, per="visits"), initial_value=5))

@@ -20,6 +20,7 @@ def test_integers_are_those_of_numpy(n):
     assert ours.bit_generator.state == numpys.bit_generator.state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "options", "integers"),
     [

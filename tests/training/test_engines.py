@@ -48,6 +48,7 @@ def learn(agent, name, loop, seed, *, steps=1_500, **options):
     return AGENTS[agent]().learn(make(name), steps=steps, seed=seed, loop=loop, **options)
 
 
+@pytest.mark.cases("q-learning-(FrozenLake-v1|rlsuite/Grid.*|rlsuite/Tiger.*|CliffWalking-v1)-0|sarsa-FrozenLake-v1-1")
 @pytest.mark.parametrize("seed", [0, 7])
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 @pytest.mark.parametrize("agent", AGENTS)
@@ -59,6 +60,7 @@ def test_compiled_equals_stepwise(agent, name, seed, same_agents):
     assert compiled.visits_.sum() == 1_500
 
 
+@pytest.mark.cases(".*(q-learning|sarsa).*")
 @pytest.mark.parametrize("agent", AGENTS)
 def test_truncation_is_the_same_in_both_loops(agent, same_agents):
     pair = [
@@ -71,6 +73,7 @@ def test_truncation_is_the_same_in_both_loops(agent, same_agents):
     assert (lengths < 8).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["compiled", "stepwise"])
 @pytest.mark.parametrize("name", ["FrozenLake8x8-v1", "Taxi-v4 rain", "rlsuite/Tiger-v0", "rlsuite/Bandit-v0"])
 @pytest.mark.parametrize("agent", AGENTS)
@@ -132,6 +135,7 @@ def test_different_seeds_give_different_runs():
     assert len({record.episode_length.tobytes() for record in results.records}) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["compiled", "stepwise"])
 def test_time_of_compiling_is_not_time_of_learning(loop):
     class Watched(rl.QLearning):
@@ -170,6 +174,7 @@ RECORDED = {
 }
 
 
+@pytest.mark.cases("a table", "no ends")
 @pytest.mark.parametrize("name", RECORDED)
 def test_statistics_of_episodes_are_those_of_the_stepwise_loop(name):
     found = []

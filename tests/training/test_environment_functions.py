@@ -98,6 +98,7 @@ def test_a_type_error_inside_reset_is_that_of_the_environment(q_learning):
         q_learning.learn(Broken((1, 1.0, False, False)), steps=10, seed=0)
 
 
+@pytest.mark.slow
 def test_a_model_of_another_kind_is_not_a_table(q_learning):
     env = Answering((1, 1.0, False, False))
     env.model = object()
@@ -114,6 +115,7 @@ def test_a_bad_first_observation_is_named(q_learning):
     assert str(caught.value) == "Answering: reset returned observation 7, which is not in Discrete(4)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [rl.QLearning, SemiGradientSarsa])
 def test_masks_come_with_every_info_but_the_last(kind, environments):
     class Forgetful(environments["MaskedCorridor"]):

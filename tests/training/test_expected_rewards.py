@@ -36,6 +36,7 @@ class Arms(gymnasium.Env):
         return 0, self.reward, False, False, {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["compiled", "stepwise"])
 @pytest.mark.parametrize("agent", agents(), ids=repr)
 def test_a_reward_of_the_table_outside_the_range(agent, loop):
@@ -48,6 +49,7 @@ def test_a_reward_of_the_table_outside_the_range(agent, loop):
         agent.learn(agent._asked_for, steps=100)  # the same run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", agents(), ids=repr)
 @pytest.mark.parametrize("loop", ["compiled", "auto"])
 def test_a_reward_that_is_returned(agent, loop):
@@ -57,6 +59,7 @@ def test_a_reward_that_is_returned(agent, loop):
     assert len(caught) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", agents(), ids=repr)
 @pytest.mark.parametrize("reward", [0.0, 1.0])
 def test_rewards_in_the_range_are_expected(agent, reward):
@@ -68,6 +71,7 @@ def test_the_reward_of_a_reset_is_none():
     rl.KLUCB(low=1.0, high=2.0).learn(Arms(1.5), steps=10, seed=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", agents(), ids=repr)
 def test_normal_rewards_have_no_bounds(agent):
     with pytest.warns(RewardWarning, match="normally distributed rewards, which have no bounds"):

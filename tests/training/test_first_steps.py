@@ -55,6 +55,7 @@ def assert_same(one, other):
     assert position[0] == position[1]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")
 @pytest.mark.parametrize("problem", ["gamble", "ring"])  # random rewards, and a time limit; both with a mask
 @pytest.mark.parametrize("name", OURS)
@@ -68,6 +69,7 @@ def test_every_agent(name, problem):
     assert_same(agent, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")
 @pytest.mark.parametrize("name", OURS)
 def test_every_agent_stepwise(name):
@@ -93,6 +95,7 @@ POWERS = ("exponential", "polynomial")
 """Powers, which Python computes in another way."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["auto", "stepwise"])
 @pytest.mark.parametrize("name", EXPLORATIONS)
 def test_explorations(name, loop):
@@ -103,6 +106,7 @@ def test_explorations(name, loop):
     assert_same(agent, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["auto", "stepwise"])
 @pytest.mark.parametrize(
     ("env", "low", "high"),
@@ -148,6 +152,7 @@ class Divide(rl.TabularAgent):
     step = divide
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["auto", "stepwise"])
 def test_where_python_fails_machine_code_decides(loop):
     expected = Divide().learn("FrozenLake-v1", steps=300, seed=2, loop="compiled")
@@ -157,6 +162,7 @@ def test_where_python_fails_machine_code_decides(loop):
     assert agent.q_.sum() == pytest.approx(5.0 - 0.1 * 299)
 
 
+@pytest.mark.cases("Sarsa")
 @pytest.mark.parametrize("name", ["Sarsa", *sorted(COMPILED_AT_ONCE)])
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")
 def test_a_loaded_run_goes_on_with_the_action_that_was_chosen(name, tmp_path):
@@ -238,6 +244,7 @@ def test_ctrl_c_amid_a_step_takes_the_last_steps_back(monkeypatch):
     assert agent.learn("CliffWalking-v1", steps=500).q_.tobytes() == expected.q_.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

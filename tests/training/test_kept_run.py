@@ -39,6 +39,7 @@ def twice(agent, env, first, second, loop, **options):
     return agent.learn(env, steps=first, seed=1, loop=loop, **options).learn(env, steps=second, loop=loop, **options)
 
 
+@pytest.mark.cases("QLearning", "SarsaLambda", "TD", "NStepSarsa", "Reinforce", "UCB1", "SemiGradientSarsa")
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")
 @pytest.mark.parametrize("name", ALL)
 def test_each_agent_goes_on_amid_an_episode(name, tmp_path):
@@ -121,6 +122,7 @@ POINTS = [1, 7, 20, 21, 204]
 """The first step, amid the first 10, at a time limit, after it, later."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", POINTS)
 @pytest.mark.parametrize("second", BOTH)
 @pytest.mark.parametrize("first", BOTH)
@@ -197,6 +199,7 @@ def test_what_cannot_be_kept_is_found_out_once(tmp_path, monkeypatch):
     assert asked == [5.0]
 
 
+@pytest.mark.slow
 def test_a_wrapper_that_may_have_a_state(tmp_path):
     agent = tiles().learn(WithVectors(DriftingKept()), steps=100, seed=2)
     with pytest.warns(NewRunWarning, match="wrapped in WithVectors, which may have a state of its own"):

@@ -50,6 +50,7 @@ class Law(Tabled):
 PREDICTORS = [rl.TD(), rl.NStepTD(n=3), rl.TDLambda(), rl.EveryVisitMonteCarlo()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", PREDICTORS, ids=lambda agent: type(agent).__name__)
 def test_the_default_policy_of_prediction_follows_masks_that_come_by_info(agent):
     agent.learn(Line(), episodes=30, seed=1)
@@ -58,6 +59,7 @@ def test_the_default_policy_of_prediction_follows_masks_that_come_by_info(agent)
     assert agent.act(0) == 1
 
 
+@pytest.mark.slow
 def test_a_policy_that_takes_no_legal_action_is_told_so():
     with pytest.raises(LearningError, match=r"chose action 0 in state 0, where the legal actions are \[1\]"):
         rl.TD(policy_to_follow=[0, 0, 0, 0, 0]).learn(Line(), steps=10, seed=1)
@@ -138,6 +140,7 @@ def test_a_mask_that_says_nothing_is_named_with_environment_and_step(name):
             agent.learn(AtOnce(), steps=10, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "agent", [Reinforce(), LinearActorCritic(), SemiGradientSarsa()], ids=lambda a: type(a).__name__
 )

@@ -71,6 +71,7 @@ def same(one, other):
     assert one.episodes_.tobytes() == other.episodes_.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", [lower_rewards, begin_anew, move])
 @pytest.mark.parametrize("make", [lambda: gymnasium.make("FrozenLake-v1"), Own, FrozenLakeEnv])
 def test_an_edit_between_two_calls_counts_in_both_loops(make, edit):
@@ -269,6 +270,7 @@ class FarAway(Paid):
         self.pay = [0.0] * 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["list", "dict", "large array", "nested"])
 def test_an_attribute_of_any_kind_that_a_step_reads_counts(form):
     agent = rl.QLearning().learn(env := Paid(form), steps=100, seed=3, loop="compiled")

@@ -86,6 +86,7 @@ def test_processes_change_no_byte(at_once, helpers, same_records):
         same_records(record, twin)
 
 
+@pytest.mark.slow
 def test_regret_is_noted_in_other_processes(at_once, helpers, same_records):
     one, two = train(LAKE, 1), train(LAKE, 3)
     assert helpers
@@ -144,6 +145,7 @@ print("fine")
 """
 
 
+@pytest.mark.slow
 def test_what_a_script_defines_can_be_sent(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)  # without a guard: other processes do not run it
@@ -198,6 +200,7 @@ def test_an_error_names_its_seed(workers, at_once):
     assert caught.value.__notes__ == ["(in the run with seed=0)"]
 
 
+@pytest.mark.slow
 def test_an_error_in_another_process_ends_a_long_run_of_this_one(monkeypatch):
     monkeypatch.setattr(processes, "WORTH_IT", 0.0)
     with pytest.raises(ZeroDivisionError, match="no way on") as caught:
@@ -279,6 +282,7 @@ def alive(session):
     return [line for line in found.stdout.splitlines() if " Z" not in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_ends_all_processes(number):
     with subprocess.Popen(

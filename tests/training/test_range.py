@@ -14,6 +14,7 @@ def arms(*rewards):
     return rl.MDP.from_arrays(np.ones((1, n, 1)), np.array([rewards]), gamma=0.0).to_env()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["compiled", "stepwise"])
 def test_a_temperature_near_0_takes_the_best_arm_once_it_is_known(loop):
     agent = rl.QLearning(gamma=0.0, learning_rate=1.0, initial_value=0.5, exploration=rl.Softmax(temperature=5e-324))

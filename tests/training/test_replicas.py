@@ -37,6 +37,7 @@ def assert_same(one, other):
         assert getattr(one, name) == getattr(other, name), name
 
 
+@pytest.mark.cases("(QLearning|TD)-.*")
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")
 @pytest.mark.parametrize("problem", ["gamble", "ring"])  # random rewards, and a time limit; both with a mask
 @pytest.mark.parametrize("name", OURS)
@@ -53,6 +54,7 @@ def test_every_agent_learns_the_same_among_other_seeds(name, problem):
             assert values.tobytes() == among[field].tobytes(), field
 
 
+@pytest.mark.cases(".*-FrozenLake-v1-length0")
 @pytest.mark.parametrize("length", [{"steps": 501, "checkpoint_every": 7}, {"episodes": 31}, {"episodes": 1}])
 @pytest.mark.parametrize("env", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v4", "rlsuite/WindyGrid-v0"])
 @pytest.mark.parametrize("workers", [1, 2, 3])

@@ -53,6 +53,7 @@ def assert_it_goes_on(path):
         assert rest.episodes_.tobytes() == whole.episodes_.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", BOTH)
 def test_a_run_that_is_killed_loses_little(loop, tmp_path):
     path = tmp_path / "run.npz"
@@ -60,6 +61,7 @@ def test_a_run_that_is_killed_loses_little(loop, tmp_path):
     assert_it_goes_on(path)
 
 
+@pytest.mark.cases("15-.*")
 @pytest.mark.parametrize("loop", BOTH)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_ended_loses_nothing(number, loop, tmp_path):

@@ -88,6 +88,7 @@ def test_the_time_limit_counts_for_the_undiscounted_return():
     assert record.evaluation[0] == pytest.approx(-100.0)
 
 
+@pytest.mark.slow
 def test_evaluation_by_episodes_has_both_returns():
     features = rl.approximation.TileCoding(n_tilings=2, bins=3, low=[-2.4, -2, -0.2, -2], high=[2.4, 2, 0.2, 2])
     agent = rl.approximation.SemiGradientSarsa(features=features, gamma=0.9)

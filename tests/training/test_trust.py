@@ -39,6 +39,7 @@ def test_a_short_run_warns_and_steps(index, environments, q_learning):
     assert sentence in q_learning.record_.loop_reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", range(3))
 def test_compiled_asks_what_step_does_and_auto_too_if_it_pays(
     index, environments, q_learning, same_agents, monkeypatch
@@ -205,6 +206,7 @@ def test_a_table_of_random_rewards_and_observations_is_replayed():
     assert np.array_equal(trusted.reward, model.reward)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [np.random.Philox, np.random.MT19937, np.random.SFC64])
 def test_an_environment_may_have_a_generator_of_another_kind(q_learning, bits, same_agents):
     """The states of these generators hold arrays, which cannot be compared by ==."""

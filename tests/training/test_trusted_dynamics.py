@@ -211,6 +211,7 @@ class Sticky(MountainCarEnv):
         return *answer, {**info, "action_mask": np.array([1, 1, 0], dtype=np.int8)}
 
 
+@pytest.mark.slow
 def test_dynamics_that_know_nothing_of_masks_are_not_used():
     env = Sticky()
     env.dynamics = car().unwrapped.dynamics

@@ -20,6 +20,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_both_loops_give_the_same_bytes(way):
     pair = [
@@ -39,6 +40,7 @@ def test_one_hot_vectors_are_a_table():
     assert agent.weights_.tobytes() == table.q_.tobytes()
 
 
+@pytest.mark.slow
 def test_a_wrapper_around_the_vectors_is_not_trusted():
     import gymnasium
 

@@ -37,6 +37,7 @@ def test_contextual_bandit():
 BANDITS = [kind for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite.agents.bandits.")]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")
 @pytest.mark.parametrize("kind", BANDITS)
 def test_both_loops_on_grids_of_gymnasium(kind):
@@ -71,6 +72,7 @@ class FickleArms(gymnasium.Env):
         return int(self.np_random.integers(2)), float(self.np_random.random()), False, False, self.info()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BANDITS)
 def test_arms_may_come_and_go(kind):
     agent = kind().learn(FickleArms(), steps=1_000, seed=6)

@@ -77,6 +77,7 @@ def test_lin_ucb(layout):
     assert [agent.act(s) for s in range(STATES)] == np.argmax(predicted, axis=1).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_linear_thompson(layout):
     """Agrawal & Goyal 2013, Algorithm 1: the same draws from the same generator, through a fresh factor of A."""
@@ -106,6 +107,7 @@ def test_one_hot_lin_ucb_is_a_ridge_mean_for_each_arm():
             assert agent.inverse_[arm, state, state] == pytest.approx(1 / (2.0 + len(seen)), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [rl.LinUCB, rl.LinearThompson])
 def test_rounding_errors_do_not_add_up(kind):
     """The matrices after 1e4 updates of badly scaled features, against those computed at once."""
@@ -121,6 +123,7 @@ def test_rounding_errors_do_not_add_up(kind):
         np.testing.assert_allclose(agent.factor_[0] @ agent.factor_[0].T, a, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [rl.LinUCB, rl.LinearThompson])
 def test_features_carry_what_is_learned_from_state_to_state(kind):
     """200 states, each seen about ten times: with two features regret is a small part of what it is without."""
@@ -133,6 +136,7 @@ def test_features_carry_what_is_learned_from_state_to_state(kind):
     assert knowing.max() < 0.25 * ignorant.min()
 
 
+@pytest.mark.slow
 def test_features_are_kept_by_files(tmp_path):
     agent, _, _ = live(rl.LinearThompson(features=OF_PAIRS))
     with pytest.warns(NewRunWarning, match=r"draws by standard_normal\(\)"):

@@ -56,6 +56,7 @@ TESTBED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TESTBED)
 def test_ten_armed_testbed(name):
     """Figs. 2.2 to 2.4 of S&B2, with the reference values of a simulation as large as ours.
@@ -70,12 +71,14 @@ def test_ten_armed_testbed(name):
         assert abs(share - expected) < 5 * math.sqrt(2 * expected * (1 - expected) / N)
 
 
+@pytest.mark.slow
 def test_pulling_each_arm_once_first_is_another_rule():
     """Why the figures are not those of `SampleAverage`: its greedy rule has seen every arm, and does much better."""
     ours, error, *_ = play_testbed(rl.SampleAverage(exploration=GREEDY))
     assert ours - 5 * error > 1.0243 + 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learning_rate", "baseline", "reward"),
     [(0.1, "average", 5.3498), (0.4, "average", 5.3733), (0.1, "none", 5.0736), (0.4, "none", 4.7347)],
@@ -115,6 +118,7 @@ def regret_at(agent, copies, times):
     return np.array(regret)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "copies"), [(rl.KLUCB, 36), (rl.ThompsonBernoulli, 60)])
 def test_regret_grows_as_slowly_as_lai_and_robbins_allow(make, copies):
     """Between 1e4 and 1e5 pulls the regret grows by C ln 10, give or take 40 % of it and five standard errors.
@@ -130,6 +134,7 @@ def test_regret_grows_as_slowly_as_lai_and_robbins_allow(make, copies):
     assert 5 * error < 0.6 * constant  # so that the test can fail: slopes of 0 and of 2 C are told apart
 
 
+@pytest.mark.slow
 def test_regret_of_ucb1_grows_faster_but_within_its_theorem():
     """Auer et al. 2002, Theorem 1; and between 1e4 and 1e5 pulls more than five times as fast as C ln t."""
     early, late = regret_at(rl.UCB1(), 20, [10_000, 100_000])
@@ -139,6 +144,7 @@ def test_regret_of_ucb1_grows_faster_but_within_its_theorem():
         assert regret.mean() < (8 / lost).sum() * math.log(t) + (1 + math.pi**2 / 3) * lost.sum()
 
 
+@pytest.mark.slow
 def test_moss_and_ucbv_lose_less_than_ucb1():
     """What they were made for: a known horizon, and arms of little variance (here .05 and .1, of 0.05 and 0.09)."""
     moss, ucb1 = (regret_at(agent, 20, [20_000])[0] for agent in (rl.MOSS(horizon=20_000), rl.UCB1()))
@@ -149,6 +155,7 @@ def test_moss_and_ucbv_lose_less_than_ucb1():
     assert ucbv.mean() > ucb1.mean()
 
 
+@pytest.mark.slow
 def test_explore_then_commit_costs_what_its_formula_says():
     """Two normal arms that differ by d: m d + (T - 2 m) d Phi(-d sqrt(m / 2))."""
     m, d, t, copies = 20, 0.4, 500, 4_000
@@ -160,6 +167,7 @@ def test_explore_then_commit_costs_what_its_formula_says():
     assert set(agent.visits_[:, 0].tolist()) == {m, t - m}
 
 
+@pytest.mark.slow
 def test_successive_elimination_keeps_the_best_arm():
     """The best arm is lost with probability delta at most, and the others are dropped about when the widths say so."""
     copies, delta, arms = 500, 0.2, np.array([0.9, 0.6, 0.1])
@@ -173,6 +181,7 @@ def test_successive_elimination_keeps_the_best_arm():
         assert 0.6 * rounds < agent.visits_[:, arm].mean() < 1.4 * rounds
 
 
+@pytest.mark.slow
 def test_exp3_keeps_within_its_bound_against_rewards_that_follow_no_law():
     """Auer et al. 2002b, Theorem 3.1, where the best arm changes: the loss against the best single arm."""
     t, k = 3_000, 3

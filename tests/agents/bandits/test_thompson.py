@@ -12,6 +12,7 @@ from rlsuite_envs.bandits import bandit
 STATES, ARMS, STEPS, SEED = 3, 4, 400, 5
 
 
+@pytest.mark.slow
 def test_thompson_bernoulli(live):
     """The same draws from the same generator: the same arms, and Beta(alpha + successes, beta + failures)."""
     agent, story, rng = live(rl.ThompsonBernoulli(alpha=2.0, beta=0.5), "bernoulli")
@@ -25,6 +26,7 @@ def test_thompson_bernoulli(live):
     np.testing.assert_allclose(agent.q_, alpha / (alpha + beta), atol=1e-15)
 
 
+@pytest.mark.slow
 def test_a_reward_between_0_and_1_is_a_success_as_often_as_it_says():
     agent = rl.ThompsonBernoulli().learn(bandit([0.3], kind="deterministic").to_env(), steps=20_000, seed=3)
     successes, failures = agent.alpha_[0, 0] - 1, agent.beta_[0, 0] - 1

@@ -175,6 +175,7 @@ def test_preferences_of_a_state_keep_their_sum(seed):
     assert not last[~LEGAL].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["small world", "grid goal"])
 def test_the_optimal_policy_is_learned(kind, name):
@@ -206,6 +207,7 @@ class ShortCorridor(gymnasium.Env):
         return 0, -1.0, self.cell == 3, False, {}
 
 
+@pytest.mark.slow
 def test_the_short_corridor_needs_a_random_policy():
     """The best probability of right is 2 - sqrt 2 = 0.586, worth -11.66 (S&B2 Example 13.1: "about 0.59", "-11.6").
 
@@ -221,6 +223,7 @@ def test_the_short_corridor_needs_a_random_policy():
     assert drawn == pytest.approx(agent.policy()[0, 1], abs=5 * np.sqrt(0.25 / 2_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["corridor", "FrozenLake-v1"])
 def test_both_loops_learn_the_same(kind, name):

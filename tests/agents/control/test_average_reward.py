@@ -136,6 +136,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_the_gain_is_learned(case):
     """The mean of four seeds is within the relative error given; the policy of differential Sarsa is a best one."""
@@ -157,6 +158,7 @@ def test_the_gain_is_learned(case):
             np.testing.assert_allclose(long_run.gain, exact, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["corridor", "FrozenLake-v1"])
 def test_both_loops_learn_the_same(kind, name):

@@ -39,11 +39,13 @@ ALWAYS = {sigma: rl.Linear(sigma, sigma, over=1) for sigma in (0.0, 0.4, 1.0)}
 """Constants, of the type for which the rule has been compiled already."""
 
 
+@pytest.mark.slow
 def test_one_step_of_sarsa_is_sarsa_bit_for_bit():
     pair = (rl.Sarsa(**COMMON), rl.NStepSarsa(n=1, **COMMON))
     same_tables(*(agent.learn(masked(), steps=3_000, seed=5) for agent in pair))
 
 
+@pytest.mark.slow
 def test_one_step_of_expected_sarsa_is_expected_sarsa_bit_for_bit():
     pair = (rl.ExpectedSarsa(**COMMON), rl.NStepExpectedSarsa(n=1, **COMMON))
     same_tables(*(agent.learn(masked(), steps=3_000, seed=5) for agent in pair))
@@ -79,6 +81,7 @@ def close(one, other):
     np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_methods_with_a_greedy_target_are_q_learning(transitions):
     """Expected Sarsa of a greedy policy, one step of tree backup, and one step of Q(sigma) with any sigma."""
     wanted = drive(rl.QLearning(**COMMON), transitions)
@@ -207,6 +210,7 @@ AGENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AGENTS)
 def test_both_loops_live_the_same_life(name):
     """On illegal actions and cut episodes; the conformance kit asks more."""

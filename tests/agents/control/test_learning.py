@@ -52,6 +52,7 @@ def error(agent, env, wanted):
     return np.abs(agent.q_ - wanted)[legal].max() / np.abs(wanted).max()
 
 
+@pytest.mark.cases("double q-chance")
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("name", OFF_POLICY)
 def test_what_is_learned_from_random_actions_is_the_optimum(name, problem):
@@ -60,6 +61,7 @@ def test_what_is_learned_from_random_actions_is_the_optimum(name, problem):
     assert error(OFF_POLICY[name](), env, rl.solve(rl.MDP.from_env(env, gamma=0.9)).q) < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("name", ON_POLICY)
 def test_what_is_learned_about_random_actions_is_their_value(name, problem):
@@ -70,6 +72,7 @@ def test_what_is_learned_about_random_actions_is_their_value(name, problem):
     assert error(ON_POLICY[name](), env, rl.planning.q_from_value(model, value)) < 0.02
 
 
+@pytest.mark.slow
 def test_delayed_q_learning_acts_nearly_optimally():
     """What it promises is behaviour: from some step on, the value of its greedy policy is that of the optimum.
 
@@ -93,6 +96,7 @@ def mean_and_error(samples):
     return np.mean(samples), np.std(samples, ddof=1) / np.sqrt(len(samples))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "alpha", "published"),
     [
@@ -113,6 +117,7 @@ def test_cliff_figure_6_4(kind, alpha, published):
     assert abs(mean - published) < 5 * standard_error
 
 
+@pytest.mark.slow
 def test_windy_grid_example_6_5():
     """Sarsa finds the path of 15 steps, and then needs hardly more than the best policy that explores as much.
 
@@ -173,6 +178,7 @@ def test_blackjack_is_the_game_of_the_book():
     assert model.start @ rl.solve(model).value == pytest.approx(-0.04656, abs=5.1e-6)
 
 
+@pytest.mark.slow
 def test_blackjack_is_the_game_of_gymnasium():
     """Twenty thousand games of theirs at random: what each hand is worth, within five standard errors of our table."""
     theirs = gymnasium.wrappers.TransformObservation(
@@ -194,6 +200,7 @@ def test_blackjack_is_the_game_of_gymnasium():
     assert abs(mean - model.start @ exact) < 5 * standard_error
 
 
+@pytest.mark.slow
 def test_blackjack_figure_5_2_by_exploring_starts():
     """Two million games that start with any action: a policy that loses hardly more than the best one."""
     agent = rl.MonteCarloExploringStarts(gamma=1.0).learn("rlsuite/Blackjack-v0", episodes=2_000_000, seed=0)
@@ -202,6 +209,7 @@ def test_blackjack_figure_5_2_by_exploring_starts():
     assert -0.04656 - 0.0005 < found < -0.046555
 
 
+@pytest.mark.slow
 def test_blackjack_by_a_policy_that_explores():
     """On-policy: the best of all policies that explore with probability 0.1, less what learning has cost."""
     agent = rl.MonteCarloControl(gamma=1.0, exploration=EpsilonGreedy(0.1))
@@ -211,6 +219,7 @@ def test_blackjack_by_a_policy_that_explores():
     assert agent.returns_.sum() == agent.visits_.sum()  # no hand comes twice in a game
 
 
+@pytest.mark.slow
 def test_blackjack_from_the_games_of_another_policy():
     """Off-policy: the values of the greedy policy in hands that are often dealt, from games of pure chance."""
     agent = rl.OffPolicyMonteCarlo(gamma=1.0, exploration=rl.RandomActions())

@@ -116,6 +116,7 @@ def test_deterministic_q_learning_rises_monotonically_below_the_optimum(n_states
         before = agent.q_.copy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["FrozenLake-v1", "CliffWalking-v1"])
 def test_q_learning_approaches_the_optimum(name):
     """Convergence in the limit, watched at ten million steps with a vanishing step size.
@@ -182,6 +183,7 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_q_learning_tends_to_the_optimal_values(name):
     """Q-learning tends to what the planner says, on eleven problems, whatever it does meanwhile.

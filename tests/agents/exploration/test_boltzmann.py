@@ -13,6 +13,7 @@ from rlsuite.agents.exploration import (
 )
 
 
+@pytest.mark.slow
 def test_softmax_of_the_notes(assert_frequencies, make_memory):
     # k = 2, Q = (0, 1, 2): 1/7, 2/7, 4/7
     assert_frequencies(make_memory([0.0, 1.0, 2.0], Softmax(base=2.0)), [1 / 7, 2 / 7, 4 / 7])
@@ -30,6 +31,7 @@ def test_softmax_does_not_overflow_and_skips_illegal_actions(assert_frequencies,
     assert_frequencies(memory, [0.5, 0.5, 0.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("q", "exploration", "probabilities"),
     [

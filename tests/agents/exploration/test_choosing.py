@@ -52,6 +52,7 @@ EXPLORATIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exploration", EXPLORATIONS, ids=str)
 @pytest.mark.parametrize("q", [[0.0, 1.0, 2.0, 1.5], [2.0, 2.0, 0.0, 2.0], [-3.0, -3.0, -3.0, -3.0]])
 def test_the_chances_are_those_of_the_choices(assert_frequencies, make_memory, exploration, q):

@@ -20,6 +20,7 @@ AGENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["corridor", "FrozenLake-v1"])
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")  # rewards beyond the range widen it
 @pytest.mark.parametrize("agent", AGENTS)
@@ -35,6 +36,7 @@ def test_both_loops_give_the_same_bytes(agent, name):
     assert pair[0].record_.loop != pair[1].record_.loop
 
 
+@pytest.mark.cases("ring")
 @pytest.mark.parametrize("problem", [corridor, gamble, ring])
 def test_what_is_counted_is_what_happened(problem):
     """Outcomes add up to visits; only possible ones occur, about as often as the model says (5 standard errors)."""
@@ -67,6 +69,7 @@ def finds(agent, steps, seeds=5):
     return sum((one.q_.argmax(axis=1) == best).all() for one in learned)
 
 
+@pytest.mark.slow
 def test_optimism_and_posterior_sampling_swim_up_the_river():
     """Q-learning with epsilon 0.1 drifts down for ever: to get up, it must swim five times in a row against its plan.
 
@@ -80,6 +83,7 @@ def test_optimism_and_posterior_sampling_swim_up_the_river():
     assert finds(lambda: rl.UCRL2(), 1_000_000) >= 3
 
 
+@pytest.mark.slow
 def test_the_chain_is_walked_to_its_end():
     """Forward for ever is optimal, and a small reward tempts to go back.
 

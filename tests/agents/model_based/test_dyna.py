@@ -140,6 +140,7 @@ def test_the_rule_is_that_of_the_book(agent, plain, parameters, seed):
             assert memory.learned.priority[pair[0] * N_ACTIONS + pair[1]] == pytest.approx(priority, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["compiled", "stepwise"])
 @pytest.mark.parametrize("name", ["FrozenLake-v1", "CliffWalking-v1", "gamble"])
 def test_dyna_q_without_planning_is_q_learning_bit_for_bit(name, loop):
@@ -161,6 +162,7 @@ AGENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["corridor", "CliffWalking-v1", "FrozenLake-v1"])
 @pytest.mark.parametrize("agent", AGENTS)
 def test_both_loops_give_the_same_bytes(agent, name):
@@ -175,6 +177,7 @@ def test_both_loops_give_the_same_bytes(agent, name):
     assert pair[0].record_.loop != pair[1].record_.loop
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_shortest_way_through_the_maze_is_found(agent):
     """14 steps (S&B2 Fig. 8.2), by all of them; the planner agrees about every value on it."""
@@ -242,6 +245,7 @@ def rewards(agent, name, first, second, seeds):
 CHANGING = {"gamma": 0.95, "exploration": rl.EpsilonGreedy(0.1)}
 
 
+@pytest.mark.slow
 def test_figure_8_4_the_blocking_maze():
     """After the way is blocked, Dyna-Q+ finds the other one sooner: more reward in the 2000 steps that follow.
 
@@ -255,6 +259,7 @@ def test_figure_8_4_the_blocking_maze():
     assert curious[:, 1].min() > 60  # all of them find it: 2000 steps are 125 of the longer ways
 
 
+@pytest.mark.slow
 def test_figure_8_5_the_shortcut_maze():
     """Dyna-Q never notices the shortcut; Dyna-Q+ does."""
     phases = ("ShortcutMaze", 3_000, 3_000, 10)

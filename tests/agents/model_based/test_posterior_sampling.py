@@ -22,6 +22,7 @@ def seen(rewards, outcomes, agent, n_states=3):
     return memory
 
 
+@pytest.mark.slow
 def test_the_posterior_of_the_rewards_is_normal_gamma():
     """Murphy 2007, eqs. 85 to 89, from the raw rewards; the same random numbers in numpy give the same draws."""
     rewards = np.array([1.5, -2.0, 0.25, 4.0, 1.0, 1.0])
@@ -43,6 +44,7 @@ def test_the_posterior_of_the_rewards_is_normal_gamma():
     assert draws.var() == pytest.approx(variance, rel=0.2)
 
 
+@pytest.mark.slow
 def test_the_posterior_of_the_outcomes_is_dirichlet():
     """Means and variances of 4000 draws within 5 standard errors: one of eight fails by chance once in 200,000."""
     outcomes = [0] * 6 + [1] * 3 + [3]
@@ -89,6 +91,7 @@ def test_the_world_that_was_drawn_is_solved(world_of, problem):
     assert np.abs(agent.q_ - solution.q[:-1])[model.legal].max() <= tol
 
 
+@pytest.mark.slow
 def test_when_worlds_are_drawn():
     """In a task without episodes: once, or each time the count of a pair has doubled."""
     once = rl.PosteriorSampling(gamma=0.9, redraw="episode").learn(ring().to_env(), steps=500, seed=0)

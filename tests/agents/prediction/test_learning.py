@@ -42,6 +42,7 @@ def same(one, other):
     return all(a.tobytes() == b.tobytes() for a, b in zip(arrays(one), arrays(other), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AGENTS)
 def test_the_same_bytes_in_both_loops_and_in_two_halves(name):
     compiled, stepwise = (AGENTS[name]().learn(masked(), steps=500, seed=3, loop=s) for s in ("compiled", "stepwise"))
@@ -65,6 +66,7 @@ def test_what_is_learned_is_saved(name, tmp_path):
     assert same(agent.learn(masked(), steps=200, seed=2), twin.learn(masked(), steps=200, seed=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "env"), [("lambda-return", "FrozenLake-v1"), ("true online", "CliffWalking-v1")])
 def test_gymnasium_environments(name, env):
     compiled, stepwise = (AGENTS[name]().learn(env, steps=2_000, seed=3, loop=s) for s in ("compiled", "stepwise"))
@@ -79,6 +81,7 @@ WALK = rl.MDP.from_env("rlsuite/RandomWalk-v0", gamma=1.0)
 RIGHTWARDS = np.array([[0.4, 0.6]] * 7)
 
 
+@pytest.mark.slow
 def test_monte_carlo_means_are_as_good_as_independent_returns():
     """Returns are 0 or 1, so the variance of the mean of m first visits is V (1 - V) / m."""
     value = rl.evaluate_policy(WALK, RIGHTWARDS)[1:6]
@@ -99,6 +102,7 @@ CONVERGENT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONVERGENT)
 def test_the_mean_over_seeds_is_the_value_of_the_policy(name):
     """After 2,000 episodes a step size of 1/100 has left nothing of the initial value, so the bias is small."""
@@ -148,6 +152,7 @@ TRUE_FIVE = np.arange(1, 6) / 6
 TRUE_NINETEEN = np.arange(1, 20) / 10 - 1
 
 
+@pytest.mark.cases(".*reference3")
 @pytest.mark.parametrize(
     ("agent_of", "reference"),
     [
@@ -168,6 +173,7 @@ def test_example_6_2(agent_of, reference, five):
     agree(errors(agent_of, five, TRUE_FIVE, [10, 25, 50, 100], seeds=200), reference, reference_runs=100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "reference"),
     [
@@ -184,6 +190,7 @@ def test_figure_6_2(kind, reference, five):
 FIRST_TEN = range(1, 11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "step_size", "reference"), [(1, 0.82, 0.3455), (4, 0.38, 0.2649), (16, 0.14, 0.3125), (512, 0.025, 0.4918)]
 )
@@ -195,6 +202,7 @@ def test_figure_7_2(n, step_size, reference, nineteen):
     agree(table.mean(axis=1, keepdims=True), [reference])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lambda_", "step_size", "reference"),
     [(0.0, 0.79, 0.367), (0.8, 0.38, 0.2641), (0.95, 0.16, 0.3225), (1.0, 0.025, 0.492)],
@@ -211,6 +219,7 @@ def test_figure_12_3(lambda_, step_size, reference, nineteen):
     agree(table.mean(axis=1, keepdims=True), [reference])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lambda_", "step_size", "reference"), [(0.4, 0.69, 0.274), (0.8, 0.32, 0.2634), (0.99, 0.035, 0.4359)]
 )

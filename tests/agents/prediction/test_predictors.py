@@ -28,6 +28,7 @@ def test_an_abandoned_episode_leaves_nothing_behind(memory_of, random_episodes, 
     assert np.array_equal(walk(agent, memory, second), walk(agent, fresh, second))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["every visit", "lambda-return", "first visit", "batch Monte Carlo"])
 def test_episodes_may_be_too_long_to_remember(name):
     """A way of four steps fits into a buffer of four, and not into one of three."""

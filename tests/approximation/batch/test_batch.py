@@ -13,6 +13,8 @@ from rlsuite.errors import FileError, LearningError, MissingPackage, ParameterEr
 from rlsuite.models import MDP
 from rlsuite.testing import problems
 
+pytestmark = pytest.mark.arithmetic
+
 FIELDS = ("observation", "action", "reward", "next_observation", "terminated", "first", "weight")
 
 

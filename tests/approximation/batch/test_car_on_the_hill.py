@@ -67,6 +67,7 @@ def test_the_car_moves_as_in_the_paper():
             assert (paid, ended) == (reward, over)
 
 
+@pytest.mark.slow
 def test_the_best_score(best):
     """The value of the starts on the grid is what the greedy policy earns on the way: so it is known to 0.001.
 

@@ -23,6 +23,8 @@ from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, Paramet
 from rlsuite.features import OneHot
 from rlsuite.models import MDP
 
+pytestmark = pytest.mark.arithmetic
+
 TABLE = LinearRegression(fit_intercept=False)
 """With one-hot features, this is a table."""
 
@@ -32,6 +34,7 @@ def legal_rows(model, found, solved):
     return found[model.legal], solved[model.legal]
 
 
+@pytest.mark.cases("(ring|gamble|corridor|0)-.*")
 @pytest.mark.parametrize("one_per_action", [True, False])
 def test_fitted_q_reaches_the_optimum(model, solved, one_per_action):
     regressor = TABLE if one_per_action else DecisionTreeRegressor()

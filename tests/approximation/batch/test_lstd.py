@@ -14,6 +14,8 @@ from rlsuite.errors import ConvergenceWarning, LearningError, NotLearned, Parame
 from rlsuite.features import OneHot, TileCoding
 from rlsuite.models import MDP
 
+pytestmark = pytest.mark.arithmetic
+
 
 class Lookup(TransformerMixin, BaseEstimator):
     """Features of ids from a table (n_ids, k)."""

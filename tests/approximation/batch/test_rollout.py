@@ -7,6 +7,8 @@ import pytest
 from rlsuite.approximation.batch import LSPI, Batch, episode_of, returns_of
 from rlsuite.errors import EnvironmentNotFound, LearningError, ParameterError
 
+pytestmark = pytest.mark.arithmetic
+
 
 class Countdown(gymnasium.Env):
     """Pays 1, 2, 3 ... and ends with the fifth step; an episode of an even seed pays ten times as much."""

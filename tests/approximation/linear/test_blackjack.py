@@ -1,11 +1,13 @@
 """Gymnasium's Blackjack, whose observation is a tuple, with features."""
 
 import numpy as np
+import pytest
 
 import rlsuite as rl
 from rlsuite.approximation import SemiGradientSarsa, StateAggregation
 
 
+@pytest.mark.slow
 def test_the_policy_is_close_to_the_best():
     """One feature for each combination of sum, dealer's card and ace: a table, learned step by step.
 

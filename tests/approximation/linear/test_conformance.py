@@ -7,6 +7,7 @@ from rlsuite.approximation import SemiGradientSarsa
 from rlsuite.testing import agent_checks
 
 
+@pytest.mark.cases("(?!both_loops).*")
 @pytest.mark.parametrize("check", agent_checks().values(), ids=agent_checks().keys())
 def test_the_promises_of_agents(check):
     check(SemiGradientSarsa(exploration=rl.EpsilonGreedy(0.2)))

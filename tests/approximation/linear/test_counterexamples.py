@@ -14,6 +14,8 @@ from rlsuite.approximation.linear.gradient_td import GTD2, TDC
 from rlsuite.approximation.linear.prediction import SemiGradientTD
 from rlsuite.errors import DivergenceWarning, LearningError
 
+pytestmark = pytest.mark.arithmetic
+
 GAMMA = 0.99
 BEGINNING = [1.0, 1, 1, 1, 1, 1, 10, 1]
 DASHED, SOLID = 0, 1
@@ -63,6 +65,7 @@ def _chances(memory, state, chance, unused, out):
     out[SOLID] = 1.0 - chance
 
 
+@pytest.mark.slow
 def test_semi_gradient_q_learning_diverges_on_the_star():
     """Also off-policy, also with bootstrapping; the weights of the solid line begin as in the book, after one step."""
 
@@ -81,6 +84,7 @@ def test_semi_gradient_q_learning_diverges_on_the_star():
         agent.learn(env, steps=50_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [TDC, GTD2])
 def test_gradient_td_finds_the_fixed_point_of_the_star(kind):
     """S&B2 Figure 11.5 and its text: the projected Bellman error goes to 0; the values stay about 2
@@ -99,6 +103,7 @@ def two_states(limit):
     return rl.VectorObservation(env, env.unwrapped.features)
 
 
+@pytest.mark.slow
 def test_two_states_diverge_if_they_are_left_equally_often():
     """Tsitsiklis & Van Roy: w grows by a factor 1 + 0.5 alpha (6 gamma - 5 - 4 gamma epsilon) a step on average.
 
@@ -114,6 +119,7 @@ def test_two_states_diverge_if_they_are_left_equally_often():
     assert abs(agent.learn(two_states(limit=1), steps=100_000, seed=0).weights_[0]) < 1e-3
 
 
+@pytest.mark.slow
 def test_emphatic_td_converges_where_td_diverges():
     """Two states, w and 2w, and two actions, to the one and to the other (Sutton, Mahmood & White 2016, section 4).
 

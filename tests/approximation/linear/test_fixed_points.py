@@ -88,6 +88,7 @@ def test_the_fixed_points_differ():
             assert np.abs(point - other).max() > 0.02
 
 
+@pytest.mark.cases("GTD2-.*")
 @pytest.mark.parametrize(("kind", "options", "point"), CASES, ids=lambda case: getattr(case, "__name__", None))
 def test_it_is_reached(walk, kind, options, point):
     rate = RATES.get(kind, 0.001)

@@ -270,6 +270,7 @@ CONTROL = [
 ]
 
 
+@pytest.mark.cases("SemiGradient(QLearning|QLambda|ExpectedSarsa|SarsaLambda).*")
 @pytest.mark.parametrize(("kind", "options", "formula", "limit"), CONTROL)
 def test_control(kind, options, formula, limit):
     agent = kind(gamma=GAMMA, learning_rate=ALPHA, exploration=rl.EpsilonGreedy(1.0), **options)

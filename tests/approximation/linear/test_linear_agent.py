@@ -19,6 +19,8 @@ from rlsuite.errors import (
     UnsuitableEnvironment,
 )
 
+pytestmark = pytest.mark.arithmetic
+
 TILES = TileCoding(n_tilings=2, bins=4)
 
 
@@ -50,6 +52,7 @@ class Corridor(gymnasium.Env):
         return {"action_mask": np.array([self.place > 0, 1], dtype=np.int8)}
 
 
+@pytest.mark.slow
 def test_masks_are_obeyed_where_observations_are_vectors():
     agent = sarsa(TileCoding(n_tilings=1, bins=4, low=0.0, high=4.0), exploration=rl.EpsilonGreedy(0.5))
     agent.learn(Corridor(), episodes=300, seed=0)  # its step asserts
@@ -60,6 +63,7 @@ def test_masks_are_obeyed_where_observations_are_vectors():
         agent.act(np.array([2.0]), action_mask=[0, 0])
 
 
+@pytest.mark.slow
 def test_masks_of_a_table_are_obeyed_in_both_loops():
     """Illegal pairs are never taken, and the bytes are those of the tabular twin."""
     walls = rl.MDP.from_successors([[1, None], [2, 0], [None, None]], [-1, -1, 0], gamma=1.0, start=0)
@@ -75,6 +79,7 @@ def test_masks_of_a_table_are_obeyed_in_both_loops():
         agent.act(3)
 
 
+@pytest.mark.slow
 def test_bad_observations_stop_the_run_and_keep_what_was_learned():
     env = Corridor()
     agent = sarsa(TileCoding(n_tilings=1, bins=4)).learn(env, episodes=5, seed=0)
@@ -86,6 +91,7 @@ def test_bad_observations_stop_the_run_and_keep_what_was_learned():
     assert not np.array_equal(agent.weights_, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [np.zeros(2), np.zeros((1, 1)), [0.5, 0.5], "left", None])
 def test_observations_of_another_shape_are_named(answer):
     env = Corridor()
@@ -94,6 +100,7 @@ def test_observations_of_another_shape_are_named(answer):
         sarsa(TileCoding(n_tilings=1, bins=4)).learn(env, steps=10, seed=0)
 
 
+@pytest.mark.slow
 def test_two_halves_make_the_whole_and_workers_change_nothing():
     whole = sarsa().learn("MountainCar-v0", steps=500, seed=1)
     halves = sarsa().learn("MountainCar-v0", steps=123, seed=1).learn("MountainCar-v0", steps=377)
@@ -103,6 +110,7 @@ def test_two_halves_make_the_whole_and_workers_change_nothing():
         assert first.cumulative_reward.tobytes() == second.cumulative_reward.tobytes()
 
 
+@pytest.mark.slow
 def test_a_file_keeps_weights_and_features(tmp_path):
     agent = sarsa().learn("MountainCar-v0", steps=500, seed=1)
     agent.save(tmp_path / "agent.npz")
@@ -118,6 +126,7 @@ def test_a_file_keeps_weights_and_features(tmp_path):
     assert rl.load(tmp_path / "ids.npz").policy().tolist() == ids.policy().tolist()
 
 
+@pytest.mark.slow
 def test_what_features_have_seen_comes_back_from_a_file(tmp_path):
     """Bounds alone do not bring it back, so the loaded agent learns on with what the file kept."""
     seen = np.random.default_rng(0).uniform([-1.2, -0.07], [0.6, 0.07], (50, 2))
@@ -148,6 +157,7 @@ def test_values_and_policies_of_many_observations():
         agent.policy()
 
 
+@pytest.mark.slow
 def test_evaluations_are_made_by_episodes():
     agent = sarsa().learn("MountainCar-v0", steps=200, seed=1, evaluate_every=100)
     assert agent.record_.evaluation.tolist() == [-200.0, -200.0]  # nobody reaches the top so early
@@ -169,6 +179,7 @@ def test_transformers_of_others_plug_in():
         sarsa(outside).learn("MountainCar-v0", steps=300, loop="compiled")
 
 
+@pytest.mark.slow
 def test_transformers_of_others_are_compiled_where_there_is_a_table():
     square = PolynomialFeatures(2).fit(np.zeros((1, 1)))
     pair = [sarsa(square, learning_rate=1e-4).learn("FrozenLake-v1", steps=400, seed=1, loop=loop) for loop in LOOPS]
@@ -230,6 +241,7 @@ def test_an_agent_that_has_not_learned_says_so():
         sarsa().act(np.zeros(2))
 
 
+@pytest.mark.slow
 def test_divergence_is_found_and_the_last_good_weights_are_kept():
     big = sarsa(FourierBasis(5), learning_rate=1.0)
     with pytest.raises(LearningError, match="Sarsa has diverged: what it has learned is no longer finite"):

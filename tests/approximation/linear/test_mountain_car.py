@@ -8,11 +8,14 @@ from scipy.interpolate import RegularGridInterpolator
 import rlsuite as rl
 from rlsuite.approximation import SemiGradientNStepSarsa, SemiGradientSarsa, TileCoding
 
+pytestmark = pytest.mark.arithmetic
+
 # steps of the tenth and the hundredth episode, mean of episodes 401 to 500 (simulation with the book's tile coding)
 PUBLISHED = {0.1: (657, 207, 137.4), 0.2: (473, 168, 127.3), 0.5: (303, 142, 118.1)}
 RUNS, BEGINNINGS = 12, 36
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", PUBLISHED)
 def test_learning_curves_are_those_of_the_book(alpha):
     """Means of twelve runs; the book's begin anew with the same distribution, and end at the goal only.
@@ -134,6 +137,7 @@ def test_four_steps_are_best(first_50):
         assert mean - best > 3 * np.hypot(error, its_error)
 
 
+@pytest.mark.slow
 def test_one_step_is_sarsa():
     env = gymnasium.make("MountainCar-v0", max_episode_steps=20_000)
     rule = {"learning_rate": 0.5 / 8, "gamma": 1.0, "exploration": rl.EpsilonGreedy(0.0)}

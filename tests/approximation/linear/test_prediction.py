@@ -11,6 +11,8 @@ from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloC
 from rlsuite.approximation.linear.prediction import GradientMonteCarlo, SemiGradientTD, SemiGradientTDLambda
 from rlsuite.errors import LearningError, NotLearned, ParameterError
 
+pytestmark = pytest.mark.arithmetic
+
 FEATURES = np.c_[np.linspace(0.0, 1.0, 7), np.ones(7)]
 WALK = "rlsuite/RandomWalk-v0"
 

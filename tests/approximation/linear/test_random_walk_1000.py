@@ -136,6 +136,7 @@ def test_tilings_tell_states_apart_that_one_grid_cannot(walk, chain):
     assert gain.mean() - 5 * gain.std(ddof=1) / np.sqrt(5) > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [5, 10, 20])
 def test_cosines_come_closer_than_powers(walk, chain, order):
     """S&B2 Figure 9.5: after 5000 episodes a Fourier basis is far closer to the truth than a polynomial.

@@ -27,6 +27,8 @@ from rlsuite.approximation.linear.prediction import (
     TrueOnlineLinearTDLambda,
 )
 
+pytestmark = pytest.mark.arithmetic
+
 CONTROL = {
     SemiGradientQLearning: rl.QLearning,
     SemiGradientExpectedSarsa: rl.ExpectedSarsa,
@@ -60,6 +62,7 @@ def same(linear, table, learned):
     return linear.weights_.tobytes() == learned.tobytes() and linear.episodes_.tobytes() == table.episodes_.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CONTROL)
 def test_control(kind):
     own, of_twin = STEPS.get(kind, ({}, {}))
@@ -71,6 +74,7 @@ def test_control(kind):
         assert same(agent.learn(env, steps=300, loop=loop), table, table.q_)
 
 
+@pytest.mark.cases("SemiGradientTD")
 @pytest.mark.parametrize("kind", PREDICTION)
 def test_prediction(kind):
     table = PREDICTION[kind](**COMMON).learn(walk(kind), steps=1_000, seed=7)
@@ -81,6 +85,7 @@ def test_prediction(kind):
         assert same(agent.learn(env, steps=300, loop=loop), table, table.value_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 3, 9])
 def test_n_steps_of_prediction(n):
     """Episodes are shorter and longer than n, and some are cut off; the step size is that of the time of learning."""
@@ -101,6 +106,7 @@ def test_the_ends_of_n_steps():
     assert same(SemiGradientNStepTD(**COMMON, n=1).learn(env, steps=1_000, seed=7), table, table.value_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("traces", ["replacing", "dutch"])
 def test_other_traces(traces):
     env = walk(SemiGradientSarsaLambda)
@@ -118,6 +124,7 @@ def test_ids_are_one_hot_vectors():
     assert agent.value().tolist() == table.value_.tolist()
 
 
+@pytest.mark.slow
 def test_hints_about_actions_are_no_law():
     """Taxi's table knows every action everywhere; the masks in its info leave out those that do nothing."""
     learn = {"steps": 1_500, "seed": 7, "evaluate_every": 750}

@@ -18,6 +18,8 @@ from rlsuite.approximation.policies.classification_iteration import (
 )
 from rlsuite.training.observation_view import encoding
 
+pytestmark = pytest.mark.arithmetic
+
 GAMMA = 0.8
 TREE = DecisionTreeClassifier(max_depth=3)
 
@@ -50,6 +52,7 @@ def search(**settings):
     )
 
 
+@pytest.mark.slow
 def test_the_policy_becomes_optimal(doors):
     env, model = doors
     solution = rl.solve(model)

@@ -16,6 +16,8 @@ from rlsuite.approximation.batch.batch import Batch
 from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.policies.cloning import ClassifierPolicy
 
+pytestmark = pytest.mark.arithmetic
+
 
 def lean(observation):
     """Push the cart of CartPole to where the pole falls."""
@@ -53,6 +55,7 @@ def test_every_classifier_of_the_notes_clones(lessons, unseen, classifier, share
     assert policy.score(unseen.observation, unseen.action) == pytest.approx(share, abs=0.02)
 
 
+@pytest.mark.slow
 def test_a_linear_teacher_is_found_again(lessons):
     """The boundary of logistic regression is the teacher's, and the clone keeps the pole up as long."""
     policy = ClassifierPolicy(LogisticRegression(C=1e6, max_iter=1_000)).learn(lessons)

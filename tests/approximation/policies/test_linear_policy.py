@@ -8,6 +8,8 @@ from rlsuite import errors
 from rlsuite.approximation.policies.linear_policy import LinearPolicy
 from rlsuite.features.identity import Identity
 
+pytestmark = pytest.mark.arithmetic
+
 
 class Numbered(gymnasium.Env):
     """Six ids from 3 on, four actions from 2 on."""

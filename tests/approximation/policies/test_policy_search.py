@@ -21,6 +21,8 @@ from rlsuite.approximation.policies.policy_search import (
     compared,
 )
 
+pytestmark = pytest.mark.arithmetic
+
 SEARCHES = [
     PerturbationSearch(candidates=15, episodes=3, epsilon=0.5),
     PerturbationGradient(candidates=15, episodes=3, epsilon=0.2, step_length=0.5),
@@ -160,6 +162,7 @@ def test_noise_keeps_the_cloud_open():
 # -------------------------------------------------------------------------------------------------- all of them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
 def test_the_pole_stays_up(search):
     """Solved: a mean return of 475 in 100 episodes that no search has seen."""

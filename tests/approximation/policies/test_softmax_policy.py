@@ -17,6 +17,8 @@ from rlsuite.environments.wrappers import VectorObservation
 from rlsuite.features.identity import Identity
 from rlsuite.training.legality import listed_actions
 
+pytestmark = pytest.mark.arithmetic
+
 GAMMA = 0.9
 AGENTS = [
     Reinforce(features=Identity(), gamma=GAMMA, actor_rate=0.02),
@@ -125,6 +127,7 @@ BOXES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS, ids=NAMES)
 def test_the_box_is_followed_in_both_loops(agent):
     """Some episodes are cut off; the features are not ids, and have both signs."""
@@ -166,6 +169,7 @@ def short_corridor(scale=1.0):
     return VectorObservation(corridor, scale * corridor.unwrapped.features)
 
 
+@pytest.mark.cases("Reinforce-.*|Reinforce")
 @pytest.mark.parametrize(
     "agent",
     [
@@ -196,6 +200,7 @@ def test_the_short_corridor(agent):
 # ------------------------------------------------------------------------------------------------ natural gradient
 
 
+@pytest.mark.slow
 def test_the_compatible_critic_learns_the_advantages():
     """With one feature for each state and a policy at rest, u . psi(s, a) = u[s, a] - mean_a u[s, a] is A(s, a).
 
@@ -239,6 +244,7 @@ def test_a_softmax_overflows_nowhere_and_knows_what_is_legal():
     assert softmax(np.zeros((1, 2)), [[0, 0]]).tolist() == [[0.0, 0.0]]
 
 
+@pytest.mark.slow
 def test_what_diverges_is_put_back():
     """With a feature of 3 and a rate of 1 each visit makes the error eight times as large."""
     agent = ReinforceWithBaseline(features=Identity(), gamma=1.0, actor_rate=1e-9, critic_rate=1.0)

@@ -12,6 +12,8 @@ from rlsuite.approximation.selection.choice import choose_approximator
 from rlsuite.approximation.selection.paired_tests import holm, paired_t
 from rlsuite.errors import LearningError, ParameterError
 
+pytestmark = pytest.mark.arithmetic
+
 GAMMA = 0.9
 
 

@@ -14,6 +14,8 @@ from rlsuite.approximation.selection.paired_tests import five_by_two_f
 from rlsuite.errors import LearningError, ParameterError, RlsuiteWarning
 from rlsuite.features.identity import OneHot
 
+pytestmark = pytest.mark.arithmetic
+
 
 @dataclass
 class MeanReward:

@@ -14,6 +14,8 @@ from rlsuite.approximation.selection.diagnostics import (
 from rlsuite.errors import ParameterError
 from rlsuite.planning import bellman
 
+pytestmark = pytest.mark.arithmetic
+
 GAMMA = 0.9
 
 

@@ -14,6 +14,8 @@ from rlsuite.inference.controlled_hmm.episode_passes import Episode
 from rlsuite.inference.controlled_hmm.learn_pomdp import learn_pomdp
 from rlsuite.models import MDP, POMDP
 
+pytestmark = pytest.mark.arithmetic
+
 NAN = float("nan")
 
 

@@ -17,6 +17,8 @@ from rlsuite.inference.emissions.mixture import Mixture, MixturePrior, gaussian_
 from rlsuite.inference.emissions.poisson import Poisson
 from rlsuite.inference.emissions.product import Product
 
+pytestmark = pytest.mark.arithmetic
+
 NAN = float("nan")
 COVARIANCE = np.array([[[2.0, 0.6], [0.6, 1.0]], [[1.0, -0.3], [-0.3, 0.5]]])
 RATES = np.array([0.5, 3.0])

@@ -9,6 +9,8 @@ from rlsuite.errors import ConvergenceWarning, ParameterError
 from rlsuite.models import MDP
 from rlsuite.planning import backward_induction, solve
 
+pytestmark = pytest.mark.arithmetic
+
 
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())

@@ -7,6 +7,8 @@ from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
 from rlsuite.planning import backward_induction, evaluate_policy, solve
 
+pytestmark = pytest.mark.arithmetic
+
 
 def uniform(mdp):
     return mdp.legal / np.maximum(mdp.legal.sum(axis=1, keepdims=True), 1)
@@ -60,6 +62,7 @@ def test_end_modelled_as_a_state_that_pays_nothing_for_ever(small_gridworld):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_value_satisfies_the_bellman_equation_of_the_policy(random_mdps, data):
@@ -80,6 +83,7 @@ def test_value_satisfies_the_bellman_equation_of_the_policy(random_mdps, data):
     np.testing.assert_allclose(value, backed_up, rtol=0, atol=1e-11 * max(1.0, np.abs(value).max()) + 1e-12)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(data=st.data())
 def test_optimal_policy_has_the_optimal_value_and_no_other_has_more(random_mdps, data):

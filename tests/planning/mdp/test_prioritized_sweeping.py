@@ -14,6 +14,7 @@ from rlsuite.planning import gauss_seidel, policy_iteration
 from rlsuite.planning.mdp.prioritized_sweeping import prioritized_sweeping
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_true_error_never_exceeds_the_bound(random_mdps, exact_value, data):

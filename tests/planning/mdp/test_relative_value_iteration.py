@@ -8,6 +8,8 @@ from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.models import MDP
 from rlsuite.planning import AverageRewardSolution, average_reward_policy_iteration, relative_value_iteration, solve
 
+pytestmark = pytest.mark.arithmetic
+
 CIRCLE = MDP.from_successors([[1], [0]], [[1.0], [0.0]], gamma=0.5)
 
 

@@ -19,6 +19,8 @@ from rlsuite.planning import evaluate_policy, solve
 from rlsuite.planning.mdp import stochastic_shortest_path as module
 from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path
 
+pytestmark = pytest.mark.arithmetic
+
 EXACT, SWEEPS = 10**9, 0
 
 
@@ -289,6 +291,7 @@ def forward(edges, s):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("engine")
 @settings(max_examples=300, deadline=None, suppress_health_check=["function_scoped_fixture"])
 @given(data=st.data())

@@ -14,6 +14,8 @@ from rlsuite.models import MDP
 from rlsuite.planning import policy_iteration
 from rlsuite.planning.mdp.topological import topological
 
+pytestmark = pytest.mark.arithmetic
+
 
 def layered(states, actions=4, gamma=0.99, seed=2007):
     """A model without cycles whose states are numbered in no useful order; the last layer ends."""
@@ -34,6 +36,7 @@ def layered(states, actions=4, gamma=0.99, seed=2007):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_true_error_never_exceeds_the_bound(random_mdps, exact_value, data):

@@ -42,6 +42,7 @@ def assert_consistent(plans):
         assert one.lower_bound <= other.upper_bound, (one.method, other.method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_all_brackets_overlap(problem):
     model = PROBLEMS[problem]()
@@ -64,6 +65,7 @@ def test_all_brackets_overlap(problem):
     assert max(exact.lower_bound, search.lower_bound) >= min(exact.upper_bound, search.upper_bound) - 2e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", LARGE)
 def test_all_brackets_of_large_problems_overlap(problem):
     model = LARGE[problem]()
@@ -88,6 +90,7 @@ def test_all_brackets_of_large_problems_overlap(problem):
     assert high >= search.lower_bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("method", ["incremental_pruning", "sarsop"])
 def test_plans_earn_what_they_promise(problem, method):

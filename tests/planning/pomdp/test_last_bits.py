@@ -30,6 +30,8 @@ from rlsuite.planning.pomdp.point_based.search import largest_worth
 from rlsuite.planning.pomdp.solution import worth
 from rlsuite.planning.watch import Watch
 
+pytestmark = pytest.mark.arithmetic
+
 METHODS = [incremental_pruning, witness, enumeration]
 WATCH = Watch("test", tol=1e-6)
 EPS = np.finfo(np.float64).eps
@@ -80,6 +82,7 @@ def same(one, other):
     np.testing.assert_allclose(one.alpha_vectors, other.alpha_vectors, rtol=1e-11, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("gamma", [0.5, 0.75, 0.9, 0.95])
 def test_the_tiger_without_a_horizon(tiger, rounded_anew, method, gamma):

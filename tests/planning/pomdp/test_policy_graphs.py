@@ -7,6 +7,8 @@ from rlsuite.planning import incremental_pruning, policy_graph, solve
 from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.infinite_horizon import controller_value
 
+pytestmark = pytest.mark.arithmetic
+
 
 @pytest.fixture(scope="module")
 def graph(tiger):

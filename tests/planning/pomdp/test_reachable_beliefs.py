@@ -10,6 +10,8 @@ from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.models import POMDP
 from rlsuite.planning import reachable_beliefs, solve
 
+pytestmark = pytest.mark.arithmetic
+
 # Exact optimal values of the tiger at the uniform belief, as rational numbers or to 10 decimals.
 TIGER = [
     (1.0, 1, Fraction(-1)),

@@ -12,6 +12,8 @@ from rlsuite.models import MDP, POMDP
 from rlsuite.planning import solve
 from rlsuite.planning.pomdp.simulation import simulate_beliefs
 
+pytestmark = pytest.mark.arithmetic
+
 
 @pytest.fixture(scope="module")
 def tiger():

@@ -11,6 +11,8 @@ import pytest
 
 from rlsuite.planning import incremental_pruning, reachable_beliefs
 
+pytestmark = pytest.mark.arithmetic
+
 GAMMAS = {1.0: Fraction(1), 0.95: Fraction(19, 20), 0.75: Fraction(3, 4)}
 HORIZON = 10
 

@@ -17,6 +17,8 @@ from rlsuite.models import MDP
 from rlsuite.planning import evaluate_policy, solve
 from rlsuite.planning.mdp import stochastic_shortest_path as module
 
+pytestmark = pytest.mark.arithmetic
+
 EXACT, SWEEPS = 10**9, 0
 
 
@@ -240,6 +242,7 @@ def random_model(seed):
     return MDP.from_rows(indptr, next_state, probability, reward, n_actions=actions, gamma=1.0, terminated=terminated)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_against_linear_programs(seed):

@@ -38,6 +38,7 @@ def test_the_grid_and_what_is_made_of_it(states, resolution):
     np.testing.assert_allclose(distance[np.arange(len(beliefs)), nearest[:, 0]], distance.min(axis=1), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interpolation", ["freudenthal", "nearest"])
 @pytest.mark.parametrize("resolution", [2, 20, 101])
 def test_tiger(tiger, interpolation, resolution):
@@ -57,6 +58,7 @@ def test_a_finer_grid_is_closer(tiger):
     assert gaps[-1] < 0.05
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), interpolation=st.sampled_from(["freudenthal", "nearest"]), resolution=st.integers(1, 6))
 def test_random_models_are_bracketed(random_pomdps, data, interpolation, resolution):

@@ -30,6 +30,7 @@ def test_many_vectors_are_looked_at_in_blocks(monkeypatch):
     np.testing.assert_allclose(worth_at(vectors, belief), np.arange(100.0))
 
 
+@pytest.mark.slow
 def test_no_dense_table_of_observations_is_made(tiger):
     """Of a model that was given sparse; `observation` is cached once somebody asks for it."""
     dense = tiger(0.75)

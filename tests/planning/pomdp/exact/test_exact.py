@@ -259,6 +259,7 @@ def bracket_of_the_large_model():
         return sarsop(large_model(), max_iterations=50)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS[:2])
 @pytest.mark.parametrize(
     ("options", "deadline"), [({"horizon": 20}, 0.1), ({"horizon": 20}, 0.3), ({}, 1e-4), ({}, 0.3)]
@@ -279,6 +280,7 @@ def test_a_deadline_is_kept_and_the_bounds_are_sound(method, options, deadline):
     assert 0 <= plan.act(large_model().start) < 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS[:2])
 def test_a_deadline_is_kept_with_thousands_of_states(method):
     rocks = rock_sample(n=7, k=8).model
@@ -357,6 +359,7 @@ def test_problems_with_known_values(name, lower, upper):
     assert lower - 1e-6 <= plan.lower_bound <= plan.upper_bound <= upper + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS[:2])
 @pytest.mark.parametrize("name", ["chase", "corridor", "cups", "machine", "mouse", "ferry", "two-doors"])
 def test_problems_are_bracketed_alike_by_another_method_and_by_their_trees(name, method):

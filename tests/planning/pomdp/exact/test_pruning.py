@@ -6,6 +6,8 @@ from rlsuite.core.clock import OutOfTime
 from rlsuite.planning.pomdp.exact.pruning import UpperSurface, max_regret, sums_that_matter, that_matter
 from rlsuite.planning.watch import Watch
 
+pytestmark = pytest.mark.arithmetic
+
 WATCH = Watch("test", tol=1e-6)
 
 

@@ -12,6 +12,8 @@ from rlsuite.planning.pomdp.online import bound_tree
 from rlsuite.planning.pomdp.online.aems2 import BoundPlanner, aems2
 from rlsuite.planning.watch import Watch
 
+pytestmark = pytest.mark.arithmetic
+
 LISTEN, OPEN_LEFT, OPEN_RIGHT = 0, 1, 2
 TIGER_75 = 1220 / 631
 
@@ -57,6 +59,7 @@ def belief_of(tree, node, states):
     return belief
 
 
+@pytest.mark.slow
 def test_a_probability_that_underflows_is_not_counted():
     """State 2 follows from state 1 for sure, and with probability 1e-200 from state 0, whose own is 1e-200."""
     moves = np.array([[[1.0, 0.0, 1e-200], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]])
@@ -69,6 +72,7 @@ def test_a_probability_that_underflows_is_not_counted():
     assert (plan.lower_bound, plan.upper_bound) == pytest.approx((1.0, 1.0))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(data=st.data())
 def test_every_node_is_the_belief_that_follows(random_pomdps, data):
@@ -185,6 +189,7 @@ def test_a_plan_for_all_beliefs_is_improved_on(tiger):
     assert before - 1e-6 <= plan.lower_bound <= TIGER_75 <= plan.upper_bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.95, 0.99999])
 def test_it_stops_in_time(tiger, gamma):
     """Of three tries the best counts: the machine may be busy."""

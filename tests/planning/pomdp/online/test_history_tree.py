@@ -6,6 +6,8 @@ import pytest
 from rlsuite.models import POMDP
 from rlsuite.planning.pomdp.online.history_tree import pick, random_action, random_state, simulator, uniform
 
+pytestmark = pytest.mark.arithmetic
+
 
 @pytest.fixture
 def rng():

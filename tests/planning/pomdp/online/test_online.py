@@ -32,6 +32,7 @@ def tiger() -> POMDP:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["pomcp", "aems2"])
 def test_the_first_plan_of_a_process_is_as_good_as_the_second(method):
     """Loading what was compiled takes longer than the deadline; so do the bounds."""

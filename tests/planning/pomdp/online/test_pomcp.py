@@ -13,6 +13,8 @@ from rlsuite.planning import reachable_beliefs, solve
 from rlsuite.planning.pomdp.online.history_tree import FREE, child_of
 from rlsuite.planning.pomdp.online.pomcp import pomcp
 
+pytestmark = pytest.mark.arithmetic
+
 LISTEN, OPEN_LEFT, OPEN_RIGHT = 0, 1, 2
 
 
@@ -187,6 +189,7 @@ def test_a_belief_without_a_legal_action_is_named():
         pomcp(model.replace(start=np.array([0.5, 0.5])), simulations=10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.95, 0.99999])
 def test_it_stops_in_time(tiger, gamma):
     """Of three tries the best counts: the machine may be busy."""

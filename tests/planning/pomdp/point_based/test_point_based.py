@@ -23,6 +23,8 @@ from rlsuite.planning.pomdp.reachable_beliefs import reachable_beliefs
 from rlsuite.planning.pomdp.simulation import simulate_beliefs
 from rlsuite.planning.pomdp.solution import worth
 
+pytestmark = pytest.mark.arithmetic
+
 EXACT = {0.75: 1220 / 631, 0.9: 425950 / 50069, 0.95: 4063900 / 209789}
 """The tiger at the uniform belief."""
 
@@ -232,6 +234,7 @@ def test_a_belief_without_a_legal_action_is_named():
         sarsop(POMDP(mdp, np.ones((2, 2, 1))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("illegal", [0, 1])
 def test_a_possibility_that_underflows_does_not_make_upper_bounds_too_low(illegal):
     """State 2, where one action is illegal, follows with probability 1e-200 and shows 0 with 1e-200: 0 excludes it.
@@ -280,6 +283,7 @@ def test_memory_is_limited():
     assert plan.lower_bound <= plan.upper_bound
 
 
+@pytest.mark.cases("sarsop.*")
 @pytest.mark.parametrize("gamma", [0.95, 0.99999])
 @pytest.mark.parametrize("planner", [sarsop, pbvi, perseus])
 def test_deadline_is_kept(planner, gamma):
