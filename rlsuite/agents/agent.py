@@ -163,14 +163,12 @@ class Agent(Described):
             Source of all randomness of the agent and the environment; drawn and kept in ``seed_`` if not given.
         loop : {"auto", "compiled", "stepwise"}
             The compiled loop runs on the environment's table, the stepwise loop calls the environment. The result is
-            the same, bit for bit. "auto" compiles if there is a table, and a replay shows that it can be trusted; in a
-            run of 10,000 steps or more it makes one by asking the environment, if that can be done in half the time
-            that stepping takes. ``record_.loop_reason`` says what was done. The first steps are taken in Python, and a
-            long run changes over to machine code; "compiled" compiles before the first step.
+            the same, bit for bit. "auto" compiles if the environment has a table, and a replay shows that it can be
+            trusted; ``record_.loop_reason`` says what was done. The first steps are taken in Python, and a long run
+            changes over to machine code; "compiled" compiles before the first step.
         tabulate : bool, optional
-            Whether to make a table by asking the environment, as `rlsuite.tabulate` does: True at any length of run,
-            and an error where it cannot be done; False never, so that only a table of the environment's own is used. By
-            default where it pays, as said of `loop`.
+            Whether to build a table by probing the environment, as `rlsuite.tabulate` does, with many calls of its
+            `step`: True, or an error where it cannot be done; False, never. By default only with ``loop="compiled"``.
         evaluate_every : int, optional
             Evaluate the greedy policy, frozen, after each so many steps (episodes).
         checkpoint_every : int, optional

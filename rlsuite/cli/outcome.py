@@ -63,7 +63,8 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     compiled = f"compiled {compiling:.1f} s, " if compiling else ""
     print(f"  {seeds}, {loops} loop: {compiled}learned {steps:,} steps in {learning:.3f} s")
     if records[0].loop_reason and (loops == "stepwise" or "tabulated" in records[0].loop_reason):
-        print(f"  {loops} because {records[0].loop_reason}")
+        reason = records[0].loop_reason.replace("tabulate=True", "--tabulate")
+        print(f"  {loops}, {steps / max(learning, 1e-9):,.0f} steps per second, because {reason}")
     what = row.measure
     if what == VALUE:
         what = UNDISCOUNTED if agent.gamma == 1.0 else f"discounted {what} (gamma {number(agent.gamma)})"

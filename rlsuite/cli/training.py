@@ -70,7 +70,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--tabulate",
         action=argparse.BooleanOptionalAction,
-        help="make a table by asking the environment, or fail; never (default: where it pays)",
+        help="build a table by probing the environment, or fail / never build one (default: only with --loop compiled)",
     )
     parser.add_argument(
         "--regret",

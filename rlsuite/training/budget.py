@@ -11,12 +11,8 @@ from rlsuite.training.results import TimeUnit
 LoopChoice = Literal["auto", "compiled", "stepwise"]
 LOOPS: tuple[LoopChoice, ...] = ("auto", "compiled", "stepwise")
 
-# How long an environment without a table may be asked for one: rough figures of what it costs to step it instead.
-SECONDS_OF_A_STEP = 1e-5
-STEPS_OF_AN_EPISODE = 50
-FEW_STEPS = 10_000
-MAX_PATIENCE = 30.0
-COMPILED_PATIENCE = 120.0
+PATIENCE = 120.0
+"""Seconds in which an environment that has no table is asked for one, if that is asked for."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,7 @@ class Budget:
     evaluate_every : int or None
         Time between two evaluations of the greedy policy; None for no evaluation.
     tabulate : bool or None
-        Whether to ask the environment for a table that it does not have; None where that pays.
+        Whether to ask the environment for a table that it does not have; None for ``loop="compiled"`` alone.
     """
 
     amount: int
@@ -64,7 +60,7 @@ class Budget:
         if tabulate not in (None, True, False) or type(tabulate) is int:
             raise errors.ParameterError(
                 f"{tabulate=} is not one of True (make a table by asking step, or fail), False (never), and None "
-                "(where that pays)"
+                "(only with loop='compiled')"
             )
         return cls(amount, unit, checkpoint_every or math.ceil(amount / 200), evaluate_every, tabulate)
 
@@ -81,13 +77,8 @@ class Budget:
         return "compiled" if self.tabulate else loop
 
     def patience(self, loop: LoopChoice) -> float:
-        """Return how many seconds may be spent on tabulating the environment: half of what stepping it may take."""
-        if self.tabulate is False:
-            return 0.0
-        if loop == "compiled" or self.tabulate:
-            return COMPILED_PATIENCE
-        steps = self.amount if self.unit == "steps" else self.amount * STEPS_OF_AN_EPISODE
-        return 0.0 if steps < FEW_STEPS else min(MAX_PATIENCE, 0.5 * steps * SECONDS_OF_A_STEP)
+        """Return how many seconds may be spent on asking the environment for its table; 0 if nobody wants that."""
+        return PATIENCE if self.tabulate or (self.tabulate is None and loop == "compiled") else 0.0
 
     def marks(self, every: int) -> list[int]:
         """Multiples of ``every`` up to the end, and the end itself."""

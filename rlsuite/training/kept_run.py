@@ -33,11 +33,8 @@ from rlsuite.environments.wrappers import DiscreteActions, VectorObservation
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray
 from rlsuite.training.kernels import ACTION, ALL_STEPS, ELAPSED, OBSERVATION, RunState
-from rlsuite.training.model_of_environment import CompiledForm, form_by_asking
+from rlsuite.training.model_of_environment import CompiledForm
 from rlsuite.training.observation_view import NONE
-
-PATIENCE = 5.0
-"""Seconds that an environment may be asked for its table only to know what its state is."""
 
 LARGEST = 2**53
 
@@ -150,7 +147,7 @@ class StateKeeper(NamedTuple):
     """The generator that the environment draws from."""
 
 
-def state_keeper(facts: EnvironmentFacts, form: CompiledForm, may_ask: bool) -> StateKeeper:
+def state_keeper(facts: EnvironmentFacts, form: CompiledForm) -> StateKeeper:
     """Find out how the state of an environment can be kept.
 
     Parameters
@@ -159,8 +156,6 @@ def state_keeper(facts: EnvironmentFacts, form: CompiledForm, may_ask: bool) -> 
         Of an environment that has been reset.
     form : CompiledForm
         Its compiled form.
-    may_ask : bool
-        Whether it may be tabulated for this.
 
     Raises
     ------
@@ -179,20 +174,12 @@ def state_keeper(facts: EnvironmentFacts, form: CompiledForm, may_ask: bool) -> 
                     f"{facts.name} is wrapped in {type(layer).__name__}, which may have a state of its own"
                 )
         return _with_hooks(facts)
-    tabulation = form.tabulation
-    if tabulation is None:
-        reason = "it says in each info which actions are legal"
-        if may_ask:
-            try:
-                tabulation = form_by_asking(facts, PATIENCE).tabulation
-            except errors.UnsuitableEnvironment as error:
-                reason = str(error)
-        if tabulation is None:
-            raise errors.UnsuitableEnvironment(
-                f"{facts.name} has no table that is trusted, and cannot be tabulated ({reason}); give it methods "
-                "get_state() and set_state(state)"
-            )
-    table = tabulation
+    if form.tabulation is None:
+        raise errors.UnsuitableEnvironment(
+            f"{facts.name} has no table that is trusted; learn with tabulate=True, or give it methods get_state() and "
+            "set_state(state)"
+        )
+    table = form.tabulation
 
     def put_back(state: object) -> None:
         number = table.probe.number_with(state) if is_dict(state) else -1

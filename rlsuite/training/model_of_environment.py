@@ -37,6 +37,9 @@ class CompiledForm(NamedTuple):
     """What was found by asking, if that is what the compiled form is made of."""
 
 
+NOT_ASKED_FOR = "it has no table; tabulate=True may make one, see docs/tabulation.md"
+"""The reason for stepping an environment that nobody has asked for its table."""
+
 _tabulated: list[tuple[object, Tabulation]] = []
 """What has been tabulated in this process, with class and keywords, newest first: thirty seeds need it only once."""
 _one_at_a_time = threading.Lock()
@@ -71,7 +74,7 @@ def compiled_form(
     UnsuitableEnvironment
         With ``loop="compiled"``, if there is no compiled form that can be used.
     """
-    can_ask = loop != "stepwise" and encode is None and not told and patience > 0.0
+    can_ask = loop == "compiled" and encode is None and not told and patience > 0.0
     try:
         if facts.has_table:
             try:
@@ -110,13 +113,13 @@ def compiled_form(
             level = errors.level_of_the_caller()
             warnings.warn(f"{error}. Learning stepwise.", errors.StepwiseWarning, stacklevel=level)
         return CompiledForm(None, None, str(error))
-    reason = ""
-    if can_ask:
-        try:
-            return form_by_asking(facts, patience)
-        except errors.UnsuitableEnvironment as error:
-            reason = str(error)
     if loop == "compiled":
+        reason = ""
+        if can_ask:
+            try:
+                return form_by_asking(facts, patience)
+            except errors.UnsuitableEnvironment as error:
+                reason = str(error)
         what = "transition table (env.unwrapped.P or .model)"
         if encode is not None:
             what += " and no compiled dynamics (env.unwrapped.dynamics)"
@@ -124,7 +127,11 @@ def compiled_form(
         raise errors.UnsuitableEnvironment(
             f"{facts.name} has no {what}, which loop='compiled' and tabulate=True need{hint}; use loop='stepwise'"
         )
-    return CompiledForm(None, None, f"it has no table, and cannot be tabulated: {reason}" if reason else "")
+    if encode is not None:
+        return CompiledForm(None, None, "it has no compiled dynamics")
+    if told:
+        return CompiledForm(None, None, "it has no table, and its info says which actions are legal")
+    return CompiledForm(None, None, NOT_ASKED_FOR)
 
 
 def form_by_asking(facts: EnvironmentFacts, patience: float) -> CompiledForm:

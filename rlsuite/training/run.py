@@ -1,6 +1,7 @@
 """One learning run: an agent's memory, an environment, their generators, and the record of the run."""
 
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from rlsuite.environments.facts import NO_LIMIT, facts_of
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
-from rlsuite.training.budget import COMPILED_PATIENCE, LOOPS, Budget, LoopChoice
+from rlsuite.training.budget import LOOPS, PATIENCE, Budget, LoopChoice
 from rlsuite.training.engines import (
     CHUNK,
     CompiledEngine,
@@ -47,7 +48,7 @@ from rlsuite.training.kernels import (
     new_run_state,
 )
 from rlsuite.training.legality import Legality, every_action, listed_actions
-from rlsuite.training.model_of_environment import Watch, compiled_form
+from rlsuite.training.model_of_environment import NOT_ASKED_FOR, Watch, compiled_form
 from rlsuite.training.observation_view import NONE, Encoding, ObservationView, View
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
 from rlsuite.training.results import Record, TimeUnit
@@ -86,6 +87,10 @@ class Keeping:
         self._rate = steps / max(seconds, 1e-6)
         if time.monotonic() - self._saved >= self.every:
             self.begin()
+
+
+LONG = 10.0
+"""Seconds of stepping after which it is said that a table might be faster."""
 
 
 @dataclass
@@ -199,7 +204,7 @@ class Run:
         self.watch = Watch(self.form.model)
         self.use(loop)
 
-    def use(self, loop: LoopChoice, patience: float = COMPILED_PATIENCE) -> None:
+    def use(self, loop: LoopChoice, patience: float = PATIENCE) -> None:
         """Switch to a loop, at the beginning or in the middle of the run; with so many seconds for tabulating."""
         if loop == "compiled" and self.form.adapter is None:
             told = self.mask_info is not None
@@ -242,7 +247,9 @@ class Run:
         try:
             with signals:
                 try:
+                    before = int(self.learner.run_state.position[ALL_STEPS])
                     self._advance(budget, policy, progress, signals, keeping)
+                    self._say_how_fast(int(self.learner.run_state.position[ALL_STEPS]) - before)
                 except Stopped:
                     if keeping is not None:
                         keeping.save()
@@ -251,6 +258,13 @@ class Run:
             # in the compiled loop an environment with a table changes in its state alone: the last note still holds
             if not self.watch.begun or self.engine.loop == "stepwise" or not self.facts.comes_with_table:
                 self.watch.note(self.env)
+
+    def _say_how_fast(self, steps: int) -> None:
+        """Say after many steps of an environment that might have had a table how fast they were."""
+        seconds = self.notes.seconds
+        if seconds > LONG and self.loop == "auto" and self.form.reason == NOT_ASKED_FOR:
+            message = f"{self.name} was stepped, {steps / seconds:,.0f} steps per second: {NOT_ASKED_FOR}"
+            warnings.warn(message, errors.StepwiseWarning, stacklevel=errors.level_of_the_caller())
 
     def _advance(
         self,
@@ -396,7 +410,7 @@ class Run:
         """How the state of the environment is kept; found out once, as this may take seconds."""
         if self._keeper is None:
             try:
-                self._keeper = state_keeper(self.facts, self.form, may_ask=self.mask_info is None)
+                self._keeper = state_keeper(self.facts, self.form)
             except errors.UnsuitableEnvironment as error:
                 self._keeper = error
         if isinstance(self._keeper, errors.UnsuitableEnvironment):

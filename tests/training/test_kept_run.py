@@ -12,7 +12,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.agents.storage import learned_arrays
-from rlsuite.errors import FileError, LearningError, NewRunWarning, UnsuitableEnvironment
+from rlsuite.errors import FileError, LearningError, NewRunWarning
 from rlsuite.registry import agent_classes
 
 ALL = sorted(name for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite."))
@@ -132,9 +132,8 @@ POINTS = [1, 7, 20, 21, 204]
         (rl.SarsaLambda, short(LAKE, 20)),
         (rl.NStepSarsa, short("CliffWalking-v1", 20)),
         (tiles, short("MountainCar-v0", 20)),
-        (rl.QLearning, Corridor),
     ],
-    ids=["table", "many states", "dynamics", "tabulated"],
+    ids=["table", "many states", "dynamics"],
 )
 def test_in_either_loop_and_at_any_step(agent, env, first, second, after, tmp_path):
     whole = agent().learn(env(), steps=after + 400, seed=5, loop="stepwise", checkpoint_every=after)
@@ -146,6 +145,17 @@ def test_in_either_loop_and_at_any_step(agent, env, first, second, after, tmp_pa
         assert content(rest)[:3] == content(whole)[:3]
         assert rest.record_.cumulative_reward[-1] == whole.record_.cumulative_reward[-1]
         assert rest.seed_ == 5
+
+
+@pytest.mark.parametrize("after", POINTS)
+def test_in_an_environment_that_has_been_tabulated(after, tmp_path):
+    whole = rl.QLearning().learn(Corridor(), steps=after + 400, seed=5, loop="stepwise")
+    rl.QLearning().learn(Corridor(), steps=after, seed=5, tabulate=True).save(tmp_path / "half.npz")
+    rest = rl.load(tmp_path / "half.npz").learn(Corridor(), steps=400, tabulate=True)
+    assert rest.record_.loop == "compiled"
+    assert content(rest)[:3] == content(whole)[:3]
+    with pytest.warns(NewRunWarning, match="Corridor has no table that is trusted; learn with tabulate=True, or give"):
+        assert rl.load(tmp_path / "half.npz").learn(Corridor(), steps=10).steps_ == 10
 
 
 def test_at_the_end_of_an_episode(tmp_path):
@@ -184,19 +194,14 @@ def test_an_environment_that_does_not(tmp_path):
     rl.load(tmp_path / "half.npz").learn(Drifting(), steps=50, seed=3)
 
 
-def test_what_cannot_be_kept_is_found_out_once(tmp_path, monkeypatch):
-    asked = []
-
-    def ask(facts, seconds):
-        asked.append(seconds)
-        raise UnsuitableEnvironment("no")
-
-    monkeypatch.setattr("rlsuite.training.kept_run.form_by_asking", ask)
+def test_to_save_calls_nothing_of_the_environment(tmp_path, monkeypatch):
     agent = rl.QLearning().learn(Corridor(), steps=100, seed=2)
-    for _ in range(3):
-        with pytest.warns(NewRunWarning, match=r"Corridor has no table .* cannot be tabulated \(no\)"):
-            agent.save(tmp_path / "half.npz")
-    assert asked == [5.0]
+    calls = []
+    for name in ("step", "reset", "render", "close"):
+        monkeypatch.setattr(Corridor, name, lambda *args, name=name, **kwargs: calls.append(name))
+    with pytest.warns(NewRunWarning, match="Corridor has no table that is trusted"):
+        agent.save(tmp_path / "half.npz")
+    assert calls == []
 
 
 @pytest.mark.slow

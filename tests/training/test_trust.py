@@ -12,6 +12,7 @@ import rlsuite_envs  # noqa: F401
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.replay_check import trusted_model
 from rlsuite.errors import ParameterError, StepwiseWarning, UnsuitableEnvironment, UntrustedTable
+from rlsuite.training.model_of_environment import NOT_ASKED_FOR
 
 
 def liars(environments):
@@ -41,19 +42,14 @@ def test_a_short_run_warns_and_steps(index, environments, q_learning):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("index", range(3))
-def test_compiled_asks_what_step_does_and_auto_too_if_it_pays(
-    index, environments, q_learning, same_agents, monkeypatch
-):
+def test_compiled_asks_what_step_does(index, environments, q_learning, same_agents):
     """The table is not used, but one that is made by asking: the bytes are those of `step`."""
-    monkeypatch.setattr("rlsuite.training.budget.SECONDS_OF_A_STEP", 1e-2)  # so that a busy machine has time enough
-    stepwise = dataclasses.replace(q_learning)
+    stepwise, compiled = dataclasses.replace(q_learning), dataclasses.replace(q_learning)
     stepwise.learn(list(liars(environments)[0].values())[index], steps=20_000, seed=0, loop="stepwise")
-    for loop in ("compiled", "auto"):
-        agent = dataclasses.replace(q_learning)
-        agent.learn(list(liars(environments)[0].values())[index], steps=20_000, seed=0, loop=loop)
-        assert agent.record_.loop == "compiled"
-        assert "tabulated" in agent.record_.loop_reason
-        same_agents(agent, stepwise)
+    compiled.learn(list(liars(environments)[0].values())[index], steps=20_000, seed=0, loop="compiled")
+    assert compiled.record_.loop == "compiled"
+    assert "tabulated" in compiled.record_.loop_reason
+    same_agents(compiled, stepwise)
 
 
 def test_a_wrapper_that_changes_rewards_is_refused_by_compiled(environments, q_learning):
@@ -114,20 +110,58 @@ def test_seeds_that_draw_their_own_tables_share_the_long_replay(monkeypatch):
     assert counts[30] == 100 // 2  # this table has passed before
 
 
-def test_without_a_table_a_short_run_is_stepwise_silently(environments, q_learning):
-    q_learning.learn(environments["Corridor"](), steps=500, seed=0)
-    assert q_learning.record_.loop == "stepwise"
-    assert q_learning.record_.loop_reason == ""
+ANYWHERE_ELSE = """
+import gymnasium
+
+class AnywhereElse(gymnasium.Env):
+    # six cells; each step leads to another one, which is drawn until it is another
+
+    observation_space = gymnasium.spaces.Discrete(6)
+    action_space = gymnasium.spaces.Discrete(2)
+    calls = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.draws = [self.np_random]  # the generator under a second name
+        self.cell, self.time = 0, 0
+        return self.cell, {}
+
+    def step(self, action):
+        AnywhereElse.calls += 1
+        self.time += 1
+        while True:
+            cell = int(self.draws[0].integers(6))
+            if cell != self.cell:
+                break
+        self.cell = cell
+        reward = float(cell == action) + (100.0 if AnywhereElse.calls == 19_000 else 0.0)
+        return cell, reward, self.time == 30, False, {}
+"""
 
 
-def test_without_a_table_a_long_run_asks_for_one(environments, q_learning, same_agents, monkeypatch):
-    monkeypatch.setattr("rlsuite.training.budget.SECONDS_OF_A_STEP", 1e-2)
-    stepwise = dataclasses.replace(q_learning)
-    stepwise.learn(environments["Corridor"](), steps=20_000, seed=0, loop="stepwise")
-    q_learning.learn(environments["Corridor"](), steps=20_000, seed=0)
-    assert q_learning.record_.loop == "compiled"
-    assert q_learning.record_.loop_reason.startswith("it has been tabulated, ")
-    same_agents(q_learning, stepwise)
+def test_without_a_table_nothing_is_asked(q_learning, same_agents, tmp_path):
+    """`step` is called as often as there are steps: here a call too many would change what is learned."""
+    (tmp_path / "anywhere.py").write_text(ANYWHERE_ELSE, encoding="utf-8")
+    agents = {}
+    for loop in ("stepwise", "auto"):
+        env = rl.find_env(f"{tmp_path}/anywhere.py:AnywhereElse")
+        type(env.unwrapped).calls = 0
+        agents[loop] = dataclasses.replace(q_learning).learn(env, steps=20_000, seed=0, loop=loop)
+        assert type(env.unwrapped).calls == 20_000
+        assert agents[loop].record_.loop == "stepwise"
+    same_agents(agents["auto"], agents["stepwise"])
+    assert agents["auto"].record_.cumulative_reward[-1] > 100.0
+    assert agents["auto"].record_.loop_reason == NOT_ASKED_FOR
+    assert agents["stepwise"].record_.loop_reason == ""
+
+
+def test_a_long_run_says_how_fast_it_was(environments, q_learning, monkeypatch):
+    monkeypatch.setattr("rlsuite.training.run.LONG", 0.0)
+    with pytest.warns(StepwiseWarning, match=r"^Corridor was stepped, [\d,]+ steps per second: .*; tabulate=True may"):
+        q_learning.learn(environments["Corridor"](), steps=500, seed=0)
+    q_learning.learn(environments["Corridor"](), steps=500, seed=0, loop="stepwise")
+    q_learning.learn(environments["Corridor"](), steps=500, seed=0, tabulate=True)
+    q_learning.learn("FrozenLake-v1", steps=500, seed=0)
 
 
 def test_compiled_says_why_an_environment_cannot_be_tabulated(q_learning):
@@ -137,12 +171,9 @@ def test_compiled_says_why_an_environment_cannot_be_tabulated(q_learning):
         "Noisy has no transition table (env.unwrapped.P or .model), which loop='compiled' and tabulate=True need, and "
         "cannot be tabulated: its generator draws by normal(), whose outcomes cannot be listed; use loop='stepwise'"
     )
-    q_learning.learn(Noisy(), steps=20_000, seed=0)
-    assert q_learning.record_.loop == "stepwise"
-    assert q_learning.record_.loop_reason.endswith("its generator draws by normal(), whose outcomes cannot be listed")
 
 
-def test_a_table_is_made_or_not_as_the_user_says(environments, q_learning, same_agents, monkeypatch):
+def test_a_table_is_made_or_not_as_the_user_says(environments, q_learning, same_agents):
     stepwise = dataclasses.replace(q_learning)
     stepwise.learn(environments["Corridor"](), steps=500, seed=0, loop="stepwise")
     env = environments["Corridor"]()
@@ -154,9 +185,8 @@ def test_a_table_is_made_or_not_as_the_user_says(environments, q_learning, same_
     asked = dataclasses.replace(q_learning).learn(environments["Corridor"](), steps=500, seed=0, tabulate=True)
     assert asked.record_.loop_reason.startswith("it has been tabulated, ")
     same_agents(asked, stepwise)
-    monkeypatch.setattr("rlsuite.training.budget.SECONDS_OF_A_STEP", 1e-2)
     never = dataclasses.replace(q_learning).learn(environments["Corridor"](), steps=20_000, seed=0, tabulate=False)
-    assert (never.record_.loop, never.record_.loop_reason) == ("stepwise", "")
+    assert (never.record_.loop, never.record_.loop_reason) == ("stepwise", NOT_ASKED_FOR)
     own = dataclasses.replace(q_learning).learn("FrozenLake-v1", steps=500, seed=0, tabulate=False)
     assert own.record_.loop == "compiled"
 
