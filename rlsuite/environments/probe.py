@@ -15,19 +15,14 @@ import time
 import types
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from rlsuite.core.aliases import BareEnv
-from rlsuite.environments.symbolic import (
-    CannotBeFollowed,
-    ScriptedGenerator,
-    Tree,
-    UnreadContainer,
-    UnreadNumber,
-    outcomes_of,
-)
+from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, called
+from rlsuite.environments.symbolic import ScriptedGenerator, Tree, UnreadContainer, UnreadNumber, outcomes_of
 
 WALK = 200
 """Steps of the walk on which attributes are seen to change."""
@@ -103,7 +98,7 @@ class Probe:
         self.attributes = _attributes_of(base)
         self.written: set[str] = set()
         self.read: set[str] = set()
-        self.rng = ScriptedGenerator()
+        self.rng = ScriptedGenerator(deadline)
         self.first_action = int(base.action_space.start)
         self.generator = "_np_random"
         self.generators = {id(one) for one in (*self.attributes.values(), self.rng) if _is_generator(one)}
@@ -288,7 +283,7 @@ class Probe:
                 if name not in written:
                     read.add(name)
             elif name == "__dict__":
-                raise CannotBeFollowed("it reads all its attributes at once")
+                raise Signal(CannotBeFollowed("it reads all its attributes at once"))
             return kind.__getattribute__(env, name)
 
         def put(env: Any, name: str, value: object) -> None:
@@ -324,14 +319,14 @@ class Probe:
             self.written.clear()
             self.read.clear()
 
-        self.base.reset()
+        called(self.base.reset)
         for number, action in enumerate(chooser.integers(int(self.base.action_space.n), size=WALK).tolist()):
-            _, _, terminated, truncated, _ = self.base.step(action + self.first_action)
+            _, _, terminated, truncated, _ = called(partial(self.base.step, action + self.first_action))
             look(number)
             if time.monotonic() > deadline:
                 raise CannotBeFollowed(f"there was not enough time for {WALK} of its steps")
             if terminated or truncated:
-                self.base.reset()
+                called(self.base.reset)
                 look(number)
         used = [name for name, v in generators.items() if str(v.bit_generator.state) != before[name]]
         if any(self.attributes.get(name) is not v for name, v in generators.items()):
@@ -395,6 +390,9 @@ class Probe:
             self._plain.add(name)
             return plain
         except Exception:  # classes of other packages may raise anything
+            return id(value)
+        except Signal as signal:  # a counter that nothing has read is in it
+            signal.forget()
             return id(value)
 
 

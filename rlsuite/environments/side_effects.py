@@ -35,6 +35,15 @@ FORBIDDEN_MODULES = {
     "sqlite3": "touches files",
     "logging": "writes a log",
     "tqdm": "writes to the terminal",
+    "warnings": "warns",
+    "os": "uses the operating system",
+    "io": "touches files",
+    "pathlib": "touches files",
+    "sys": "uses the interpreter",
+    "gc": "uses the interpreter",
+    "ctypes": "uses the interpreter",
+    "weakref": "refers to objects that may disappear",
+    "contextvars": "reads variables of its context",
 }
 FORBIDDEN_FUNCTIONS = {
     "open": "opens files",
@@ -76,11 +85,19 @@ class Surroundings:
                 self._kinds += [one for one in kind.__mro__ if not _trusted(one.__module__)]
         for kind in self._kinds:
             self._add_class(kind)
+            if kind in type(base).__mro__ and "__slots__" in vars(kind):
+                self._forbid("__slots__", "keeps attributes where they cannot be watched")
+        for name, value in attributes.items():
+            if isinstance(value, (*_CALLED, types.MethodType)):
+                self._refer(f"its attribute `{name}`", name, value, attributes)
         for name in ("step", "reset"):
             self._follow(getattr(cast("Any", type(base)), name))
         self._random_state = random.getstate()
         self._numpy_state = np.random.get_state()  # noqa: NPY002 - what an environment may draw from, not we
         self._before = self._contents()
+        for name, content in self._before.items():
+            if content is _UNKNOWN:
+                self._forbid("it cannot be pickled", f"refers to {name}, which cannot be compared with itself later")
 
     def changed(self) -> str:
         """What has changed since the start, in words; empty if nothing has."""
@@ -144,6 +161,7 @@ class Surroundings:
                         self._follow(vars(kind)[name])
                 if name in plain.__globals__:
                     self._refer(f"the global `{name}`", name, plain.__globals__[name], plain.__globals__)
+                    self._look_into(plain.__globals__[name], _names_in(plain.__code__))
                 elif name in FORBIDDEN_FUNCTIONS and hasattr(builtins, name):
                     self._forbid(name, FORBIDDEN_FUNCTIONS[name])
 
@@ -168,6 +186,13 @@ class Surroundings:
             self._follow(value)
         elif not callable(value):
             self._data[where] = (holder, name)
+
+    def _look_into(self, module: object, names: set[str]) -> None:
+        """Note what a function may read or set in a module: attributes with a name that stands in its code."""
+        if isinstance(module, types.ModuleType) and id(module) not in self._seen:
+            for name in names:
+                if not isinstance(value := vars(module).get(name), types.ModuleType):
+                    self._refer(f"`{module.__name__}.{name}`", name, value, vars(module))
 
     def _forbid(self, name: str, what: str) -> None:
         self.forbidden = self.forbidden or f"{what} ({name})"
@@ -220,4 +245,8 @@ def _bytes_of(value: object) -> object:
     try:
         return pickle.dumps(value)
     except Exception:  # classes of other packages may raise anything
-        return id(value)
+        return _UNKNOWN
+
+
+_UNKNOWN = object()
+"""What stands for a value that cannot be compared with itself later."""

@@ -12,13 +12,14 @@ counts: one may add to them, and nothing else. As soon as one of them decides an
 
 import math
 import operator
+import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 
-from rlsuite.errors import UnsuitableEnvironment
+from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
 
 _NUMBERS: tuple[Any, ...] = (int, float, np.integer, np.floating)
 _ARRAY: Any = np.ndarray
@@ -28,6 +29,8 @@ GRID = 1 << 53
 
 MAX_OUTCOMES = 10_000
 """Most outcomes of one draw, and of one step."""
+MAX_DRAWS = 400
+"""Most draws of one step."""
 
 Number: TypeAlias = Any
 """Whatever an environment computes with: Python's and NumPy's numbers, arrays, and the two classes below."""
@@ -38,18 +41,6 @@ _OPERATOR: Any = operator  # some of its functions have no types
 
 def _itself(x: Number) -> Number:
     return x
-
-
-class CannotBeFollowed(UnsuitableEnvironment):
-    """A step does something with a random number that cannot be followed."""
-
-
-class WasRead(Exception):
-    """An attribute that was believed to be irrelevant decides something; `name` is its name."""
-
-    def __init__(self, name: str):
-        super().__init__(name)
-        self.name = name
 
 
 class UniformDraw:
@@ -264,7 +255,7 @@ _PLAIN_OPERATIONS: dict[str, Callable[..., Number]] = {
 
 
 def _refuse(what: str) -> NoReturn:
-    raise CannotBeFollowed(f"a number that its generator drew is {what}, and so its outcomes cannot be listed")
+    raise Signal(CannotBeFollowed(f"a number that its generator drew is {what}, and so its outcomes cannot be listed"))
 
 
 class UnreadNumber:
@@ -296,14 +287,14 @@ class UnreadNumber:
         return self
 
     def _read(self, *_: object) -> NoReturn:
-        raise WasRead(self.name)
+        raise Signal(WasRead(self.name))
 
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _read
     __bool__ = __int__ = __index__ = __float__ = __hash__ = __str__ = __format__ = __len__ = __iter__ = _read
     __array__ = __reduce__ = __getattr__ = _read
 
     def __repr__(self) -> str:
-        raise WasRead(self.name)
+        raise Signal(WasRead(self.name))
 
 
 class UnreadContainer:
@@ -328,7 +319,7 @@ class UnreadContainer:
         return self
 
     def _read(self, *_: object) -> NoReturn:
-        raise WasRead(object.__getattribute__(self, "_name"))
+        raise Signal(WasRead(object.__getattribute__(self, "_name")))
 
     def __getattr__(self, name: str) -> Any:
         kind: type = object.__getattribute__(self, "_kind")
@@ -368,11 +359,13 @@ Draw: TypeAlias = UniformDraw | IntegerDraw
 class ScriptedGenerator(np.random.Generator):
     """A generator whose draws follow a script: as many as it says; of those that follow, always the first outcome.
 
-    A uniform number of the script is one in units of 1 / GRID, an integer the index of one of the allowed ones.
+    A uniform number of the script is one in units of 1 / GRID, an integer the index of one of the allowed ones. After
+    the deadline, a time of `time.monotonic`, nothing more is drawn.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, deadline: float = math.inf) -> None:
         super().__init__(np.random.PCG64(0))
+        self.deadline = deadline
         self.script: Sequence[int] = ()
         self.draws: list[Draw] = []
 
@@ -382,6 +375,10 @@ class ScriptedGenerator(np.random.Generator):
         self.draws = []
 
     def _next(self) -> int:
+        if time.monotonic() > self.deadline:
+            raise Signal(CannotBeFollowed("there was not enough time to find all outcomes of its steps"))
+        if len(self.draws) == MAX_DRAWS:  # as when it draws again until something fits: the first outcome may never
+            raise Signal(CannotBeFollowed(f"one step, or one reset, may draw more than {MAX_DRAWS} numbers"))
         return self.script[len(self.draws)] if len(self.draws) < len(self.script) else 0
 
     def _uniform(self) -> UniformNumber:
@@ -394,7 +391,7 @@ class ScriptedGenerator(np.random.Generator):
         if n <= 0:
             raise ValueError("low >= high")
         if n > MAX_OUTCOMES:
-            raise CannotBeFollowed(f"its generator draws one of {n:,} integers, more than {MAX_OUTCOMES:,}")
+            raise Signal(CannotBeFollowed(f"its generator draws one of {n:,} integers, more than {MAX_OUTCOMES:,}"))
         if n == 1:  # nothing is drawn
             return np.int64(first)
         draw = IntegerDraw(first, n, self._next())
@@ -406,13 +403,13 @@ class ScriptedGenerator(np.random.Generator):
     ) -> Any:
         """Draw uniform numbers in [0, 1)."""
         if out is not None or np.dtype(dtype) != np.float64:
-            raise CannotBeFollowed("its generator draws single precision, or into an array")
+            raise Signal(CannotBeFollowed("its generator draws single precision, or into an array"))
         return self._uniform() if size is None else _array(size, self._uniform)
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         """Draw uniform numbers in [low, high)."""
         if np.ndim(low) or np.ndim(high):
-            raise CannotBeFollowed("its generator draws uniform numbers between bounds in arrays")
+            raise Signal(CannotBeFollowed("its generator draws uniform numbers between bounds in arrays"))
 
         def draw() -> Number:
             return self._uniform() * (float(high) - float(low)) + float(low)
@@ -424,8 +421,8 @@ class ScriptedGenerator(np.random.Generator):
     ) -> Any:
         """Draw integers in [low, high)."""
         if np.ndim(low) or np.ndim(high or 0) or np.dtype(dtype) != np.int64:
-            raise CannotBeFollowed(
-                "its generator draws integers of another type than int64, or between bounds in arrays"
+            raise Signal(
+                CannotBeFollowed("its generator draws integers of another type than int64, or between bounds in arrays")
             )
         bounds = (0, low) if high is None else (low, high)
         first, end = bounds[0], bounds[1] + bool(endpoint)
@@ -436,11 +433,11 @@ class ScriptedGenerator(np.random.Generator):
     ) -> Any:
         """Draw one of several, or several with replacement."""
         if not replace and size is not None:
-            raise CannotBeFollowed("its generator draws without replacement")
+            raise Signal(CannotBeFollowed("its generator draws without replacement"))
         if not replace and size is None and p is None:
-            raise CannotBeFollowed("its generator draws without replacement")
+            raise Signal(CannotBeFollowed("its generator draws without replacement"))
         if axis != 0:
-            raise CannotBeFollowed("its generator chooses along an axis")
+            raise Signal(CannotBeFollowed("its generator chooses along an axis"))
         items = None if np.ndim(a) == 0 else np.asarray(a)
         n = int(a) if items is None else len(items)
         if p is None:
@@ -466,7 +463,7 @@ def _array(size: Any, draw: Callable[[], Number]) -> Any:
     shape: tuple[Any, ...] = (size,) if np.ndim(size) == 0 else tuple(size)
     n = math.prod(shape)
     if n > MAX_OUTCOMES:
-        raise CannotBeFollowed(f"its generator draws {n:,} numbers at once, more than {MAX_OUTCOMES:,}")
+        raise Signal(CannotBeFollowed(f"its generator draws {n:,} numbers at once, more than {MAX_OUTCOMES:,}"))
     numbers = np.empty(n, dtype=object)
     for i in range(n):
         numbers[i] = draw()
@@ -475,7 +472,7 @@ def _array(size: Any, draw: Callable[[], Number]) -> Any:
 
 def _unknown(name: str) -> Callable[..., NoReturn]:
     def method(self: ScriptedGenerator, *_: object, **__: object) -> NoReturn:
-        raise CannotBeFollowed(f"its generator draws by {name}(), whose outcomes cannot be listed")
+        raise Signal(CannotBeFollowed(f"its generator draws by {name}(), whose outcomes cannot be listed"))
 
     return method
 
@@ -538,7 +535,7 @@ def outcomes_of(step: Callable[[], Any], rng: ScriptedGenerator) -> Tree:
         if runs > MAX_OUTCOMES:
             raise CannotBeFollowed(f"one step has more than {MAX_OUTCOMES:,} outcomes")
         rng.follow(script)
-        outcome = step()
+        outcome = called(step)
         if len(rng.draws) < len(script):
             raise CannotBeFollowed(
                 "one step from one state does not draw the same numbers each time: it depends on more than the "

@@ -16,12 +16,14 @@ import numpy as np
 
 from rlsuite import errors
 from rlsuite.core.aliases import BareEnv
+from rlsuite.core.checks import is_array
 from rlsuite.environments.facts import EnvironmentFacts, replaced_methods
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.probe import Answer, Probe, Relearn
 from rlsuite.environments.replay_check import same_state
 from rlsuite.environments.side_effects import Surroundings
-from rlsuite.environments.symbolic import CannotBeFollowed, Leaf, Tree, UniformNode, WasRead
+from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead
+from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
 
 MAX_STATES = 100_000
 REPLAYED = 500
@@ -104,6 +106,8 @@ def tabulation_of(
     surroundings = Surroundings(base)
     if surroundings.forbidden:
         raise NotTabulated(f"its step or its reset {surroundings.forbidden}")
+    if shared := _shared_arrays(base):
+        raise NotTabulated(f"its attributes `{shared[0]}` and `{shared[1]}` are views of one array")
     try:
         inner: BareEnv = copy.deepcopy(base)
         witness: BareEnv = copy.deepcopy(base)
@@ -123,19 +127,24 @@ def tabulation_of(
     except NotTabulated:
         raise
     except Exception as error:  # whatever the environment raises
-        if raised_in(error).startswith("rlsuite."):
-            raise
         raise NotTabulated(f"put into one of its states, it raised {type(error).__name__}: {error}") from error
     finally:
         surroundings.restore_global_generators()
 
 
-def raised_in(error: BaseException) -> str:
-    """Name of the module in which an error was raised."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__"))
+def _shared_arrays(base: BareEnv) -> tuple[str, str] | None:
+    """The names of two attributes that are views of one array: a change of one is a change of the other."""
+    found: dict[int, str] = {}
+    attributes: dict[str, Any] = base.__dict__
+    for name, value in attributes.items():
+        if is_array(value):
+            root: Any = value
+            while is_array(root.base):
+                root = root.base
+            if id(root) in found:
+                return found[id(root)], name
+            found[id(root)] = name
+    return None
 
 
 def _ask_until_sure(probe: Probe, deadline: float, max_states: int) -> Tabulation:

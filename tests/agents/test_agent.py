@@ -108,6 +108,7 @@ def test_masks_of_policies_say_one_thing_about_each_action_at_each_observation(a
             agent.policy(both, wrong)
 
 
+@pytest.mark.filterwarnings("ignore:what was learned is saved, but not the run")
 def test_after_loading_the_same_is_refused(tmp_path, agents):
     for name in ("table", "linear"):
         agents[name].save(tmp_path / "agent.npz")

@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead, called
 from rlsuite.environments.symbolic import (
     GRID,
-    CannotBeFollowed,
     IntegerNode,
     Leaf,
     ScriptedGenerator,
     UniformNode,
     UnreadContainer,
     UnreadNumber,
-    WasRead,
     outcomes_of,
 )
 
@@ -176,7 +175,7 @@ def test_a_tree_is_as_deep_as_the_draws():
 )
 def test_a_counter_that_decides_anything_is_found_out(reads):
     with pytest.raises(WasRead) as caught:
-        reads(UnreadNumber("count"))
+        called(lambda: reads(UnreadNumber("count")))
     assert caught.value.name == "count"
 
 
@@ -212,7 +211,20 @@ def test_a_counter_may_be_added_to():
 )
 def test_a_container_that_decides_anything_is_found_out(kind, reads):
     with pytest.raises((WasRead, TypeError)):  # TypeError: vars() of what has no __dict__
-        reads(UnreadContainer("log", kind))
+        called(lambda: reads(UnreadContainer("log", kind)))
+
+
+@pytest.mark.parametrize("swallowed", [Exception, BaseException])
+def test_what_an_environment_swallows_is_found_out(swallowed):
+    def step():
+        try:
+            return UnreadNumber("count") > 3
+        except swallowed:
+            return False
+
+    with pytest.raises(WasRead):
+        called(step)
+    assert called(lambda: 3) == 3
 
 
 def test_a_container_may_be_filled():

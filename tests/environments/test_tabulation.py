@@ -1,6 +1,7 @@
 """Tables that are made by asking: right where there is one, and none where a step depends on more than its state."""
 
 import random
+import time
 
 import gymnasium as gym
 import numpy as np
@@ -8,9 +9,11 @@ import pytest
 from gymnasium.spaces import Discrete
 
 import rlsuite as rl
+from rlsuite.environments import side_effects
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.symbolic import Leaf
 from rlsuite.environments.tabulation import NotTabulated, draw, tabulation_of
+from rlsuite.errors import UnsuitableEnvironment
 
 NAMES = ("s", "state", "pos", "_where", "agent", "xy", "cell")
 
@@ -45,6 +48,16 @@ OUTSIDE = {
     "iterator": ("self.{c} = itertools.count()", "n = next(self.{c})", "n"),
     "default": ("pass", "self.bumped()", "self.bumped(0)"),
     "function": ("pass", "E.bumped.n = getattr(E.bumped, 'n', 0) + 1", "E.bumped.n"),
+    "closure in an attribute": ("self.{c} = counter()", "n = self.{c}()", "n"),
+    "another module": ("pass", "other.N += 1", "other.N"),
+    "a module of numpy": ("pass", "np.N = getattr(np, 'N', 0) + 1", "np.N"),
+    "generator": ("pass", "n = next(NUMBERS)", "n"),
+    "beside a lock": ("pass", "LOCKED.at += 1", "LOCKED.at"),
+    "of a thread": ("pass", "LOCAL.n = getattr(LOCAL, 'n', 0) + 1", "LOCAL.n"),
+    "of a context": ("pass", "CONTEXT.set(CONTEXT.get() + 1)", "CONTEXT.get()"),
+    "environ": ("pass", "os.environ['N_'] = str(int(os.environ.get('N_', 0)) + 1)", "int(os.environ['N_'])"),
+    "view": ("self.{c} = np.zeros(4); self.{c}2 = self.{c}[:2]", "self.{c}[0] += 1", "self.{c}2[0]"),
+    "swallowed": ("self.{c} = 0", "self.{c} += 1", "look(self, '{c}')"),
 }
 DRAWN = (
     "u = self.np_random.random(); k = 0 if u < {a} else (1 if u < {b} else 2)",
@@ -64,12 +77,31 @@ LIES = {
     "once": "r += {read} == {late}",
 }
 SOURCE = """
-import itertools
+import contextvars, itertools, os, threading, types
 import numpy as np, gymnasium as gym
 from gymnasium.spaces import Discrete
 N = 0
 class Box:
     def __init__(self): self.at = 0
+other = types.ModuleType("other")
+other.N = 0
+NUMBERS = (number for number in range(10**9))
+LOCKED = Box()
+LOCKED.lock = threading.Lock()
+LOCAL = threading.local()
+CONTEXT = contextvars.ContextVar("steps", default=0)
+def counter():
+    hidden = 0
+    def bump():
+        nonlocal hidden
+        hidden += 1
+        return hidden
+    return bump
+def look(env, name):
+    try:
+        return 0 if getattr(env, name) < 0 else getattr(env, name)
+    except Exception:
+        return 0
 def build():
     hidden = 0
     def bump():
@@ -145,16 +177,100 @@ def test_an_honest_stranger_is_tabulated(counted, seed):
 @pytest.mark.cases("0-.*")
 @pytest.mark.parametrize("counted", [name for name in (*COUNTED, *OUTSIDE) if name != "none"])
 @pytest.mark.parametrize("seed", range(6))
-def test_no_liar_is_believed(counted, seed):
+def test_no_liar_is_believed(counted, seed, monkeypatch):
     """Whatever depends on the number of steps, at whatever number, is read while it is asked."""
+    monkeypatch.setenv("N_", "0")
+    monkeypatch.setattr(np, "N", 0, raising=False)
+    if counted == "a module of numpy" and seed:
+        monkeypatch.delattr(np, "N")
     with pytest.raises(NotTabulated):
         tabulated(stranger(seed, (COUNTED | OUTSIDE)[counted], lying=True), seconds=0.3)
 
 
+class Cells(gym.Env):
+    """Nine cells, to one of which each step leads."""
+
+    def __init__(self):
+        self.observation_space, self.action_space = Discrete(9), Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.cell = 0
+        return self.cell, {}
+
+    def step(self, action):
+        self.cell = self.following(action)
+        return self.cell, float(action), self.cell == 8, False, {}
+
+
+class DrawsUntilItFits(Cells):
+    def following(self, action):
+        while True:
+            cell = int(self.np_random.integers(9))
+            if cell != self.cell:
+                return cell
+
+
+class DrawsOften(Cells):
+    def following(self, action):
+        return int(sum(self.np_random.random() < 0.1 for _ in range(1_500)) > 150)
+
+
+class FailsRarely(Cells):
+    def following(self, action):
+        return int(self.np_random.integers(0 if self.np_random.random() < 1e-9 else 9))
+
+
+class HasSlots(Cells):
+    __slots__ = ("count",)
+
+    def following(self, action):
+        self.count = getattr(self, "count", 0) + 1
+        return int(self.count > 7_000)
+
+
+class TakesItsTime(Cells):
+    def following(self, action):
+        time.sleep(1e-3)
+        return int(sum(self.np_random.random() < 0.5 for _ in range(12)) % 9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        (DrawsUntilItFits, "one step, or one reset, may draw more than 400 numbers"),
+        (DrawsOften, "one step, or one reset, may draw more than 400 numbers"),
+        (FailsRarely, "put into one of its states, it raised ValueError: low >= high"),
+        (HasSlots, r"keeps attributes where they cannot be watched \(__slots__\)"),
+        (TakesItsTime, "reads a clock"),
+    ],
+)
+def test_what_once_hung_or_raised_is_refused_in_words(kind, reason):
+    env = kind()
+    env.reset(seed=1)
+    with pytest.raises(NotTabulated, match=reason):
+        tabulated(env, seconds=2.0)
+    agent = rl.QLearning().learn(kind(), steps=300, seed=1)
+    with pytest.raises(UnsuitableEnvironment, match=reason):
+        rl.QLearning().learn(kind(), steps=300, seed=1, tabulate=True)
+    assert agent.record_.loop == "stepwise"
+
+
+def test_the_deadline_is_looked_at_while_outcomes_are_listed(monkeypatch):
+    monkeypatch.delitem(side_effects.FORBIDDEN_MODULES, "time")
+    env = TakesItsTime()
+    env.reset(seed=1)
+    began = time.monotonic()
+    with pytest.raises(NotTabulated, match="there was not enough time"):
+        tabulated(env, seconds=0.5)
+    assert time.monotonic() - began < 2.0
+
+
 @pytest.mark.slow
-def test_a_thousand_strangers():
+@pytest.mark.parametrize("part", range(10))
+def test_a_thousand_strangers(part):
     believed, refused = 0, 0
-    for seed in range(500):
+    for seed in range(part, 500, 10):
         counted = list(COUNTED.values())[seed % len(COUNTED)]
         liar = list((COUNTED | OUTSIDE).values())[seed % (len(COUNTED) + len(OUTSIDE))]
         try:

@@ -161,7 +161,6 @@ def test_a_long_run_says_how_fast_it_was(environments, q_learning, monkeypatch):
         q_learning.learn(environments["Corridor"](), steps=500, seed=0)
     q_learning.learn(environments["Corridor"](), steps=500, seed=0, loop="stepwise")
     q_learning.learn(environments["Corridor"](), steps=500, seed=0, tabulate=True)
-    q_learning.learn("FrozenLake-v1", steps=500, seed=0)
 
 
 def test_compiled_says_why_an_environment_cannot_be_tabulated(q_learning):

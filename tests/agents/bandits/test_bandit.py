@@ -37,20 +37,6 @@ def test_contextual_bandit():
 BANDITS = [kind for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite.agents.bandits.")]
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")
-@pytest.mark.parametrize("kind", BANDITS)
-def test_both_loops_on_grids_of_gymnasium(kind):
-    """Rewards far outside [0, 1], ends, and many states: whatever the rule makes of them, it is the same."""
-    for name in ("CliffWalking-v1", "FrozenLake-v1"):
-        compiled, stepwise = (kind().learn(name, steps=400, seed=4, loop=loop) for loop in ("compiled", "stepwise"))
-        assert compiled.visits_.sum() == 400
-        assert compiled.visits_.tobytes() == stepwise.visits_.tobytes()
-        assert compiled.q_.tobytes() == stepwise.q_.tobytes()
-        assert compiled.policy().tobytes() == stepwise.policy().tobytes()
-        assert np.isfinite(compiled.q_).all()
-
-
 class FickleArms(gymnasium.Env):
     """Two states, four arms of which only some exist at a time; which ones, the mask says anew after every pull."""
 
