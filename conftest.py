@@ -24,6 +24,17 @@ CHOSEN = dict(line.split("::", 1) for line in (TESTS / "quick.txt").read_text(en
 """The test that `pytest -m quick` takes of a file, where that is not the first one; empty where all take seconds."""
 
 
+LONG_EXAMPLES = {
+    f"rlsuite/{module}.py"
+    for module in (
+        *("agents/bandits/linear_thompson", "agents/control/average_reward", "agents/control/expected_sarsa_lambda"),
+        *("agents/control/n_step", "agents/control/q_sigma", "agents/control/speedy_q_learning"),
+        *("agents/control/tree_backup", "agents/model_based/posterior_sampling", "approximation/linear/control"),
+        "approximation/policies/linear_actor_critic",
+    )
+}
+"""Modules whose examples compile a loop of their own for longer than some three seconds: they are slow tests."""
+
 COMPILED = pytest.StashKey[set[str]]()
 """What the processes of this run have compiled, or found in numba's cache."""
 
@@ -48,6 +59,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the cases of large matrices as slow but for some, and one test of each file as quick."""
     seen: set[str] = set()
     for item in items:
+        if item.nodeid.split("::")[0] in LONG_EXAMPLES:
+            item.add_marker(pytest.mark.slow)
         name = item.nodeid.split("[")[0]
         if chosen := item.get_closest_marker("cases"):
             item.config.stash.setdefault(MATRICES, set()).add(name)

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
-SHORT = {1, 2, 3, 4, 8, 21, 40, 63, 64, 65, 67}
+SHORT = {1, 2, 4, 8, 21, 40, 63, 64, 65, 67}
 """Numbers of the examples that take about a second, the first ones among them; `pytest -m slow` runs the others."""
 
 

@@ -52,7 +52,7 @@ def error(agent, env, wanted):
     return np.abs(agent.q_ - wanted)[legal].max() / np.abs(wanted).max()
 
 
-@pytest.mark.cases("double q-chance")
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("name", OFF_POLICY)
 def test_what_is_learned_from_random_actions_is_the_optimum(name, problem):

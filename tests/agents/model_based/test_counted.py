@@ -36,7 +36,7 @@ def test_both_loops_give_the_same_bytes(agent, name):
     assert pair[0].record_.loop != pair[1].record_.loop
 
 
-@pytest.mark.cases("ring")
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [corridor, gamble, ring])
 def test_what_is_counted_is_what_happened(problem):
     """Outcomes add up to visits; only possible ones occur, about as often as the model says (5 standard errors)."""

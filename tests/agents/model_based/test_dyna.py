@@ -216,6 +216,7 @@ def lengths(n, seeds):
     return np.stack([record.episode_length for record in results.records]).astype(float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "published"), [(0, (705.0, 134.8, 17.9)), (5, (155.0, 17.0, 16.8)), (50, (39.8, 16.9, 16.7))]
 )

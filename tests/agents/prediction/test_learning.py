@@ -152,7 +152,7 @@ TRUE_FIVE = np.arange(1, 6) / 6
 TRUE_NINETEEN = np.arange(1, 20) / 10 - 1
 
 
-@pytest.mark.cases(".*reference3")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent_of", "reference"),
     [

@@ -169,7 +169,7 @@ def short_corridor(scale=1.0):
     return VectorObservation(corridor, scale * corridor.unwrapped.features)
 
 
-@pytest.mark.cases("Reinforce-.*|Reinforce")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "agent",
     [
