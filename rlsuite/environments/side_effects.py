@@ -93,7 +93,7 @@ class Surroundings:
         for name in ("step", "reset"):
             self._follow(getattr(cast("Any", type(base)), name))
         self._random_state = random.getstate()
-        self._numpy_state = np.random.get_state()  # noqa: NPY002 - what an environment may draw from, not we
+        self._numpy_state = _numpy_state()
         self._before = self._contents()
         for name, content in self._before.items():
             if content is _UNKNOWN:
@@ -108,12 +108,12 @@ class Surroundings:
         """Undo what a copy has drawn from generators that it shares with the environment."""
         if random.getstate() != self._random_state:
             random.setstate(self._random_state)
-        if _bytes_of(np.random.get_state()) != _bytes_of(self._numpy_state):  # noqa: NPY002
-            np.random.set_state(self._numpy_state)  # noqa: NPY002
+        if _bytes_of(_numpy_state()) != _bytes_of(self._numpy_state):
+            np.random.set_state(self._numpy_state)  # noqa: NPY002 - the environment has drawn from it, not we
 
     def _contents(self) -> dict[str, object]:
         contents: dict[str, object] = {
-            "the global generator of numpy.random": _bytes_of(np.random.get_state()),  # noqa: NPY002
+            "the global generator of numpy.random": _bytes_of(_numpy_state()),
             "the global generator of random": random.getstate(),
         }
         for name, (holder, key) in self._data.items():
@@ -155,13 +155,14 @@ class Surroundings:
             for default in (*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values()):
                 if not isinstance(default, _ATOMS):
                     self._data[f"a default argument of {plain.__name__}()"] = ({"": default}, "")
-            for name in _names_in(plain.__code__):
+            names = _names_in(plain.__code__)
+            for name in names:
                 for kind in self._kinds:
                     if name in vars(kind):
                         self._follow(vars(kind)[name])
                 if name in plain.__globals__:
                     self._refer(f"the global `{name}`", name, plain.__globals__[name], plain.__globals__)
-                    self._look_into(plain.__globals__[name], _names_in(plain.__code__))
+                    self._look_into(plain.__globals__[name], names)
                 elif name in FORBIDDEN_FUNCTIONS and hasattr(builtins, name):
                     self._forbid(name, FORBIDDEN_FUNCTIONS[name])
 
@@ -189,7 +190,7 @@ class Surroundings:
 
     def _look_into(self, module: object, names: set[str]) -> None:
         """Note what a function may read or set in a module: attributes with a name that stands in its code."""
-        if isinstance(module, types.ModuleType) and id(module) not in self._seen:
+        if isinstance(module, types.ModuleType):
             for name in names:
                 if not isinstance(value := vars(module).get(name), types.ModuleType):
                     self._refer(f"`{module.__name__}.{name}`", name, value, vars(module))
@@ -237,6 +238,10 @@ def _imported_in(code: types.CodeType) -> set[str]:
 def _trusted(module: str) -> bool:
     package = module.partition(".")[0]
     return package in _TRUSTED_PACKAGES or package in _STANDARD
+
+
+def _numpy_state() -> Any:
+    return np.random.get_state()  # noqa: NPY002 - an environment may draw from this generator; we do not
 
 
 def _bytes_of(value: object) -> object:

@@ -9,6 +9,7 @@ with the environment's own generator, give the episodes of its `step`.
 import copy
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -22,7 +23,7 @@ from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.probe import Answer, Probe, Relearn
 from rlsuite.environments.replay_check import same_state
 from rlsuite.environments.side_effects import Surroundings
-from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead
+from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
 from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
 
 MAX_STATES = 100_000
@@ -126,6 +127,8 @@ def tabulation_of(
         raise NotTabulated(str(error), 0 if probe is None else len(probe.states)) from error
     except NotTabulated:
         raise
+    except Signal as signal:  # met by what keeps the states, not by the environment
+        raise NotTabulated(str(signal)) from None
     except Exception as error:  # whatever the environment raises
         raise NotTabulated(f"put into one of its states, it raised {type(error).__name__}: {error}") from error
     finally:
@@ -151,7 +154,7 @@ def _ask_until_sure(probe: Probe, deadline: float, max_states: int) -> Tabulatio
     """Ask for all rows, again and again until the state is all that they depend on."""
     while True:
         try:
-            tabulation = _ask(probe, deadline, max_states)
+            tabulation = called(partial(_ask, probe, deadline, max_states))
         except WasRead as found:
             probe.belongs(found.name)
         except Relearn:

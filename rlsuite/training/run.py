@@ -407,7 +407,7 @@ class Run:
         return kept
 
     def _state_keeper(self) -> StateKeeper:
-        """How the state of the environment is kept; found out once, as this may take seconds."""
+        """How the state of the environment is kept; found out once."""
         if self._keeper is None:
             try:
                 self._keeper = state_keeper(self.facts, self.form)
