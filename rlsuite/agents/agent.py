@@ -36,7 +36,8 @@ from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.observation_view import Encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record
-from rlsuite.training.run import Keeping, Run
+from rlsuite.training.run import Run
+from rlsuite.training.run_log import Keeping
 
 _one_at_a_time = threading.Lock()
 
@@ -163,9 +164,11 @@ class Agent(Described):
             Source of all randomness of the agent and the environment; drawn and kept in ``seed_`` if not given.
         loop : {"auto", "compiled", "stepwise"}
             The compiled loop runs on the environment's table, the stepwise loop calls the environment. The result is
-            the same, bit for bit. "auto" compiles if the environment has a table, and a replay shows that it can be
-            trusted; ``record_.loop_reason`` says what was done. The first steps are taken in Python, and a long run
-            changes over to machine code; "compiled" compiles before the first step.
+            the same, bit for bit. "auto" compiles if the environment has a table; ``record_.loop_reason`` says what
+            was done. If its class is not a known one, the first 1,000 steps and some of the later ones are taken in
+            the environment and compared with the table; at a difference the run goes back to where they agreed, warns
+            and continues stepwise. A short run is over before machine code would have been loaded; "compiled" compiles
+            before the first step.
         tabulate : bool, optional
             Whether to build a table by probing the environment, as `rlsuite.tabulate` does, with many calls of its
             `step`: True, or an error where it cannot be done; False, never. By default only with ``loop="compiled"``.

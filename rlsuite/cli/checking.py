@@ -136,8 +136,8 @@ def _walk(env: "Env") -> list[str]:
     """What an environment returns, as text, which can always be compared."""
     import numpy as np
 
+    from rlsuite.core.checks import finite_reward
     from rlsuite.environments.facts import name_of
-    from rlsuite.environments.replay_check import finite_reward
 
     rng = np.random.default_rng(0)
     space: Any = env.action_space

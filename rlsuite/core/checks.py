@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.errors import ParameterError, unknown
+from rlsuite.errors import LearningError, ParameterError, unknown
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -259,3 +259,38 @@ def generator(seed: Seed) -> np.random.Generator:
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as cause:
         raise ParameterError(f"seed={seed!r} is not a seed: {cause}") from cause
+
+
+def finite_reward(paid: Any, name: str, step: int | None = None) -> float:
+    """Return the reward that an environment has paid as a float; its name and the step are for the error.
+
+    An array is a number only if it has no dimensions: NumPy makes no float of any other.
+
+    Raises
+    ------
+    LearningError
+        If it is not a finite number.
+
+    Examples
+    --------
+    >>> finite_reward(np.array(1.0), "Walk-v0", 3)
+    1.0
+    >>> finite_reward(np.array([1.0]), "Walk-v0", 3)  # doctest: +NORMALIZE_WHITESPACE
+    Traceback (most recent call last):
+    rlsuite.errors.LearningError: Walk-v0, step 3: the environment returned the reward array([1.]); rewards must be
+    finite numbers, and this is an array of shape (1,): return reward.item()
+    """
+    hint = ""
+    if type(paid) is not float and np.ndim(paid):
+        remedy = "return reward.item()" if np.size(paid) == 1 else "return one number"
+        hint = f", and this is an array of shape {np.shape(paid)}: {remedy}"
+    else:
+        try:
+            if math.isfinite(paid):
+                return float(paid)
+        except (TypeError, OverflowError):  # text or None; an integer too large for a float
+            pass
+    raise LearningError(
+        f"{name}{'' if step is None else f', step {step}'}: the environment returned the reward {paid!r}; rewards must "
+        f"be finite numbers{hint}"
+    )

@@ -1,61 +1,92 @@
 """Whether an environment's table, or its compiled dynamics, agree with its `step`.
 
-The compiled loop never calls the environment, so it may be used only where they agree. Known wrappers around a known
-`step` are checked as well: the table may have been edited, or (Taxi with a fickle passenger) the environment may do
-more than its table. So a copy of the environment is replayed side by side with its table before the first step: the
-same observations, rewards and ends, the same random numbers. Compiled dynamics are replayed in the same way, with
-states equal up to rounding.
+A few classes are known to do nothing but what their table says. For all others a run compares as it goes
+(`rlsuite.training.verification`). What is here is for those who ask: a copy of the environment is replayed beside its
+table or its dynamics.
 """
 
 import copy
 import hashlib
-import math
+import inspect
 import pickle
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 import numpy as np
 from gymnasium.envs.toy_text import CliffWalkingEnv, FrozenLakeEnv, TaxiEnv
-from numpy.random import Generator
+from gymnasium.envs.toy_text import utils as toy_text
 
 from rlsuite import errors
-from rlsuite.core.aliases import BareEnv, Env, Observation, UntypedSpace
-from rlsuite.environments.compiled_env import CompiledDynamics, CompiledEnv, State, check_dynamics
-from rlsuite.environments.facts import TRANSPARENT, EnvironmentFacts, replaced_methods
+from rlsuite.core.aliases import BareEnv, Env
+from rlsuite.environments.compiled_env import CompiledDynamics, CompiledEnv, check_dynamics
+from rlsuite.environments.facts import TRANSPARENT, EnvironmentFacts, facts_of, replaced_methods
+from rlsuite.environments.followers import EXPECTED_CHANGES, DynamicsFollower, TableFollower, walk
 from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.environments.wrappers import VectorObservation
 from rlsuite.models import MDP, POMDP
 
-# These are known to read the table and to keep no other state; a short replay shows the rest.
-_KINDS: tuple[Any, ...] = (FrozenLakeEnv, CliffWalkingEnv, TaxiEnv, TabularEnv)
-KNOWN = {(kind.step, kind.reset) for kind in _KINDS}
+# Classes that are known to read their table and to keep no other state. For those of Gymnasium, the checksums of the
+# source of `step`, `reset` and `categorical_sample` in its versions 1.1 to 1.4: an edited or a newer one is not known.
+_GYMNASIUM: dict[type, frozenset[str]] = {
+    FrozenLakeEnv: frozenset({"515e85bf12e771ff", "a751f91ac25da573"}),
+    CliffWalkingEnv: frozenset({"1fd0fdb9af082458", "5da26bdcca85e099"}),
+    TaxiEnv: frozenset({"ef3aca95f08f26ea", "76ed558ee68a6649", "0db3b092b55ed8cc"}),
+}
+_toy_text: Any = toy_text  # without types
+_categorical_sample = _toy_text.categorical_sample
+_OURS = {kind: (kind.step, kind.reset) for kind in (TabularEnv, CompiledEnv)}
+_DECLARED = {"P", "initial_state_distrib", "model", "dynamics"}
+"""What an environment declares."""
+_NOT_CALLED = {"dynamics", "np_random"}
 
-# for each class with its keywords: how often each of its tables, with the attributes beside it, has passed a replay in
-# this process; so thirty seeds need the long one once, also where each draws a table of its own, as a bandit its arms
-_passed: dict[tuple[type, str], dict[bytes, int]] = {}
-
-LONG_WALK, SHORT_WALK, SHORTEST_WALK, DYNAMICS_WALK = 5_000, 100, 10, 300
-"""Steps of a replay: of a class never seen, of one that is known, of a table that has passed before; of dynamics."""
+LONG_WALK, DYNAMICS_WALK = 5_000, 300
+"""Steps of a replay along a table, and along dynamics."""
 MAX_PAIRS = 10_000
-ROUNDING = 1e-12
-"""Relative difference of two states that another mathematical library may cause."""
-SINGLE = 1e-6
-"""Relative difference of two observations, which many environments round to single precision."""
-_SIMPLE = (bool, int, float, str)
 _PLAIN = {bool, int, float, str, type(None)}
 _ARRAYS: Any = (np.ndarray, np.generic)
 _SMALL = 1_000  # an array of fewer numbers is compared itself, a larger one by its checksum
 _LEFT_OUT = {"rlsuite", "gymnasium", "numba"}  # packages whose objects `attribute_record` leaves out
-# what `step` may change: the state, the generator, and what only rendering reads
-EXPECTED_CHANGES = {"s", "lastaction", "lastreward", "_np_random", "_np_random_seed", "taxi_orientation"}
 
 
-def trusted_model(facts: EnvironmentFacts, gamma: float, *, vectors: bool = False) -> MDP | POMDP:
-    """Read an environment's model, and make sure that `step` follows it.
+def is_known_kind(facts: EnvironmentFacts) -> bool:
+    """Whether an environment's `step` and `reset` are known to do what its table, or its dynamics, say, and no more."""
+    base = facts.base
+    if any(map(replaced_methods, facts.wrappers)) or getattr(base, "fickle_passenger", False):
+        return False
+    kind: Any = base.__class__
+    used, own = _used_names(kind, kind.step, kind.reset), cast("dict[str, object]", vars(base))
+    return bool(used) and not any(callable(value) and name in used for name, value in own.items())
+
+
+@cache
+def _used_names(kind: type, step: Any, reset: Any) -> frozenset[str]:
+    """What `step` and `reset` of a known class use; empty if a class is not known, or has one of these of its own."""
+    known: Any = next((one for one in kind.__mro__ if one in _GYMNASIUM or one in _OURS), None)
+    if known is None or (step, reset) != _OURS.get(known, (known.step, known.reset)):
+        return frozenset()
+    if known in _GYMNASIUM and _checksum(step, reset, _categorical_sample) not in _GYMNASIUM[known]:
+        return frozenset()
+    names = {"step", "reset", *step.__code__.co_names, *reset.__code__.co_names, *_DECLARED}
+    subclasses = kind.__mro__[: kind.__mro__.index(known)]
+    return frozenset() if any(names & vars(one).keys() for one in subclasses) else frozenset(names - _NOT_CALLED)
+
+
+def _checksum(*functions: Any) -> str:
+    """Checksum of the source of functions; an empty text if it cannot be found."""
+    try:
+        source = "".join(map(inspect.getsource, functions))
+    except (OSError, TypeError):
+        return ""
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+def model_of(facts: EnvironmentFacts, gamma: float, *, vectors: bool = False) -> MDP | POMDP:
+    """Read the model that an environment declares; nothing is called.
 
     Parameters
     ----------
     facts : EnvironmentFacts
-        Of an environment that has been reset; it is left untouched.
+        Of the environment.
     gamma : float
         Discount of the model that is returned.
     vectors : bool
@@ -64,42 +95,47 @@ def trusted_model(facts: EnvironmentFacts, gamma: float, *, vectors: bool = Fals
     Raises
     ------
     UntrustedTable
-        If there is no table, a wrapper could change what it says, or a replay differs from it.
+        If there is no table, or a wrapper could change what it says.
     """
     facts.check_wrappers((*TRANSPARENT, VectorObservation) if vectors else TRANSPARENT)
-    base = facts.base
-    kind: Any = base.__class__
-    model = (POMDP if isinstance(facts.model, POMDP) else MDP).from_env(base, gamma=gamma)
-    passed = {} if facts.env.spec is None else _passed.setdefault((kind, repr(facts.env.spec)), {})
-    known = is_known_kind(base)
-    # a known step reads its table, whatever is in it: hashing ten million rows would take longer than the walk
-    digest = _digest(None if known else model, attribute_record(base))
-    replay = _Replay(facts, model)
-    if digest in passed:
-        replay.walk(max(SHORTEST_WALK, SHORT_WALK // (1 + passed[digest])))
-    elif known:
-        replay.walk(SHORT_WALK)
-    else:  # what a class does besides its table has been looked for in each of its tables before
-        replay.walk(max(SHORT_WALK, LONG_WALK // (1 + len(passed))))
-        replay.every_pair()
-    passed[digest] = passed.get(digest, 0) + 1
+    return (POMDP if isinstance(facts.model, POMDP) else MDP).from_env(facts.base, gamma=gamma)
+
+
+def trusted_model(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP:
+    """Read an environment's model, and make sure, on a copy, that `step` follows it.
+
+    Raises
+    ------
+    UntrustedTable
+        If there is no table, a wrapper could change what it says, or a replay differs from it.
+    """
+    model = model_of(facts, gamma)
+    if not is_known_kind(facts):
+        double = _double_of(facts)
+        follower = TableFollower(facts_of(double), model)
+        walk(double, follower, LONG_WALK)
+        if not follower.difference:
+            _try_every_pair(double, follower, (model.mdp if isinstance(model, POMDP) else model).legal)
+        if follower.difference:
+            raise errors.UntrustedTable(f"{facts.name}: {follower.difference}")
     return model
 
 
-def is_known_kind(base: BareEnv) -> bool:
-    """Whether an environment's `step` and `reset` are known to read its table and to keep no other state."""
-    kind: Any = base.__class__
-    return (kind.step, kind.reset) in KNOWN
+def _try_every_pair(double: Env, follower: TableFollower, legal: Any) -> None:
+    """Try each state-action pair once, as the state of an environment with a table can be set."""
+    pairs = np.argwhere(legal)
+    if len(pairs) > MAX_PAIRS:
+        return
+    for state, action in pairs.tolist():
+        follower.after_reset(double.reset()[0])
+        follower.put(state)
+        follower.take(double, action)
+        if follower.difference:
+            return
 
 
 def trusted_dynamics(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> None:
-    """Make sure that `step` does what the dynamics say.
-
-    Parameters
-    ----------
-    facts : EnvironmentFacts
-        Of an environment that has been reset; it is left untouched.
-    dynamics : CompiledDynamics
+    """Make sure, on a copy, that `step` does what the dynamics say.
 
     Raises
     ------
@@ -110,65 +146,13 @@ def trusted_dynamics(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> Non
     """
     facts.check_wrappers()
     check_dynamics(dynamics, facts.name)
-    kind: Any = facts.base.__class__
-    if kind.step is CompiledEnv.step and kind.reset is CompiledEnv.reset:
+    if is_known_kind(facts):
         return
     double = _double_of(facts)
-    base: BareEnv = double.unwrapped
-    rng = copy.deepcopy(base.np_random)
-    space: UntypedSpace = double.action_space
-    actions = np.random.default_rng(0).integers(0, space.n, DYNAMICS_WALK).tolist()
-    elapsed = facts.time_limit
-    state: State | None = None
-    for action in actions:
-        if elapsed >= facts.time_limit or state is None:
-            observation, _ = double.reset()
-            state = dynamics.begin(dynamics.constants, rng)
-            _compare_dynamics(facts.name, base, dynamics, state, observation, rng, "reset")
-            elapsed = 0
-        state = dynamics.read(base)  # from the environment, so that differences of rounding do not add up
-        expected, reward, terminated = dynamics.step(dynamics.constants, state, action, rng)
-        observation, found_reward, found_end, _, _ = double.step(action + int(space.start))
-        where = f"state {state}, action {action}"
-        paid = finite_reward(found_reward, f"{facts.name}, at {where}")
-        if bool(found_end) != bool(terminated) or not _close(paid, reward, ROUNDING):
-            raise errors.UntrustedTable(
-                f"{facts.name}: at {where} its compiled dynamics say reward {reward!r}, terminated {terminated}, but "
-                f"its step {found_reward!r}, {found_end}"
-            )
-        _compare_dynamics(facts.name, base, dynamics, expected, observation, rng, where)
-        elapsed += 1
-        state = None if terminated else expected
-
-
-def _compare_dynamics(
-    name: str,
-    base: BareEnv,
-    dynamics: CompiledDynamics,
-    state: object,
-    observation: Observation,
-    rng: Generator,
-    where: str,
-) -> None:
-    seen = np.zeros(np.shape(observation))
-    dynamics.observe(dynamics.constants, state, seen)
-    for what, found, expected, tolerance in (
-        ("state", dynamics.read(base), state, ROUNDING),
-        ("observation", observation, seen, SINGLE),
-    ):
-        if not _close(found, expected, tolerance):
-            raise errors.UntrustedTable(
-                f"{name}: after {where} its compiled dynamics say {what} {expected!r}, but the environment {found!r}"
-            )
-    if not same_state(rng, base.np_random):
-        raise errors.UntrustedTable(
-            f"{name}: after {where} the environment has drawn other random numbers than its compiled dynamics"
-        )
-
-
-def _close(found: object, expected: object, tolerance: float) -> bool:
-    one, other = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
-    return one.shape == other.shape and bool(np.all(np.abs(one - other) <= tolerance * np.maximum(1.0, np.abs(other))))
+    follower = DynamicsFollower(facts_of(double), dynamics)
+    walk(double, follower, DYNAMICS_WALK)
+    if follower.difference:
+        raise errors.UntrustedTable(f"{facts.name}: {follower.difference}")
 
 
 def _double_of(facts: EnvironmentFacts) -> Env:
@@ -182,155 +166,6 @@ def _double_of(facts: EnvironmentFacts) -> Env:
         return copy.deepcopy(facts.env)
     except (TypeError, ValueError, RuntimeError) as error:
         raise errors.UntrustedTable(f"{facts.name} cannot be copied for a replay of its step ({error})") from error
-
-
-def same_state(one: Generator, other: Generator) -> bool:
-    """Whether two generators are of one kind and will draw the same; some kinds have arrays in their state."""
-    return pickle.dumps(one.bit_generator.state) == pickle.dumps(other.bit_generator.state)
-
-
-def finite_reward(paid: Any, name: str, step: int | None = None) -> float:
-    """Return the reward that an environment has paid as a float; its name and the step are for the error.
-
-    An array is a number only if it has no dimensions: NumPy makes no float of any other.
-
-    Raises
-    ------
-    LearningError
-        If it is not a finite number.
-
-    Examples
-    --------
-    >>> finite_reward(np.array(1.0), "Walk-v0", 3)
-    1.0
-    >>> finite_reward(np.array([1.0]), "Walk-v0", 3)  # doctest: +NORMALIZE_WHITESPACE
-    Traceback (most recent call last):
-    rlsuite.errors.LearningError: Walk-v0, step 3: the environment returned the reward array([1.]); rewards must be
-    finite numbers, and this is an array of shape (1,): return reward.item()
-    """
-    hint = ""
-    if type(paid) is not float and np.ndim(paid):
-        remedy = "return reward.item()" if np.size(paid) == 1 else "return one number"
-        hint = f", and this is an array of shape {np.shape(paid)}: {remedy}"
-    else:
-        try:
-            if math.isfinite(paid):
-                return float(paid)
-        except (TypeError, OverflowError):  # text or None; an integer too large for a float
-            pass
-    raise errors.LearningError(
-        f"{name}{'' if step is None else f', step {step}'}: the environment returned the reward {paid!r}; rewards must "
-        f"be finite numbers{hint}"
-    )
-
-
-class _Replay:
-    """An environment and its table, stepped side by side from the same generator state."""
-
-    def __init__(self, facts: EnvironmentFacts, model: MDP | POMDP):
-        self.env = _double_of(facts)
-        self.name = facts.name
-        self.vectors = None if facts.vectors is None else np.asarray(facts.vectors, dtype=np.float64)
-        self.base: BareEnv = self.env.unwrapped
-        self.table = TabularEnv(model)
-        self.table.np_random = copy.deepcopy(self.base.np_random)
-        self.legal = (model.mdp if isinstance(model, POMDP) else model).legal
-        self.limit = facts.time_limit
-        self.chooser = np.random.default_rng(0)  # which actions are tried; nothing else depends on it
-
-    def walk(self, steps: int) -> None:
-        """Random legal actions over several episodes; raise UntrustedTable at the first difference."""
-        before = _simple_attributes(self.base)
-        self._reset()
-        elapsed = 0
-        for u in self.chooser.random(steps).tolist():
-            legal = np.flatnonzero(self.legal[self.table.s])
-            action = int(legal[int(u * legal.size)])
-            elapsed += 1
-            if self._step(action, truncated=elapsed >= self.limit):
-                self._reset()
-                elapsed = 0
-        for name, value in _simple_attributes(self.base).items():
-            if name not in EXPECTED_CHANGES and before.get(name) != value:
-                raise errors.UntrustedTable(
-                    f"{self.name}: its step changes `{name}` (from {before.get(name)!r} to {value!r}), "
-                    "which its table does not have"
-                )
-
-    def every_pair(self) -> None:
-        """Try each state-action pair once, if the environment's state can be set (attribute ``s``)."""
-        pairs = np.argwhere(self.legal)
-        if not hasattr(self.base, "s") or len(pairs) > MAX_PAIRS:
-            return
-        for state, action in pairs:
-            self._reset()
-            self.base.s = self.table.s = int(state)
-            self._step(int(action), truncated=self.limit <= 1)
-
-    def _reset(self) -> None:
-        observation, _ = self.env.reset()
-        expected, _ = self.table.reset()
-        self._compare("reset", (observation,), (self._shown(expected),))
-
-    def _step(self, action: int, truncated: bool) -> bool:
-        where = f"state {self.table.s}, action {action}"
-        try:
-            found = self.env.step(action)[:4]
-        except Exception as error:  # whatever the environment raises
-            raise errors.UntrustedTable(
-                f"{self.name}: at {where} its table has outcomes, but its step raised {type(error).__name__}: {error}"
-            ) from error
-        observation, reward, terminated = self.table.step(action)[:3]
-        expected = (self._shown(observation), reward, terminated, truncated)
-        self._compare(where, found, expected)
-        return expected[2] or truncated
-
-    def _shown(self, observation: int) -> Any:
-        return observation if self.vectors is None else self.vectors[observation]
-
-    def _compare(self, where: str, found: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
-        value: Any
-        wanted: Any
-        for name, value, wanted in zip(
-            ("observation", "reward", "terminated", "truncated"), found, expected, strict=False
-        ):
-            # where a number is expected, the stepwise loop does not take an array of one element
-            if np.ndim(wanted):
-                same = np.array_equal(np.ravel(value), wanted)
-            else:
-                same = not np.ndim(value) and value == wanted
-            if not same:
-                raise errors.UntrustedTable(
-                    f"{self.name}: at {where} its table says {name} {wanted!r}, but its step returns {value!r}"
-                )
-        if not same_state(self.table.np_random, self.base.np_random):
-            raise errors.UntrustedTable(f"{self.name}: at {where} it draws other random numbers than its table needs")
-
-
-def _digest(model: MDP | POMDP | None, attributes: list[tuple[object, ...]]) -> bytes:
-    """Checksum of the attributes of an environment, and of its model."""
-    digest = hashlib.blake2b(repr(attributes).encode())
-    if model is None:
-        return digest.digest()
-    mdp = model.mdp if isinstance(model, POMDP) else model
-    parts = [*mdp.rows, mdp.start, mdp.reward_std, mdp.bernoulli]
-    if isinstance(model, POMDP):
-        parts.append(model.observation)
-    for part in parts:
-        digest.update(b"-" if part is None else np.ascontiguousarray(part).data)
-    return digest.digest()
-
-
-def _simple_attributes(base: BareEnv) -> dict[str, Any]:
-    """The attributes in which a step could keep a state of its own, by name."""
-    attributes: dict[str, Any] = base.__dict__
-    simple: dict[str, Any] = {}
-    for name, value in attributes.items():
-        if isinstance(value, _SIMPLE):
-            simple[name] = value
-        elif type(value) is np.ndarray and value.size < 1_000:
-            simple[name] = value.tolist()
-    return simple
 
 
 def attribute_record(base: BareEnv) -> list[tuple[object, ...]]:

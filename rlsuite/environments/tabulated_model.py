@@ -147,7 +147,7 @@ def tabulate(
                 table = _of_table(facts, gamma)
             except errors.UntrustedTable as error:
                 doubt = f"; and {error}"
-            if table is not None and is_known_kind(facts.base):
+            if table is not None and is_known_kind(facts):
                 return table
         try:
             if facts.tells_actions(info):

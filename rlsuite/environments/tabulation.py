@@ -18,10 +18,10 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import BareEnv
 from rlsuite.core.checks import is_array
-from rlsuite.environments.facts import EnvironmentFacts, replaced_methods
+from rlsuite.environments.facts import EnvironmentFacts, facts_of, replaced_methods
+from rlsuite.environments.followers import Follower, walk
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.probe import Answer, Probe, Relearn
-from rlsuite.environments.replay_check import same_state
 from rlsuite.environments.side_effects import Surroundings
 from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
 from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
@@ -121,7 +121,10 @@ def tabulation_of(
         tabulation = _ask_until_sure(probe, deadline, max_states)
         if changed := surroundings.changed():
             raise NotTabulated(f"its step or its reset depends on, or changes, {changed}")
-        _compare(tabulation, witness)
+        follower = TabulationFollower(facts_of(witness), tabulation)
+        walk(witness, follower, REPLAYED)
+        if follower.difference:
+            raise CannotBeFollowed(f"stepped with its own generator, it does something else: {follower.difference}")
         return tabulation
     except CannotBeFollowed as error:
         raise NotTabulated(str(error), 0 if probe is None else len(probe.states)) from error
@@ -233,26 +236,48 @@ def draw(tree: Tree, rng: np.random.Generator) -> Answer:
     return tree.outcome
 
 
-def _compare(tabulation: Tabulation, witness: BareEnv) -> None:
-    """Compare the table with the environment, step by step, with its own generator."""
-    rng = copy.deepcopy(getattr(witness, tabulation.probe.generator))
-    chooser = np.random.default_rng(1)
-    state = -1
-    for _ in range(REPLAYED):
-        if state < 0:
-            answer = draw(tabulation.start, rng)
-            observation, _ = witness.reset()
-            found: tuple[Any, ...] = (observation, 0.0, False, False)
-        else:
-            row = tabulation.rows[state]
-            assert row is not None
-            action = int(chooser.integers(tabulation.n_actions))
-            answer = draw(row[action], rng)
-            found = witness.step(action + tabulation.probe.first_action)[:4]
-        if not (
-            tabulation.probe.id_of(found[0]) == answer.observation
-            and tuple(found[1:4]) == (answer.reward, answer.terminated, answer.truncated)
-            and same_state(rng, getattr(witness, tabulation.probe.generator))
-        ):
-            raise CannotBeFollowed("stepped with its own generator, it does something else")
-        state = -1 if answer.terminated or answer.truncated else answer.state
+class TabulationFollower(Follower):
+    """Follows an environment by what was found when it was asked."""
+
+    def __init__(self, facts: EnvironmentFacts, tabulation: Tabulation):
+        super().__init__(facts, "the table that was made of it says", "that table needs")
+        self.tabulation = tabulation
+        self._state = -1
+
+    def generator(self) -> np.random.Generator:
+        """The generator that was found."""
+        return getattr(self.base, self.tabulation.generator)
+
+    def take_state(self) -> None:
+        """Look up the state."""
+        self._state = self.tabulation.state_of(self.base)
+        if self._state < 0:
+            self.difference = "it is in a state that was not found when it was tabulated"
+
+    def place(self) -> str:
+        """Number the state."""
+        return f"state {self._state} of those found"
+
+    def reset(self) -> Any:
+        """Draw the beginning of an episode."""
+        answer = draw(self.tabulation.start, self._rng)
+        self._state = answer.state
+        return answer.observation
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool]:
+        """Draw an answer."""
+        row = self.tabulation.rows[self._state]
+        if row is None:
+            return "(none, as the episode is over)", 0.0, True, False
+        answer = draw(row[action], self._rng)
+        self._state = answer.state
+        return answer.observation, answer.reward, answer.terminated, answer.truncated
+
+    def same(self, name: str, found: Any, expected: Any) -> bool:
+        """Compare observations by their ids."""
+        return super().same(name, self.tabulation.probe.id_of(found) if name == "observation" else found, expected)
+
+    def other_state(self, where: str) -> str:
+        """Look up the state."""
+        same = self.tabulation.state_of(self.base) == self._state
+        return "" if same else f"{where} it comes into another state than {self.says}"

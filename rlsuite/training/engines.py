@@ -6,13 +6,13 @@ Both update the same records by the same kernels; see `rlsuite.training.kernels`
 import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 import gymnasium
 import numpy as np
 
 from rlsuite import errors
-from rlsuite.core.aliases import Env, Info
+from rlsuite.core.aliases import Env, Info, Observation
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
 from rlsuite.environments.wrappers import note_episodes
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
@@ -43,6 +43,9 @@ CHECKED_STEPS = 10
 """The first steps, which go through Gymnasium's wrappers, because these check the environment's answers."""
 
 
+NOTHING_FRESH = np.zeros((0, 0), dtype=np.bool_)
+
+
 class Learner(NamedTuple):
     """The parts of an agent that a loop uses."""
 
@@ -57,11 +60,11 @@ class Learner(NamedTuple):
 
 
 def kernel_arguments(
-    learner: Learner, adapter: Adapter, env_rng: np.random.Generator, time_limit: int
+    learner: Learner, adapter: Adapter, env_rng: np.random.Generator, time_limit: int, fresh: BoolArray = NOTHING_FRESH
 ) -> tuple[Any, ...]:
-    """The arguments of `run_compiled` that stay the same during a run."""
+    """The arguments of `run_compiled` up to the state of the environment."""
     rule, memory, view, legal, legality, gap, rng, run_state = learner
-    return adapter.functions, view, rule, memory, legal, legality, gap, rng, env_rng, run_state, time_limit
+    return adapter.functions, view, rule, memory, legal, legality, gap, rng, env_rng, run_state, time_limit, fresh
 
 
 class Advance(NamedTuple):
@@ -70,6 +73,9 @@ class Advance(NamedTuple):
     finished: FloatArray  # (n, 3), of the finished episodes: return, regret, length
     noted: FloatArray  # (m, 2), of the first m marks: reward and regret in all
     error: errors.LearningError | None = None  # which ended it
+    verified: bool = False  # the table and the environment agree up to here
+    difference: str = ""  # how they differ, as a sentence; the run has to go on stepwise
+    back: bool = False  # it has gone back to where they agreed; what was recorded since then is void
 
 
 class CompiledEngine:
@@ -88,6 +94,8 @@ class CompiledEngine:
         self.adapter = adapter
         self.env_rng = adapter.generator()
         self.state = adapter.read()
+        self.fresh = NOTHING_FRESH
+        self.code = kernels.FINE  # what the kernel returned last
         self.run: Callable[..., tuple[int, int, Any]] | None = None  # compiled under the progress bar
         self.at_first = InterpretedRun(kernels.run_compiled, self._place())
 
@@ -101,7 +109,8 @@ class CompiledEngine:
 
     def _place(self) -> tuple[Any, ...]:
         """The first arguments of the kernel: where it is to continue."""
-        return *kernel_arguments(self.learner, self.adapter, self.env_rng, self.facts.time_limit), self.state
+        time_limit = self.facts.time_limit
+        return *kernel_arguments(self.learner, self.adapter, self.env_rng, time_limit, self.fresh), self.state
 
     def advance(self, clock: int, marks: IndexArray, most: int = CHUNK) -> Advance:
         """Learn until the clock shows the last mark, or for at most so many steps."""
@@ -116,19 +125,19 @@ class CompiledEngine:
             self.prepare()
             assert self.run is not None
             outcome = self.run(*self._place(), most, clock, marks, noted, finished)
-        code, n_noted, self.state = outcome
+        self.code, n_noted, self.state = outcome
         finished = finished[: int(position[ALL_EPISODES]) - first]
         self._settle(finished)
         error = None
-        if code == kernels.BAD_ACTION:
+        if self.code == kernels.BAD_ACTION:
             error = bad_action(self.env, self.learner)
-        elif code == kernels.OVERFLOW and self.adapter.functions.step is dynamics_step:
+        elif self.code == kernels.OVERFLOW and self.adapter.functions.step is dynamics_step:
             error = errors.LearningError(
                 f"{where(self.env, self.learner.run_state)} the sum of all rewards is {totals[ALL_REWARD]}: "
                 "the environment returned a reward that is not finite, in this step or an earlier one, or rewards so "
                 "large that their sum overflows; rewards must be finite numbers"
             )
-        elif code == kernels.OVERFLOW:
+        elif self.code == kernels.OVERFLOW:
             error = overflow(where(self.env, self.learner.run_state))
         return Advance(finished, noted[:n_noted], error)
 
@@ -151,12 +160,25 @@ class CompiledEngine:
                 layer.episode_returns, layer.episode_lengths = float(totals[RETURN]), int(position[ELAPSED])
 
 
+class Witness(Protocol):
+    """Is told what an environment answers."""
+
+    def after_reset(self, observation: Observation, /) -> None:
+        """Take the answer of `reset`."""
+        ...
+
+    def after_step(self, action: int, answer: tuple[Any, ...], /) -> None:
+        """Take the answer of `step` to an action, counted from 0."""
+        ...
+
+
 class EnvironmentEngine:
     """Learn by calling `step` and `reset` of an environment.
 
     With ``mask_info``, the info of the first reset, the legal actions are taken from each ``info["action_mask"]``. With
     an ``encoding``, observations are shown as vectors. With ``expected``, each reward is compared with a range. As soon
-    as ``stop`` lists something, `advance` returns after a complete step.
+    as ``stop`` lists something, `advance` returns after a complete step. A ``witness`` is told each answer before it is
+    learned from.
     """
 
     loop: Final = "stepwise"
@@ -208,6 +230,7 @@ class EnvironmentEngine:
         self.action = NONE
         self.info = info  # of the latest answer
         self.stop: Sequence[int] = ()
+        self.witness: Witness | None = None
 
     def prepare(self) -> None:
         """Open the session in machine code."""
@@ -220,7 +243,10 @@ class EnvironmentEngine:
         left = int(marks[0] - place[clock])
         steps, episodes = (left, NO_LIMIT) if clock == ALL_STEPS else (NO_LIMIT, left)
         env_step, limit = self.env.step, NO_LIMIT
-        if not self.checked:
+        witness = self.witness
+        if witness is not None:
+            env_step = self._witnessed(witness)
+        elif not self.checked:
             most = min(most, CHECKED_STEPS)
         elif self.facts.only_transparent():  # these wrappers cost a tenth of a step, and only count it
             env_step, limit = self.facts.base.step, self.facts.time_limit
@@ -244,6 +270,8 @@ class EnvironmentEngine:
                 if action == NONE:
                     if place[OBSERVATION] == NONE:
                         observation, info = first_answer(self.env)
+                        if witness is not None:
+                            witness.after_reset(observation)
                         self.buffer.receive_step(observation, 0.0, False, False, info)
                     action = self._checked(next_action())
                 observation, reward, terminated, truncated, info = env_step(action + action_offset)
@@ -280,6 +308,17 @@ class EnvironmentEngine:
             raise overflow(where(self.env, self.learner.run_state))
         noted = totals[None, [ALL_REWARD, ALL_REGRET]] if place[clock] == marks[0] else np.empty((0, 2))
         return Advance(np.concatenate([np.empty((0, 3)), *finished]), noted)
+
+    def _witnessed(self, witness: Witness) -> Callable[[int], tuple[Any, ...]]:
+        """Return the environment's step, with a witness."""
+        env_step, first = self.env.step, self.first_action
+
+        def step(action: int) -> tuple[Any, ...]:
+            answer = env_step(action)
+            witness.after_step(action - first, answer)
+            return answer
+
+        return step
 
     def resume(self, facts: EnvironmentFacts) -> None:
         """Continue; no copy of the environment is kept that could be out of date."""
@@ -342,9 +381,6 @@ def _of_the_answer(error: BaseException) -> bool:
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     return traceback is not None and traceback.tb_frame.f_globals.get("__name__") in (__name__, StepBuffer.__module__)
-
-
-Engine = CompiledEngine | EnvironmentEngine
 
 
 def action_space_of(env: Env) -> gymnasium.spaces.Discrete:

@@ -15,10 +15,9 @@ from numpy.typing import ArrayLike
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Info, Observation
-from rlsuite.core.checks import legal_actions
+from rlsuite.core.checks import finite_reward, legal_actions
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
 from rlsuite.environments.observation_ids import ObservationIds
-from rlsuite.environments.replay_check import finite_reward
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.training.engines import action_space_of

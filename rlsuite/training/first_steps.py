@@ -55,7 +55,11 @@ class Pace:
         self._looks = 0
         self._left = 0  # when it was asked last
         self._per_step, self._per_unit = 0.0, 0.0  # seconds, as the latest steps took them
-        self._stopped = False
+        self._stopped = self._stays = False
+
+    def stay(self) -> None:
+        """Stay in Python, if that is possible, however long it takes."""
+        self._stays = True
 
     def stop(self) -> None:
         """Go on with machine code from now on."""
@@ -69,6 +73,8 @@ class Pace:
         left : int
             Units of time (steps or episodes) until the end, as far as it is known.
         """
+        if self._stays and not self._stopped:
+            return AT_FIRST
         price, begins, self._left = self.price(), left >= self._left, left
         if self._stopped or left * self._per_unit > price:
             return 0
@@ -178,6 +184,10 @@ class InterpretedSession:
         self._snapshot: Snapshot | None = None
         self._waiting_then = False  # when the snapshot was taken
         self._answers: list[FloatArray] = []  # since the snapshot
+
+    def stay(self) -> None:
+        """Stay in Python: this session will be a short one."""
+        self._pace.stay()
 
     def steps(self, left: int) -> int:
         """Return how many steps to take before asking again; 0 for machine code. ``left`` as for `Pace`."""

@@ -69,7 +69,7 @@ OBSERVATION, ACTION, ELAPSED, ALL_STEPS, ALL_EPISODES = range(5)
 RETURN, REGRET, ALL_REWARD, ALL_REGRET = range(4)
 
 OVER = -1  # yielded by `session` when an episode is over
-BAD_OBSERVATION, BAD_REWARD, BAD_ACTION, OVERFLOW = BAD, -3, -4, -5
+BAD_OBSERVATION, BAD_REWARD, BAD_ACTION, OVERFLOW, FRESH = BAD, -3, -4, -5, -6
 FINE = 0
 
 NO_ROOM = -2
@@ -94,6 +94,7 @@ def run_compiled(
     env_rng: np.random.Generator,
     run_state: RunState,
     time_limit: int,
+    fresh: BoolArray,
     state: object,
     steps: int,
     clock: int,
@@ -104,10 +105,12 @@ def run_compiled(
     """Learn until the clock, ALL_STEPS or ALL_EPISODES, shows the last mark, or for a number of steps if that is less.
 
     The reward and regret in all at each mark go to the rows of ``noted`` (n_marks, 2), and the return, regret and
-    length of each finished episode to those of ``finished`` (capacity, 3). Returns FINE, BAD_ACTION or OVERFLOW, how
-    many marks were noted, and the state of the environment.
+    length of each finished episode to those of ``finished`` (capacity, 3). Where ``fresh`` (n_observations, n_actions)
+    is True, the run stops before it takes that action; without any entry it never does. Returns FINE, BAD_ACTION,
+    OVERFLOW or FRESH, how many marks were noted, and the state of the environment.
     """
     known_gap = gap.size > 0
+    any_fresh = fresh.size > 0
     position, totals = run_state
     observation, action, elapsed = position[OBSERVATION], position[ACTION], position[ELAPSED]
     episode_return, episode_regret = totals[RETURN], totals[REGRET]
@@ -128,6 +131,9 @@ def run_compiled(
             while steps_done < last_step:
                 if not (0 <= action < legal.shape[1] and legality(legal, observation, action)):
                     code = BAD_ACTION
+                    break
+                if any_fresh and fresh[observation, action]:
+                    code = FRESH
                     break
 
                 state, reward, terminated, truncated, next_observation = functions.step(

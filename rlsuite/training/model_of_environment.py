@@ -6,16 +6,19 @@ They can on the table that it has, through compiled dynamics, and on a table tha
 
 import threading
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env
-from rlsuite.environments.compiled_env import CompiledDynamics
+from rlsuite.environments.compiled_env import CompiledDynamics, check_dynamics
 from rlsuite.environments.facts import EnvironmentFacts, facts_of, replaced_methods
-from rlsuite.environments.replay_check import attribute_record, is_known_kind, trusted_dynamics, trusted_model
-from rlsuite.environments.tabulation import NotTabulated, Tabulation, tabulation_of
+from rlsuite.environments.followers import DynamicsFollower, Follower, TableFollower
+from rlsuite.environments.replay_check import attribute_record, is_known_kind, model_of
+from rlsuite.environments.tabulation import NotTabulated, Tabulation, TabulationFollower, tabulation_of
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.gymnasium_table import CopiedTable, copied_table, same_table
 from rlsuite.training.environment_functions import Adapter, dynamics_adapter, table_adapter, vector_table_adapter
@@ -35,6 +38,8 @@ class CompiledForm(NamedTuple):
     """The least and the largest reward, where there is no model that says so."""
     tabulation: Tabulation | None = None
     """What was found by asking, if that is what the compiled form is made of."""
+    follower: Callable[[EnvironmentFacts], Follower] | None = None
+    """Makes what says beside the environment what it should do; None if the form is known to be right."""
 
 
 NOT_ASKED_FOR = "it has no table; tabulate=True may make one, see docs/tabulation.md"
@@ -86,7 +91,7 @@ def compiled_form(
                     return form_by_asking(facts, patience)
                 except errors.UnsuitableEnvironment as reason:
                     raise errors.UntrustedTable(f"{error}; and it cannot be tabulated: {reason}") from error
-            if can_ask and not is_known_kind(facts.base):
+            if can_ask and not is_known_kind(facts):
                 return _checked_by_asking(facts, form, patience)
             return form
         if facts.comes_with_table:
@@ -99,13 +104,18 @@ def compiled_form(
                 raise errors.UnsuitableEnvironment(
                     f"{facts.name} has an action_mask in its info, which compiled dynamics do not support"
                 )
-            trusted_dynamics(facts, facts.dynamics)
+            facts.check_wrappers()
+            check_dynamics(facts.dynamics, facts.name)
             if encode.transform is not None:
                 raise errors.UnsuitableEnvironment(
                     f"{facts.name} has compiled dynamics, but these features can only be computed in Python; the "
                     "feature maps of rlsuite.approximation are compiled"
                 )
-            return CompiledForm(dynamics_adapter(facts, facts.dynamics), None, "its compiled dynamics")
+            known = is_known_kind(facts)
+            follower = None if known else partial(DynamicsFollower, dynamics=facts.dynamics)
+            return CompiledForm(
+                dynamics_adapter(facts, facts.dynamics), None, "its compiled dynamics", follower=follower
+            )
     except errors.UnsuitableEnvironment as error:
         if loop == "compiled":
             raise
@@ -155,7 +165,8 @@ def form_by_asking(facts: EnvironmentFacts, patience: float) -> CompiledForm:
         trees = draw_trees(tabulation)
         reason = f"it has been tabulated, {tabulation.n_states:,} states"
         rewards = float(trees.reward.min()), float(trees.reward.max())
-        return CompiledForm(tabulation_adapter(facts, tabulation, trees), None, reason, rewards, tabulation)
+        follower = partial(TabulationFollower, tabulation=tabulation)
+        return CompiledForm(tabulation_adapter(facts, tabulation, trees), None, reason, rewards, tabulation, follower)
 
 
 def _checked_by_asking(facts: EnvironmentFacts, form: CompiledForm, patience: float) -> CompiledForm:
@@ -178,9 +189,10 @@ def _checked_by_asking(facts: EnvironmentFacts, form: CompiledForm, patience: fl
 
 
 def _of_table(facts: EnvironmentFacts, encode: Encoding | None, gamma: float) -> CompiledForm:
-    model = trusted_model(facts, gamma, vectors=encode is not None)
+    model = model_of(facts, gamma, vectors=encode is not None)
+    follower = None if is_known_kind(facts) else partial(TableFollower, model=model)
     if encode is None:
-        return CompiledForm(table_adapter(facts, model), model, "its table")
+        return CompiledForm(table_adapter(facts, model), model, "its table", follower=follower)
     if facts.vectors is not None:
         vectors = np.ascontiguousarray(facts.vectors, dtype=np.float64)
     else:
@@ -188,7 +200,7 @@ def _of_table(facts: EnvironmentFacts, encode: Encoding | None, gamma: float) ->
         vectors = np.arange(float(n_observations))[:, None]
     if encode.transform is not None:
         vectors = np.ascontiguousarray(encode.transform(vectors))
-    return CompiledForm(vector_table_adapter(facts, model, vectors), model, "its table")
+    return CompiledForm(vector_table_adapter(facts, model, vectors), model, "its table", follower=follower)
 
 
 class _Noted(NamedTuple):

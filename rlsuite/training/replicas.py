@@ -1,6 +1,6 @@
 """Many seeds of one agent on one table: what they share is looked up once, and each run is one call of the kernel.
 
-A run by itself takes milliseconds before its first step: it makes an environment, replays its table, solves it and lays
+A run by itself takes milliseconds before its first step: it makes an environment, reads its table, solves it and lays
 out a memory. Here all of that is done once. A thread has one memory, which is made what it was at first before each
 run, and two generators, which are set to the states that NumPy would give them for the seed. So a run costs some 30
 microseconds beside its steps, the memory that is needed does not grow with the number of seeds but for the records, and
@@ -62,7 +62,7 @@ class Replicas:
             return None
         if adapter is None or adapter.functions.begin is not table_begin:
             return None
-        if not is_known_kind(run.facts.base) or not run.facts.only_transparent():
+        if not is_known_kind(run.facts) or not run.facts.only_transparent():
             return None
         if budget.unit == "episodes" and run.endless():
             return None

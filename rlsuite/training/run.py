@@ -4,8 +4,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +21,6 @@ from rlsuite.training.budget import LOOPS, PATIENCE, Budget, LoopChoice
 from rlsuite.training.engines import (
     CHUNK,
     CompiledEngine,
-    Engine,
     EnvironmentEngine,
     Learner,
     action_space_of,
@@ -48,70 +46,17 @@ from rlsuite.training.kernels import (
     new_run_state,
 )
 from rlsuite.training.legality import Legality, every_action, listed_actions
-from rlsuite.training.model_of_environment import NOT_ASKED_FOR, Watch, compiled_form
+from rlsuite.training.model_of_environment import NOT_ASKED_FOR, CompiledForm, Watch, compiled_form
 from rlsuite.training.observation_view import NONE, Encoding, ObservationView, View
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
 from rlsuite.training.results import Record, TimeUnit
+from rlsuite.training.run_log import Keeping, RunLog
 from rlsuite.training.signals import EndingSignals, Stopped
 from rlsuite.training.step_buffer import first_answer, first_mask_of
-
-
-@dataclass
-class Keeping:
-    """How a run is kept while it lasts.
-
-    Parameters
-    ----------
-    save : callable
-        Writes the run to its file.
-    every : float
-        Seconds between two of these, at least.
-    """
-
-    save: Callable[[], None]
-    every: float
-    _saved: float = 0.0  # when, of time.monotonic
-    _rate: float = 1.0  # steps a second
-
-    def begin(self) -> None:
-        """Write the beginning of the run, so that a file that cannot be written is found out at once."""
-        self.save()
-        self._saved = time.monotonic()
-
-    def steps_at_once(self) -> int:
-        """How many steps may be taken before the next look at the clock."""
-        return min(CHUNK, max(1, int(self._rate * min(self.every / 4, 1.0))))
-
-    def note(self, steps: int, seconds: float) -> None:
-        """Note how long some steps took, and write the run if it is time."""
-        self._rate = steps / max(seconds, 1e-6)
-        if time.monotonic() - self._saved >= self.every:
-            self.begin()
-
+from rlsuite.training.verification import VerifiedEngine
 
 LONG = 10.0
 """Seconds of stepping after which it is said that a table might be faster."""
-
-
-@dataclass
-class _Notes:
-    """What one call of `learn` records."""
-
-    unit: TimeUnit
-    finished: list[FloatArray] = field(default_factory=lambda: [np.empty((0, 3))])  # (n, 3): return, regret, length
-    marks: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # times of what follows
-    sums: list[FloatArray] = field(default_factory=lambda: [])  # (n, 2): reward and regret in all, at the first marks
-    checkpoints: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # the marks that are recorded
-    evaluations: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, value, total
-    ends: float | None = None
-    seconds: float = 0.0  # of learning alone
-
-    def summary(self) -> dict[str, str]:
-        """The figures on the progress bar."""
-        latest = np.concatenate([chunk[-100:, 0] for chunk in self.finished[-100:]])[-100:]
-        episodes = sum(len(chunk) for chunk in self.finished)
-        mean = f"{latest.mean():.4g}" if latest.size else "-"
-        return {"episodes": str(episodes), "mean return": mean}
 
 
 class Run:
@@ -200,7 +145,7 @@ class Run:
         memory = init_memory(legal, legality)
         self.learner = Learner(rule, memory, view, legal, legality, gap, agent_rng, new_run_state())
         self.learner.run_state.position[OBSERVATION] = place
-        self.notes = _Notes("steps")
+        self.notes = RunLog("steps")
         self.watch = Watch(self.form.model)
         self.use(loop)
 
@@ -211,13 +156,19 @@ class Run:
             self.form = compiled_form(self.facts, self.encode, self.gamma, loop, told, patience)
         self._keeper: StateKeeper | errors.UnsuitableEnvironment | None = None
         self.loop: LoopChoice = loop
-        self.engine: Engine
-        if self.form.adapter is not None and loop != "stepwise":
-            self.engine = CompiledEngine(self.facts, self.form.adapter, self.learner)
-        else:
-            info = {} if self.learner.run_state.position[ALL_STEPS] else self.first_info
-            expected = self.expected if self.form.model is None else None
-            self.engine = EnvironmentEngine(self.facts, self.learner, self.mask_info, self.encode, info, expected)
+        self.engine = self._engine()
+
+    def _engine(self) -> CompiledEngine | EnvironmentEngine | VerifiedEngine:
+        """Make the engine for the form of the environment and the loop."""
+        form, compiles = self.form, self.form.adapter is not None and self.loop != "stepwise"
+        info = {} if self.learner.run_state.position[ALL_STEPS] else self.first_info
+        if form.follower is not None and (compiles or form.model is not None):
+            loop = "compiled" if compiles else "stepwise"
+            return VerifiedEngine(self.facts, form, self.learner, self.encode, info, loop)
+        if form.adapter is not None and compiles:
+            return CompiledEngine(self.facts, form.adapter, self.learner)
+        expected = self.expected if form.model is None else None
+        return EnvironmentEngine(self.facts, self.learner, self.mask_info, self.encode, info, expected)
 
     def learn(
         self, budget: Budget, policy: Callable[[], Policy], progress: bool, keeping: Keeping | None = None
@@ -236,7 +187,7 @@ class Run:
         keeping : Keeping or None
             How the run is kept meanwhile.
         """
-        self.notes = _Notes(budget.unit)
+        self.notes = RunLog(budget.unit)
         self._look_again()
         if budget.unit == "episodes" and self.endless():
             raise errors.ParameterError(
@@ -256,7 +207,8 @@ class Run:
                     raise
         finally:
             # in the compiled loop an environment with a table changes in its state alone: the last note still holds
-            if not self.watch.begun or self.engine.loop == "stepwise" or not self.facts.comes_with_table:
+            known = isinstance(self.engine, CompiledEngine) and self.facts.comes_with_table
+            if not (self.watch.begun and known):
                 self.watch.note(self.env)
 
     def _say_how_fast(self, steps: int) -> None:
@@ -293,40 +245,70 @@ class Run:
         with bar:
             if self.loop == "compiled":
                 self.engine.prepare()
-            if isinstance(self.engine, EnvironmentEngine):
-                self.engine.stop = signals.come
+            self._tell(signals, int(marks[-1]) if clock == ALL_STEPS else None)
             if keeping is not None:
                 keeping.begin()
-            for before, ahead in pairwise([0, *np.searchsorted(marks, stops, side="right").tolist()]):
-                due = marks[before:ahead]
-                while due.size:
-                    most = CHUNK if keeping is None else keeping.steps_at_once()
-                    began, steps = time.perf_counter(), int(place[ALL_STEPS])
-                    signals.in_step = True
-                    finished, noted, error = self.engine.advance(clock, due, most)
-                    notes.seconds += time.perf_counter() - began
-                    notes.finished.append(finished)
-                    notes.sums.append(noted)
-                    signals.in_step = False
-                    if error is not None:
-                        raise error
-                    due = due[len(noted) :]
-                    signals.check()
-                    if keeping is not None:
-                        keeping.note(int(place[ALL_STEPS]) - steps, time.perf_counter() - began)
-                    if self.expected is not None:
-                        self.expected.report(self.name)
-                    if progress:
-                        bar.set_description(self.name, refresh=False)
-                        bar.set_postfix(notes.summary(), refresh=False)
-                        bar.update(int(place[clock]) - start - bar.n)
-                if evaluate is not None:
+            ends = np.searchsorted(marks, stops, side="right")
+            while notes.reached < marks.size:
+                ahead = int(ends[np.searchsorted(ends, notes.reached, side="right")])
+                most = CHUNK if keeping is None else keeping.steps_at_once()
+                began, steps = time.perf_counter(), int(place[ALL_STEPS])
+                signals.in_step = True
+                outcome = self.engine.advance(clock, marks[notes.reached : ahead], most)
+                notes.seconds += time.perf_counter() - began
+                notes.add(outcome)
+                signals.in_step = False
+                if outcome.error is not None:
+                    raise outcome.error
+                if outcome.difference:
+                    self._step_from_here(outcome.difference, outcome.back)
+                    self._tell(signals)
+                    if evaluate is not None:  # what the table said is void
+                        notes.evaluations.clear()
+                        evaluate = evaluator(self.facts, None, self.gamma, self.seed, self.encode)
+                signals.check()
+                if keeping is not None:
+                    keeping.note(int(place[ALL_STEPS]) - steps, time.perf_counter() - began)
+                if self.expected is not None:
+                    self.expected.report(self.name)
+                if progress:
+                    bar.set_description(self.name, refresh=False)
+                    bar.set_postfix(notes.summary(), refresh=False)
+                    bar.update(int(place[clock]) - start - bar.n)
+                if evaluate is not None and notes.reached == ahead:
                     found = evaluate(policy())
                     notes.evaluations.append((int(place[clock]), found.value, found.total))
+            if isinstance(self.engine, VerifiedEngine) and (difference := self.engine.finish()):
+                self._step_from_here(difference)
             if evaluate is not None:
                 notes.ends = evaluate.ends(policy())
         if keeping is not None:
             keeping.save()
+
+    def _tell(self, signals: EndingSignals, end: int | None = None) -> None:
+        """Tell the engine when to stop early, and when the run is over, in steps, if that is known."""
+        if isinstance(self.engine, EnvironmentEngine | VerifiedEngine):
+            self.engine.stop = signals.come
+        if isinstance(self.engine, VerifiedEngine):
+            self.engine.end = end
+
+    def _step_from_here(self, difference: str, back: bool = False) -> None:
+        """Go on stepwise, as the environment does something else than its compiled form."""
+        reason = f"{self.name}: {difference}"
+        steps = int(self.learner.run_state.position[ALL_STEPS])
+        again = f", again from step {steps:,}, up to which they agree" if back else ""
+        if self.loop != "stepwise":
+            warnings.warn(
+                f"{reason}. Learning stepwise{again}.",
+                errors.StepwiseWarning,
+                stacklevel=errors.level_of_the_caller(),
+            )
+        self.form = CompiledForm(None, None, reason)
+        self.optimum = self._optimum()
+        self.learner = self.learner._replace(gap=np.zeros((0, 0)))
+        self.watch = Watch(None)
+        self._keeper = None
+        self.engine = self._engine()
 
     def record(self, compiling_seconds: float = 0.0) -> Record:
         """Return the record of the last call of `learn`, for which numba compiled so long."""

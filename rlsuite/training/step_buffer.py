@@ -11,10 +11,9 @@ from gymnasium.spaces import Discrete
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Info, Observation
-from rlsuite.core.checks import is_dict, is_tuple, legal_actions
+from rlsuite.core.checks import finite_reward, is_dict, is_tuple, legal_actions
 from rlsuite.environments.facts import name_of
 from rlsuite.environments.observation_ids import ObservationIds
-from rlsuite.environments.replay_check import finite_reward
 from rlsuite.models.aliases import BoolArray
 from rlsuite.training.kernels import ALL_STEPS, OBSERVATION, RunState
 from rlsuite.training.observation_view import Encoding, ObservationView, View, next_row

@@ -157,7 +157,7 @@ def test_mistakes_are_told_in_one_line_with_exit_code_2(rlsuite, arguments, sent
 
 
 def test_warnings_are_told_in_one_line(rlsuite_process):
-    done = rlsuite_process("train", "q-learning", "Taxi-v4", "--env", "fickle_passenger=True", "--steps", "50")
+    done = rlsuite_process("train", "q-learning", "Taxi-v4", "--env", "fickle_passenger=True", "--steps", "500")
     assert done.returncode == 0
     assert done.stderr.startswith("rlsuite: warning: Taxi-v4: at ")
     assert "Learning stepwise." in done.stderr.splitlines()[0]

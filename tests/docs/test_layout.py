@@ -76,9 +76,10 @@ FAMILIES = {
     "plotting/test_curves": "plotting: figure_list intervals",
     "plotting/test_value_surface": "plotting: plane",
     "rendering/test_grid": "rendering: canvas painting",
-    "training/test_engines": "training: kernels run step_buffer",
+    "training/test_engines": "training: kernels run run_log step_buffer",
     "training/test_train": "training: budget evaluation results",
     "training/test_trust": "environments: facts replay_check",
+    "training/test_verification": "environments: followers",
 }
 """Files that test a family of modules on purpose, as kernels by way of what runs them: the modules of each."""
 

@@ -78,8 +78,13 @@ def test_a_patched_step_is_found_out(q_learning):
         return observation, reward - 1, terminated, truncated, info
 
     env.step = step
-    with pytest.raises(UntrustedTable, match="FrozenLakeEnv: its step has been replaced"):
+    with pytest.warns(
+        StepwiseWarning, match="FrozenLakeEnv: at state 0, action . its table says reward 0.0, but its st"
+    ):
         q_learning.learn(env, steps=10, seed=0, loop="compiled")
+    assert q_learning.record_.loop == "stepwise"
+    with pytest.raises(UntrustedTable, match="FrozenLakeEnv: its step has been replaced"):
+        trusted_model(facts_of(env), 0.9)
 
 
 def test_the_replay_leaves_the_environment_alone():
@@ -89,25 +94,6 @@ def test_the_replay_leaves_the_environment_alone():
     trusted_model(facts_of(env), 0.9)
     assert env.unwrapped.np_random.bit_generator.state == before
     assert env.unwrapped.s == 0
-
-
-def test_seeds_that_draw_their_own_tables_share_the_long_replay(monkeypatch):
-    """Each seed of a bandit has arms of its own; what else its class does is found out once."""
-    env, steps = gymnasium.make("rlsuite/Bandit-v0"), []
-    kind = type(env.unwrapped)
-    step = kind.step
-    monkeypatch.setattr(kind, "step", lambda bandit, action: steps.append(action) or step(bandit, action))
-    monkeypatch.setattr("rlsuite.environments.replay_check._passed", {})
-    counts = []
-    for seed in [*range(30), 29]:
-        env.reset(seed=seed)
-        before = len(steps)
-        trusted_model(facts_of(env), 0.9)
-        counts.append(len(steps) - before)
-    n_pairs = env.action_space.n
-    assert counts[0] == 5_000 + n_pairs
-    assert counts[29] == 5_000 // 30 + n_pairs
-    assert counts[30] == 100 // 2  # this table has passed before
 
 
 ANYWHERE_ELSE = """

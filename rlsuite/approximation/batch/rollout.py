@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Space
-from rlsuite.core.checks import fraction, whole_number
+from rlsuite.core.checks import finite_reward, fraction, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import name_of
 from rlsuite.environments.finding import find_env
-from rlsuite.environments.replay_check import finite_reward
 from rlsuite.training.engines import overflow
 
 Act = Callable[..., object]

@@ -15,10 +15,9 @@ from rlsuite.approximation.batch.columns import observations
 from rlsuite.approximation.batch.observations import check_discrete_actions
 from rlsuite.approximation.batch.rollout import check_callable, chosen_of
 from rlsuite.core.aliases import Env, Space
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import finite_reward, whole_number
 from rlsuite.environments.facts import EnvironmentFacts, dynamics_of, facts_of, name_of
 from rlsuite.environments.finding import find_env
-from rlsuite.environments.replay_check import finite_reward
 from rlsuite.errors import LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
 from rlsuite.training.observation_view import encoding
 from rlsuite.training.step_buffer import mask_of

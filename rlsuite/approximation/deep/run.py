@@ -19,8 +19,8 @@ from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.replay import Replay
 from rlsuite.core.aliases import Env
+from rlsuite.core.checks import finite_reward
 from rlsuite.environments.facts import name_of
-from rlsuite.environments.replay_check import finite_reward
 from rlsuite.models.aliases import AnyArray
 from rlsuite.training.budget import Budget
 from rlsuite.training.evaluation import Evaluation

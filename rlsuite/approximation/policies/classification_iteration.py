@@ -27,11 +27,10 @@ from rlsuite.approximation.policies.cloning import ClassifierPolicy
 from rlsuite.approximation.policies.policy_search import draw_seed
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Env
-from rlsuite.core.checks import fraction, whole_number
+from rlsuite.core.checks import finite_reward, fraction, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.environments.facts import facts_of, name_of
 from rlsuite.environments.finding import find_env
-from rlsuite.environments.replay_check import finite_reward
 from rlsuite.features.estimators import Predictor
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.observation_view import Encoding, encoding

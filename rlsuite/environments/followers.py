@@ -1,0 +1,305 @@
+"""What an environment should do next, computed beside it and compared with what it does.
+
+A follower takes the state and the generator of an environment once. From then on it is told each answer of `reset` and
+`step`, makes the same draws with a generator of its own, and keeps the first difference as a sentence. It never calls
+the environment.
+"""
+
+import copy
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from rlsuite.core.aliases import BareEnv, Env, Observation, UntypedSpace
+from rlsuite.core.interpretation import interpreted
+from rlsuite.environments.compiled_env import CompiledDynamics, State
+from rlsuite.environments.facts import EnvironmentFacts
+from rlsuite.environments.tabular_env import TabularEnv
+from rlsuite.models import MDP, POMDP
+
+ROUNDING = 1e-12
+"""Relative difference of two states that another mathematical library may cause."""
+SINGLE = 1e-6
+"""Relative difference of two observations, which many environments round to single precision."""
+
+AT_RESET = "at reset"
+_SIMPLE = (bool, int, float, str)
+_SMALL = 1_000  # numbers in an array that is looked at
+# what `step` may change: the state, the generator, and what only rendering reads
+EXPECTED_CHANGES = {"s", "lastaction", "lastreward", "_np_random", "_np_random_seed", "taxi_orientation"}
+
+
+class Follower:
+    """Follows an environment; see the module.
+
+    Parameters
+    ----------
+    facts : EnvironmentFacts
+        Of the environment.
+    says, needs : str
+        What the follower goes by, as the beginning of a sentence: "its table says", "its table needs".
+    """
+
+    def __init__(self, facts: EnvironmentFacts, says: str, needs: str):
+        self.base: BareEnv = facts.base
+        self.limit = facts.time_limit
+        self.says, self.needs = says, needs
+        self.difference = ""
+        """The first difference, as a sentence; empty as long as there is none."""
+        self._elapsed = 0
+        self._rng: Generator
+
+    def begin(self, elapsed: int) -> None:
+        """Take the state and the generator of the environment, so many steps after the beginning of an episode."""
+        self._elapsed = elapsed
+        self._rng = copy.deepcopy(self.generator())
+        self.take_state()
+
+    def after_reset(self, observation: Observation) -> None:
+        """Compare the answer of `reset`."""
+        if not self.difference:
+            self._elapsed = 0
+            self._compare(AT_RESET, ("observation",), (observation,), (self.reset(),))
+
+    def after_step(self, action: int, found: tuple[Any, ...]) -> None:
+        """Compare the answer of `step` to an action, counted from 0."""
+        if self.difference:
+            return
+        where = f"at {self.place()}, action {action}"
+        self._elapsed += 1
+        observation, reward, terminated, truncated = self.step(action)
+        expected = (observation, reward, terminated, truncated or self._elapsed >= self.limit)
+        self._compare(where, ("observation", "reward", "terminated", "truncated"), found[:4], expected)
+
+    def take(self, env: Env, action: int) -> bool:
+        """Take an action, counted from 0, in the environment, and compare; return whether the episode is over."""
+        where = f"at {self.place()}, action {action}"
+        space: UntypedSpace = env.action_space
+        try:
+            found = env.step(action + int(space.start))
+        except Exception as error:  # whatever the environment raises
+            self.difference = f"{where} {self.says} what happens, but its step raised {type(error).__name__}: {error}"
+            return True
+        self.after_step(action, found)
+        return bool(found[2] or found[3])
+
+    def _compare(self, where: str, names: tuple[str, ...], found: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
+        for name, value, wanted in zip(names, found, expected, strict=True):
+            if not self.same(name, value, wanted):
+                called = "reset" if where == AT_RESET else "step"
+                self.difference = f"{where} {self.says} {name} {wanted!r}, but its {called} returns {value!r}"
+                return
+        if not same_state(self._rng, self.generator()):
+            self.difference = f"{where} it draws other random numbers than {self.needs}"
+            return
+        self.difference = self.other_state(where)
+
+    # ------------------------------------------------------------------------- what a kind of follower knows
+
+    def generator(self) -> Generator:
+        """The generator that the environment draws from."""
+        return self.base.np_random
+
+    def take_state(self) -> None:
+        """Take the state of the environment."""
+        raise NotImplementedError
+
+    def place(self) -> str:
+        """Where the environment should be, as a phrase."""
+        raise NotImplementedError
+
+    def reset(self) -> Any:
+        """Begin an episode; return what should be observed."""
+        raise NotImplementedError
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool]:
+        """Take an action; return what `step` should."""
+        raise NotImplementedError
+
+    def legal_actions(self, n_actions: int) -> Sequence[int]:
+        """The actions that can be taken, counted from 0."""
+        return range(n_actions)
+
+    def same(self, name: str, found: Any, expected: Any) -> bool:
+        """Whether a part of an answer is what it should be."""
+        if type(found) is type(expected) and type(found) in _SIMPLE:
+            return found == expected
+        # where a number is expected, the stepwise loop does not take an array of one element
+        if np.ndim(expected):
+            return np.array_equal(np.ravel(found), expected)
+        return not np.ndim(found) and bool(found == expected)
+
+    def other_state(self, where: str) -> str:
+        """How the state of the environment differs from what it should be, as a sentence; empty if it does not."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Compare what can be compared only after a number of steps."""
+
+
+class TableFollower(Follower):
+    """Follows an environment by its table.
+
+    Besides the state, the table has nothing that a step may change: an attribute that changes is a difference.
+    """
+
+    def __init__(self, facts: EnvironmentFacts, model: MDP | POMDP):
+        super().__init__(facts, "its table says", "its table needs")
+        self.table = TabularEnv(model)
+        self.vectors = None if facts.vectors is None else np.asarray(facts.vectors, dtype=np.float64)
+        self._legal = (model.mdp if isinstance(model, POMDP) else model).legal
+        self._before: dict[str, Any] = {}
+
+    def take_state(self) -> None:
+        """Take the state of the environment, and note its attributes."""
+        self.table.s = int(self.base.s)
+        self.table.np_random = self._rng
+        self._before = _simple_attributes(self.base)
+
+    def put(self, state: int) -> None:
+        """Put the environment into a state."""
+        self.base.s = self.table.s = state
+
+    def place(self) -> str:
+        """Name the state."""
+        return f"state {self.table.s}"
+
+    def legal_actions(self, n_actions: int) -> Sequence[int]:
+        """The actions that exist in the state."""
+        legal: list[int] = np.flatnonzero(self._legal[self.table.s]).tolist()
+        return legal
+
+    def reset(self) -> Any:
+        """Draw a start state."""
+        return self._shown(self.table.reset()[0])
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool]:
+        """Draw a transition."""
+        observation, reward, terminated, _, _ = self.table.step(action)
+        return self._shown(observation), reward, terminated, False
+
+    def _shown(self, observation: int) -> Any:
+        return observation if self.vectors is None else self.vectors[observation]
+
+    def other_state(self, where: str) -> str:
+        """Compare the state."""
+        found: object = self.base.s
+        return "" if found == self.table.s else f"{where} it is in state {found!r}, but {self.says} {self.table.s}"
+
+    def end(self) -> None:
+        """Compare the attributes with those at the beginning."""
+        if self.difference:
+            return
+        for name, value in _simple_attributes(self.base).items():
+            if name not in EXPECTED_CHANGES and self._before.get(name) != value:
+                was = self._before.get(name)
+                self.difference = (
+                    f"its step changes `{name}` (from {was!r} to {value!r}), which its table does not have"
+                )
+
+
+class DynamicsFollower(Follower):
+    """Follows an environment by its compiled dynamics, up to rounding."""
+
+    def __init__(self, facts: EnvironmentFacts, dynamics: CompiledDynamics):
+        super().__init__(facts, "its compiled dynamics say", "its compiled dynamics need")
+        self.dynamics = dynamics
+        functions: tuple[Any, ...] = dynamics.begin, dynamics.step, dynamics.observe
+        self._begin, self._step, self._observe = map(interpreted, functions)
+        self._constants = interpreted(dynamics.constants)
+        self._state: State = ()
+        self._expected: State = ()
+        self._shape: tuple[int, ...] = tuple(facts.base.observation_space.shape)
+
+    def take_state(self) -> None:
+        """Take the numbers of the state."""
+        self._state = self.dynamics.read(self.base)
+
+    def place(self) -> str:
+        """Show the state."""
+        return f"state {self._state}"
+
+    def reset(self) -> Any:
+        """Draw a start state."""
+        self._expected = self._begin(self._constants, self._rng)
+        return self._seen()
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool]:
+        """Take an action."""
+        self._expected, reward, terminated = self._step(self._constants, self._state, action, self._rng)
+        return self._seen(), reward, bool(terminated), False
+
+    def _seen(self) -> Any:
+        seen = np.zeros(self._shape)
+        self._observe(self._constants, self._expected, seen)
+        return seen
+
+    def same(self, name: str, found: Any, expected: Any) -> bool:
+        """Compare up to rounding."""
+        if name in ("terminated", "truncated"):
+            return bool(found) == expected
+        return _close(found, expected, SINGLE if name == "observation" else ROUNDING)
+
+    def other_state(self, where: str) -> str:
+        """Compare the numbers of the state, and go on from those of the environment: differences do not add up."""
+        found = self.dynamics.read(self.base)
+        if not _close(found, self._expected, ROUNDING):
+            return f"after {where.removeprefix('at ')} {self.says} state {self._expected!r}, but it is in {found!r}"
+        self._state = found
+        return ""
+
+
+def walk(env: Env, follower: Follower, steps: int) -> None:
+    """Take random legal actions over several episodes, until something differs.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        A copy of an environment; its own generator decides what happens.
+    follower : Follower
+        Of this copy.
+    steps : int
+        How many.
+    """
+    space: UntypedSpace = env.action_space
+    chooser = np.random.default_rng(0)  # which actions are tried; nothing else depends on it
+    env.reset()
+    follower.begin(0)
+    follower.after_reset(env.reset()[0])
+    over = False
+    for u in chooser.random(steps).tolist():
+        if follower.difference:
+            return
+        if over:
+            follower.after_reset(env.reset()[0])
+        legal = follower.legal_actions(int(space.n))
+        over = follower.take(env, int(legal[int(u * len(legal))]))
+    follower.end()
+
+
+def _close(found: object, expected: object, tolerance: float) -> bool:
+    one, other = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    return one.shape == other.shape and bool(np.all(np.abs(one - other) <= tolerance * np.maximum(1.0, np.abs(other))))
+
+
+def same_state(one: Generator, other: Generator) -> bool:
+    """Whether two generators are of one kind and will draw the same."""
+    state, found = one.bit_generator.state, other.bit_generator.state
+    if state["bit_generator"] == "PCG64":
+        return state == found
+    return pickle.dumps(state) == pickle.dumps(found)  # some kinds have arrays in their state
+
+
+def _simple_attributes(base: BareEnv) -> dict[str, Any]:
+    """The attributes in which a step could keep a state of its own, by name."""
+    attributes: dict[str, Any] = base.__dict__
+    simple: dict[str, Any] = {}
+    for name, value in attributes.items():
+        if isinstance(value, _SIMPLE):
+            simple[name] = value
+        elif type(value) is np.ndarray and value.size < _SMALL:
+            simple[name] = value.tolist()
+    return simple

@@ -1,0 +1,78 @@
+"""What a run records while it lasts, and how it is saved meanwhile."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.training.engines import CHUNK, Advance
+from rlsuite.training.results import TimeUnit
+
+
+@dataclass
+class Keeping:
+    """How a run is kept while it lasts.
+
+    Parameters
+    ----------
+    save : callable
+        Writes the run to its file.
+    every : float
+        Seconds between two of these, at least.
+    """
+
+    save: Callable[[], None]
+    every: float
+    _saved: float = 0.0  # when, of time.monotonic
+    _rate: float = 1.0  # steps a second
+
+    def begin(self) -> None:
+        """Write the beginning of the run, so that a file that cannot be written is found out at once."""
+        self.save()
+        self._saved = time.monotonic()
+
+    def steps_at_once(self) -> int:
+        """How many steps may be taken before the next look at the clock."""
+        return min(CHUNK, max(1, int(self._rate * min(self.every / 4, 1.0))))
+
+    def note(self, steps: int, seconds: float) -> None:
+        """Note how long some steps took, and write the run if it is time."""
+        self._rate = steps / max(seconds, 1e-6)
+        if time.monotonic() - self._saved >= self.every:
+            self.begin()
+
+
+@dataclass
+class RunLog:
+    """What one call of `learn` records."""
+
+    unit: TimeUnit
+    finished: list[FloatArray] = field(default_factory=lambda: [np.empty((0, 3))])  # (n, 3): return, regret, length
+    marks: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # times of what follows
+    sums: list[FloatArray] = field(default_factory=lambda: [])  # (n, 2): reward and regret in all, at the first marks
+    checkpoints: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # the marks that are recorded
+    evaluations: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, value, total
+    ends: float | None = None
+    seconds: float = 0.0  # of learning alone
+    reached: int = 0  # how many marks were
+    verified: tuple[int, int, int, int] = (0, 0, 0, 0)  # how much of the above is known to be right
+
+    def add(self, outcome: Advance) -> None:
+        """Add what one call of `advance` has recorded."""
+        if outcome.back:
+            finished, sums, evaluations, self.reached = self.verified
+            del self.finished[1 + finished :], self.sums[sums:], self.evaluations[evaluations:]
+        self.finished.append(outcome.finished)
+        self.sums.append(outcome.noted)
+        self.reached += len(outcome.noted)
+        if outcome.verified:
+            self.verified = len(self.finished) - 1, len(self.sums), len(self.evaluations), self.reached
+
+    def summary(self) -> dict[str, str]:
+        """The figures on the progress bar."""
+        latest = np.concatenate([chunk[-100:, 0] for chunk in self.finished[-100:]])[-100:]
+        episodes = sum(len(chunk) for chunk in self.finished)
+        mean = f"{latest.mean():.4g}" if latest.size else "-"
+        return {"episodes": str(episodes), "mean return": mean}

@@ -1,0 +1,233 @@
+"""A run on a table that its environment declares, or that was made by asking it: verified by steps of the run itself.
+
+Nobody calls an environment beforehand. The first steps of the run are taken in the environment, and compared with what
+the table says (`rlsuite.environments.followers`). Then the run goes on in the compiled loop. From time to time a
+stretch of it is taken in the environment again: after half as many steps as have been taken until then, before the
+end, and where an action is taken in a state for the first time. As both loops give the same bytes, nobody sees this in
+the results.
+
+At the first difference everything is made what it was after the last stretch that agreed, and the run goes on stepwise
+from there. If the environment did something else between two stretches and agrees in all of them, that is not found.
+"""
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from rlsuite import errors
+from rlsuite.core.aliases import Info, Observation
+from rlsuite.environments.facts import EnvironmentFacts
+from rlsuite.models.aliases import IndexArray
+from rlsuite.training.engines import CHUNK, Advance, CompiledEngine, EnvironmentEngine, Learner
+from rlsuite.training.first_steps import Snapshot
+from rlsuite.training.kernels import ALL_STEPS, ELAPSED, FRESH, OBSERVATION
+from rlsuite.training.model_of_environment import CompiledForm
+from rlsuite.training.observation_view import Encoding
+
+FIRST, STRETCH, FEW = 1_000, 50, 10
+"""Steps in the environment: the first of a run, of each stretch, and where something is done for the first time."""
+
+AT_ONCE, EACH = 200, 20_000
+"""How often a run may stop for first times: so often, and once more after each so many steps."""
+
+
+class VerifiedEngine:
+    """Learn on what an environment declares, and compare.
+
+    Parameters
+    ----------
+    facts, learner, encode, info
+        As for `EnvironmentEngine`.
+    form : CompiledForm
+        The form that is verified.
+    loop : {"compiled", "stepwise"}
+        With "stepwise" all steps are taken in the environment, because the user wants that; some are compared all the
+        same, as the table says which actions are legal, and what the optimum is.
+    """
+
+    def __init__(
+        self,
+        facts: EnvironmentFacts,
+        form: CompiledForm,
+        learner: Learner,
+        encode: Encoding | None,
+        info: Info,
+        loop: Literal["compiled", "stepwise"],
+    ):
+        assert form.adapter is not None
+        assert form.follower is not None
+        self.facts, self.learner, self.encode, self.info = facts, learner, encode, info
+        self.loop: Literal["compiled", "stepwise"] = loop
+        self.stop: Sequence[int] = ()
+        self.end: int | None = None
+        """Of the run, in steps, if that is known."""
+        self._follower_of = form.follower
+        self._follower = form.follower(facts)
+        self._compiled = None
+        shape = learner.legal.shape if encode is None else (0, 0)
+        self._fresh = np.ones(shape, dtype=np.bool_)  # what has not been done in the environment
+        if loop == "compiled":
+            self._compiled = CompiledEngine(facts, form.adapter, learner)
+        self._stepping: EnvironmentEngine | None = None
+        self._following = False
+        self._real = FIRST  # steps left of this stretch
+        self._until_next = 0  # steps left until the next one
+        self._point: _Point | None = None  # after the last stretch that agreed
+        self._done, self._stops = 0, 0
+        self._few = False  # whether this stretch is one of a few steps
+
+    def prepare(self) -> None:
+        """Compile the loop."""
+        if self._compiled is not None:
+            self._compiled.prepare()
+
+    def resume(self, facts: EnvironmentFacts) -> None:
+        """Continue, in another call of `learn`: it begins with a stretch in the environment."""
+        self.facts = facts
+        self._follower = self._follower_of(facts)
+        self._stepping, self._point, self._following, self._few = None, None, False, False
+        self._real = max(self._real, STRETCH)
+        if self._compiled is not None:
+            self._compiled.resume(facts)
+
+    def advance(self, clock: int, marks: IndexArray, most: int = CHUNK) -> Advance:
+        """Learn until the clock shows the last mark, or for at most so many steps; or until something differs."""
+        before = int(self.learner.run_state.position[ALL_STEPS])
+        if not self._real and self.end is not None and self.end - before <= STRETCH:
+            self._real = STRETCH
+        outcome = self._in_environment(clock, marks, most) if self._real else self._on_table(clock, marks, most)
+        self._done += int(self.learner.run_state.position[ALL_STEPS]) - before
+        return outcome
+
+    def finish(self) -> str:
+        """End the run; return what differs after all, if its last steps were in the environment."""
+        if self._following and self._real and not self._follower.difference:
+            self._follower.end()
+        return self._follower.difference
+
+    def after_reset(self, observation: Observation) -> None:
+        """Compare the answer of `reset`."""
+        self._follower.after_reset(observation)
+
+    def after_step(self, action: int, answer: tuple[Any, ...]) -> None:
+        """Compare the answer of `step`."""
+        self._follower.after_step(action, answer)
+        if self._fresh.size:
+            self._fresh[int(self.learner.run_state.position[OBSERVATION]), action] = False
+
+    def _in_environment(self, clock: int, marks: IndexArray, most: int) -> Advance:
+        """Take steps of a stretch, and compare."""
+        position = self.learner.run_state.position
+        if self._stepping is None:
+            self._stepping = EnvironmentEngine(self.facts, self.learner, None, self.encode, self.info, None)
+            self._stepping.at_first.stay()
+            self._following = False
+        engine = self._stepping
+        engine.stop, engine.witness = self.stop, self
+        if not self._following:
+            self._follower.begin(int(position[ELAPSED]))
+            self._following = True
+        before = int(position[ALL_STEPS])
+        try:
+            outcome = engine.advance(clock, marks, min(most, self._real))
+        except (KeyboardInterrupt, SystemExit):
+            self._stepping = None
+            raise
+        except Exception as error:  # of whatever kind: the run itself has not come here
+            if self._point is None or not self._point.left:
+                raise
+            return self._other(f"its step raised {type(error).__name__}: {error}")
+        self._real -= int(position[ALL_STEPS]) - before
+        if self._follower.difference:
+            return self._other(self._follower.difference, outcome)
+        return outcome if self._real else self._agreed(outcome)
+
+    def _agreed(self, outcome: Advance) -> Advance:
+        """End a stretch."""
+        self._follower.end()
+        if self._follower.difference:
+            return self._other(self._follower.difference, outcome)
+        self._following = False
+        self.info = {}
+        if self._compiled is None:
+            assert self._stepping is not None
+            self._stepping.witness = None
+            self._until_next = self._gap()
+            return outcome
+        self._stepping = None
+        if self._few:
+            self._few = False
+            self._compiled.resume(self.facts)
+            return outcome
+        try:
+            self._point = _Point(self.facts, self.learner)
+        except Exception as error:  # whatever a class of another package raises
+            reason = f"it cannot be copied ({type(error).__name__}: {error}), so that a run could not go back"
+            return self._other(reason, outcome)
+        self._until_next = self._gap()
+        self._compiled.resume(self.facts)
+        return outcome._replace(verified=True)
+
+    def _gap(self) -> int:
+        """Steps until the next stretch."""
+        return max(STRETCH, (self._done + FIRST) // 2)
+
+    def _on_table(self, clock: int, marks: IndexArray, most: int) -> Advance:
+        """Take steps without comparing."""
+        position = self.learner.run_state.position
+        before = int(position[ALL_STEPS])
+        most = min(most, self._until_next)
+        if self.end is not None:
+            most = min(most, self.end - STRETCH - before)
+        if self._compiled is None:
+            assert self._stepping is not None
+            outcome = self._stepping.advance(clock, marks, most)
+        else:
+            assert self._point is not None
+            stops = AT_ONCE + self._done // EACH - self._stops
+            self._compiled.fresh = self._fresh if stops > 0 else self._fresh[:0, :0]
+            self._point.left = True
+            outcome = self._compiled.advance(clock, marks, most if stops > 0 else min(most, EACH))
+            if self._compiled.code == FRESH:
+                self._real, self._few = FEW, True
+                self._stops += 1
+        self._until_next -= int(position[ALL_STEPS]) - before
+        if not self._until_next:
+            self._real, self._few = STRETCH, False
+        return outcome
+
+    def _other(self, difference: str, outcome: Advance | None = None) -> Advance:
+        """End the verification; go back unless all steps since the last stretch that agreed were in the environment."""
+        if self._point is None or not self._point.left:
+            assert outcome is not None
+            return outcome._replace(difference=difference)
+        self._point.restore()
+        return Advance(np.empty((0, 3)), np.empty((0, 2)), difference=difference, back=True)
+
+
+class _Point:
+    """A point of a run to which one can go back."""
+
+    def __init__(self, facts: EnvironmentFacts, learner: Learner):
+        self.left = False
+        self._learner = Snapshot((learner.memory, learner.view, learner.legal, learner.rng, learner.run_state))
+        self._layers = [*facts.wrappers, facts.base]
+        base: Any = facts.base
+        names = ("P", "model", "_model", "dynamics", "_dynamics", "_observation_space", "_action_space")
+        shared: list[Any] = [*self._layers, base.observation_space, base.action_space]
+        shared += [getattr(layer, name, None) for layer in self._layers for name in names]
+        if any("__slots__" in vars(kind) and vars(kind)["__slots__"] for kind in type(base).__mro__):
+            raise errors.UnsuitableEnvironment("its class has __slots__")
+        own = [{name: value for name, value in vars(layer).items() if name != "env"} for layer in self._layers]
+        self._own = copy.deepcopy(own, {id(one): one for one in shared})
+
+    def restore(self) -> None:
+        """Make everything what it was."""
+        self._learner.restore()
+        for layer, own in zip(self._layers, self._own, strict=True):
+            attributes = vars(layer)
+            for name in [name for name in attributes if name not in own and name != "env"]:
+                del attributes[name]
+            attributes.update(own)

@@ -1,0 +1,213 @@
+"""A run on a declared table calls the environment for its own steps only, and finds out by these what is untrue."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.envs.toy_text import FrozenLakeEnv
+
+import rlsuite as rl
+from rlsuite.environments.facts import facts_of
+from rlsuite.environments.replay_check import is_known_kind
+from rlsuite.errors import StepwiseWarning
+
+
+class Lake(FrozenLakeEnv):
+    """Does what its table says, and counts."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = [0]  # in a list, where the comparison of attributes does not look
+
+    def step(self, a):
+        self.calls[0] += 1
+        return self.answer(a, *super().step(a))
+
+    def answer(self, a, *answer):
+        return answer
+
+
+class Generous(Lake):
+    """Pays more from some step on: its own step, whose number is known to nobody else."""
+
+    begins = 1_030
+
+    def answer(self, a, observation, reward, *others):
+        return observation, reward + float(self.calls[0] > self.begins), *others
+
+
+class Broken(Lake):
+    """Raises from some step on."""
+
+    def answer(self, a, *answer):
+        if self.calls[0] > 1_030:
+            raise RuntimeError("out of order")
+        return answer
+
+
+class Elsewhere(Lake):
+    """Comes, by one action in one state that is reached late, to another state than its table says."""
+
+    def __init__(self):
+        super().__init__()
+        self.P = {s: dict(row) for s, row in self.P.items()}
+        self.P[14] = {**self.P[14], 2: [(1.0, 15, 1.0, True)]}
+
+    def step(self, a):
+        if self.s == 14 and a == 2:
+            self.calls[0] += 1
+            self.np_random.random()
+            self.s = 0
+            return 0, 0.0, False, False, {}
+        return super().step(a)
+
+
+class Counting:
+    def __init__(self, env):
+        self.env, self.steps, self.resets = env, 0, 0
+        step, reset = type(env).step, type(env).reset
+
+        class Counted(type(env)):
+            def step(one, a):
+                self.steps += 1
+                return step(one, a)
+
+            def reset(one, **options):
+                self.resets += 1
+                return reset(one, **options)
+
+        env.__class__ = Counted
+
+
+def agent(**options):
+    return rl.QLearning(gamma=0.9, exploration=rl.EpsilonGreedy(0.3), **options)
+
+
+def learned_stepwise(env, steps, **options):
+    return agent().learn(env, steps=steps, seed=1, loop="stepwise", **options)
+
+
+def same_records(one, other):
+    for name in ("episode_return", "episode_length", "time", "cumulative_reward"):
+        np.testing.assert_array_equal(getattr(one.record_, name), getattr(other.record_, name))
+    assert one.q_.tobytes() == other.q_.tobytes()
+    assert one.visits_.tobytes() == other.visits_.tobytes()
+
+
+@pytest.mark.parametrize("loop", ["auto", "stepwise"])
+def test_a_short_run_makes_its_own_calls_and_no_others(loop, tmp_path):
+    counting = Counting(Lake())
+    learned = agent().learn(counting.env, steps=300, seed=1, loop=loop)
+    assert counting.steps == 300
+    assert counting.resets == 1 + len(learned.episodes_)
+    learned.save(tmp_path / "agent.npz")
+    assert counting.steps == 300
+
+
+def test_a_long_run_takes_few_of_its_steps_in_the_environment():
+    env = Lake()
+    learned = agent().learn(env, steps=100_000, seed=1)
+    same_records(learned, learned_stepwise(Lake(), 100_000))
+    assert learned.record_.loop == "compiled"
+    assert 1_000 < env.calls[0] < 2_500
+
+
+@pytest.mark.parametrize("name", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v4", "rlsuite/GridGoal-v0"])
+def test_classes_that_are_known_are_not_verified(name):
+    assert is_known_kind(facts_of(gymnasium.make(name)))
+
+
+def test_a_class_is_known_by_its_source(monkeypatch):
+    """Also if it is edited before anything of rlsuite has looked at it."""
+    env, step = gymnasium.make("FrozenLake-v1"), FrozenLakeEnv.step
+    monkeypatch.setattr(FrozenLakeEnv, "step", lambda self, a: step(self, 0))
+    assert not is_known_kind(facts_of(env))
+    with pytest.warns(StepwiseWarning, match="its table says"):
+        agent().learn(env, steps=200, seed=1)
+
+
+@pytest.mark.parametrize("name", ["decode", "step", "action_mask"])
+def test_a_taxi_with_a_method_of_its_own_is_not_known(name):
+    env = gymnasium.make("Taxi-v4")
+    setattr(env.unwrapped, name, getattr(env.unwrapped, name))
+    assert not is_known_kind(facts_of(env))
+    own = type("Own", (type(env.unwrapped),), {name: getattr(type(env.unwrapped), name)})
+    assert not is_known_kind(facts_of(own()))
+    assert not is_known_kind(facts_of(gymnasium.make("Taxi-v4", fickle_passenger=True)))
+
+
+@pytest.mark.parametrize("steps", [2_000, 50_000])
+def test_a_difference_found_late_goes_back_and_on_with_the_bytes_of_the_stepwise_loop(steps):
+    sentence = r"Generous: at state .* its table says reward .*again from step 1,000, up to which they agree"
+    with pytest.warns(StepwiseWarning, match=sentence) as caught:
+        learned = agent().learn(Generous(), steps=steps, seed=1)
+    assert caught[0].filename == __file__
+    assert learned.record_.loop == "stepwise"
+    same_records(learned, learned_stepwise(Generous(), steps))
+
+
+def test_the_last_steps_of_a_run_are_compared():
+    """1,000 steps and some 50 before the end: the counter comes to 1,030 just then."""
+    with pytest.warns(StepwiseWarning, match="again from step 1,000"):
+        agent().learn(Generous(), steps=1_300, seed=1)
+
+
+def test_evaluations_on_a_wrong_table_are_void():
+    with pytest.warns(StepwiseWarning):
+        learned = agent().learn(Generous(), steps=5_000, seed=1, evaluate_every=500, regret=True)
+    record = learned.record_
+    assert record.regret.size == 0
+    assert record.evaluation_time.tolist() == list(range(1_500, 5_001, 500))
+    assert np.isfinite(record.evaluation).all()
+    assert "no table" in record.optimum_unknown or "table" in record.optimum_unknown
+
+
+def test_an_environment_that_breaks_raises_its_own_error_where_it_does_step_by_step():
+    with pytest.warns(StepwiseWarning, match="its step raised RuntimeError: out of order.*again from step 1,000"):  # noqa: SIM117
+        with pytest.raises(RuntimeError, match="out of order"):
+            (broken := agent()).learn(Broken(), steps=10_000, seed=1)
+    assert broken.record_.cumulative_reward.size
+    with pytest.raises(RuntimeError, match="out of order"):
+        (stepwise := agent()).learn(Broken(), steps=10_000, seed=1, loop="stepwise")
+    assert broken.q_.tobytes() == stepwise.q_.tobytes()
+
+
+def test_what_is_done_for_the_first_time_is_done_in_the_environment():
+    with pytest.warns(
+        StepwiseWarning, match="at state 14, action 2 its table says observation 15, but its step returns 0"
+    ):
+        learned = agent().learn(Elsewhere(), steps=20_000, seed=1)
+    same_records(learned, learned_stepwise(Elsewhere(), 20_000))
+
+
+def test_each_call_of_learn_begins_in_the_environment():
+    env = Lake()
+    learned = agent().learn(env, steps=20_000, seed=1)
+    Lake.answer, honest = lambda self, a, o, r, *others: (o, r - 1.0, *others), Lake.answer
+    try:
+        with pytest.warns(StepwiseWarning, match="its table says reward"):
+            learned.learn(env, steps=2_000)
+    finally:
+        Lake.answer = honest
+    assert learned.record_.cumulative_reward[-1] < -1_500
+
+
+def test_an_environment_that_cannot_be_copied_is_stepped():
+    class Held(Lake):
+        def __init__(self):
+            super().__init__()
+            self.held = (one for one in ())
+
+    with pytest.warns(StepwiseWarning, match="cannot be copied"):
+        learned = agent().learn(Held(), steps=3_000, seed=1)
+    same_records(learned, learned_stepwise(Held(), 3_000))
+
+
+def test_two_halves_are_the_whole(tmp_path):
+    whole = agent().learn(Lake(), steps=6_000, seed=1)
+    half = agent().learn(env := Lake(), steps=2_345, seed=1)
+    half.learn(env, steps=3_655)
+    assert half.q_.tobytes() == whole.q_.tobytes()
+    saved = agent().learn(Lake(), steps=2_345, seed=1)
+    saved.save(tmp_path / "half.npz")
+    loaded = rl.load(tmp_path / "half.npz").learn(Lake(), steps=3_655)
+    assert loaded.q_.tobytes() == whole.q_.tobytes()
