@@ -25,6 +25,8 @@
     |-- FormerSignatureWarning  a rule with the signature of an earlier version  (also a FutureWarning)
     |-- NewRunWarning         a run that cannot go on after it was saved
     |-- OneProcessWarning     runs that other processes cannot help with
+    |-- FailedRunsWarning     some of many runs had to stop
+    |-- CheckpointWarning     a run that could not be saved meanwhile, as the disk is full
     `-- StepwiseWarning       `loop="auto"` had to leave the compiled loop
 """
 
@@ -119,6 +121,14 @@ class NewRunWarning(RlsuiteWarning):
 
 class OneProcessWarning(RlsuiteWarning):
     """Seeds are learned in this process alone: the agent or the environment cannot be sent to others, or one ended."""
+
+
+class CheckpointWarning(RlsuiteWarning):
+    """A run could not be saved meanwhile; it goes on."""
+
+
+class FailedRunsWarning(RlsuiteWarning):
+    """Some runs had to stop; the others were completed, and are kept."""
 
 
 class StepwiseWarning(RlsuiteWarning):

@@ -212,6 +212,19 @@ class Agent(Described):
         """
         budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every, tabulate)
         keeping = self._keeping(checkpoint, every)
+        return self.learns(env, budget, seed, loop, optima or (Optima() if regret else None), keeping, progress)
+
+    def learns(
+        self,
+        env: str | Env,
+        budget: Budget,
+        seed: int | None,
+        loop: LoopChoice,
+        optima: Optima | None,
+        keeping: Keeping | None = None,
+        progress: bool = False,
+    ) -> Self:
+        """Learn, as `learn` does, with arguments that have been checked; part of experiments."""
         with _one_at_a_time:
             if self._learning:
                 raise errors.LearningError(
@@ -220,9 +233,26 @@ class Agent(Described):
                 )
             self._learning = True
         try:
-            return self._learn(env, budget, seed, loop, Optima() if regret else None, progress, keeping, optima)
+            return self._learn(env, budget, seed, loop, optima, progress, keeping)
         finally:
             self._learning = False
+
+    def goes_on(
+        self, env: Env, budget: Budget, loop: LoopChoice, optima: Optima | None, keeping: Keeping | None
+    ) -> bool:
+        """Go on with the run of the file from which the agent was loaded; False if that cannot be done.
+
+        Part of experiments, as are `learns` and `record_so_far`.
+        """
+        if self._loaded is None or self._loaded.lost or self._begin_again(env, loop, optima, 0.0):
+            return False
+        self.learns(env, budget, None, loop, optima, keeping)
+        return True
+
+    def record_so_far(self) -> Record:
+        """The record of what the present call of `learn` has done; part of experiments."""
+        assert self._run is not None
+        return self._run.record()
 
     def _learn(
         self,
@@ -230,16 +260,15 @@ class Agent(Described):
         budget: Budget,
         seed: int | None,
         loop: LoopChoice,
-        own_optima: Optima | None,
+        optima: Optima | None,
         progress: bool,
         keeping: Keeping | None,
-        optima: Optima | None,
     ) -> Self:
         before, first_loop = self.learned_before(), budget.first_loop(loop)
         with CompilingTime() as compiling:
             run = self._run
             if run is None or seed is not None or env is not self._asked_for:
-                run = self._go_on_or_start(env, seed, first_loop, optima or own_optima, budget.patience(loop))
+                run = self._go_on_or_start(env, seed, first_loop, optima, budget.patience(loop))
             elif budget.tabulate:
                 run.use(first_loop)
             if loop != run.loop:
@@ -290,14 +319,10 @@ class Agent(Described):
         loaded = self._loaded
         if loaded is None or seed is not None:
             return self._start(env, seed, loop, optima, patience)
-        reason = loaded.lost
+        reason = loaded.lost or self._begin_again(env, loop, optima, patience)
         if not reason:
-            legal, rng = self.memory_.legal, self.generator_
-            run = self._start(env, self.seed_, loop, (optima or Optima()) if loaded.regret else None, patience)
-            reason = run.go_on(loaded, legal)
-            if not reason:
-                self.generator_ = rng
-                return run
+            assert self._run is not None
+            return self._run
         level = errors.level_of_the_caller()
         warnings.warn(
             f"{reason}. A new run begins, with what was learned (give a seed to ask for that)",
@@ -305,6 +330,17 @@ class Agent(Described):
             stacklevel=level,
         )
         return self._start(env, None, loop, optima, patience)
+
+    def _begin_again(self, env: str | Env, loop: LoopChoice, optima: Optima | None, patience: float) -> str:
+        """Put the run of the file where it was kept; return why that cannot be done, as a sentence."""
+        loaded = self._loaded
+        assert loaded is not None
+        legal, rng = self.memory_.legal, self.generator_
+        run = self._start(env, self.seed_, loop, (optima or Optima()) if loaded.regret else None, patience)
+        reason = run.go_on(loaded, legal)
+        if not reason:
+            self.generator_ = rng
+        return reason
 
     def _start(self, env: str | Env, seed: int | None, loop: LoopChoice, optima: Optima | None, patience: float) -> Run:
         made = find_env(env)

@@ -33,7 +33,7 @@ SPACE = "observation_space"
 """One more entry of the header, of an agent whose observations are not those of a Discrete space."""
 
 
-def save(agent: Any, path: str | PathLike[str], compress: bool = True) -> None:
+def save(agent: Any, path: str | PathLike[str], compress: bool = True, only_with_run: bool = False) -> bool:
     """Write an agent to a file: parameters, learned arrays, episodes, the state of its generator, and its run.
 
     Parameters
@@ -44,6 +44,8 @@ def save(agent: Any, path: str | PathLike[str], compress: bool = True) -> None:
         The file.
     compress : bool
         Whether its arrays are compressed, which takes longer.
+    only_with_run : bool
+        Write nothing, and return False, if its run cannot be kept.
 
     Raises
     ------
@@ -71,6 +73,8 @@ def save(agent: Any, path: str | PathLike[str], compress: bool = True) -> None:
     run = agent.kept_run()
     if run is not None:
         run = run if run.lost else run._replace(lost=_undeclared(agent.memory_))
+        if run.lost and only_with_run:
+            return False
         if run.lost:
             level = errors.level_of_the_caller()
             warnings.warn(f"what was learned is saved, but not the run: {run.lost}", NewRunWarning, stacklevel=level)
@@ -81,6 +85,7 @@ def save(agent: Any, path: str | PathLike[str], compress: bool = True) -> None:
     with replacing(path) as unfinished, unfinished.open("wb") as file:
         write = np.savez_compressed if compress else np.savez
         write(file, header=np.array(json.dumps(header)), episodes=agent.episodes_, **arrays)
+    return True
 
 
 def learned_arrays(memory: Any) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return MISUSED
         except KeyboardInterrupt as stop:
             note(str(stop) or "stopped")
-            return _leave(INTERRUPTED)
+            return _leave(getattr(stop, "code", INTERRUPTED))
 
 
 def _leave(code: int) -> int:

@@ -2,13 +2,17 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+import signal
+import threading
+import warnings
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlsuite.cli.options import Commands, add_json_flag, command, import_packages, whole_number
 from rlsuite.cli.output import note, print_json
-from rlsuite.errors import FileError, ParameterError, unknown
+from rlsuite.errors import FailedRunsWarning, FileError, ParameterError, unknown
 
 if TYPE_CHECKING:
     from rlsuite.experiments import Experiment
@@ -29,6 +33,8 @@ def add(commands: Commands) -> None:
     run.add_argument("--seeds", type=whole_number, metavar="N", help="number of seeds, instead of that in the file")
     run.add_argument("--loop", metavar="LOOP", help="auto, compiled or stepwise; does not change the results")
     run.add_argument("--workers", type=whole_number, metavar="N", help="threads (default: all cores)")
+    run.add_argument("--retry", action="store_true", help="learn again what failed before")
+    run.add_argument("--fail-fast", action="store_true", help="stop at the first part that fails")
     run.add_argument("--dry-run", action="store_true", help="print what would be done")
     add_json_flag(run)
     run.set_defaults(run=run_experiment)
@@ -52,6 +58,8 @@ def run_experiment(chosen: argparse.Namespace) -> int:
     """Run an experiment."""
     import_packages()
     from rlsuite.experiments import Experiment, compare, table
+    from rlsuite.experiments.writing import failed_before
+    from rlsuite.training.failures import failure_table
 
     changes = {key: getattr(chosen, key) for key in ("seeds", "loop") if getattr(chosen, key) is not None}
     experiment = Experiment.read(chosen.file, **changes)
@@ -59,14 +67,49 @@ def run_experiment(chosen: argparse.Namespace) -> int:
     folder = Path(chosen.output) if chosen.output else Path(chosen.file).with_suffix("")
     if chosen.dry_run:
         return _plan(experiment, folder, chosen.json)
-    results = experiment.run(folder, workers=chosen.workers or os.cpu_count() or 1, progress=True)
+    n_workers = chosen.workers or os.cpu_count() or 1
+    with _ending_signals(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FailedRunsWarning)  # the failures are listed at the end
+        results = experiment.run(
+            folder, workers=n_workers, retry=chosen.retry, fail_fast=chosen.fail_fast, progress=True
+        )
     rows = compare(results)
+    failures = list(failed_before(experiment.cells(), folder, retry=False).values())
     if chosen.json:
-        print_json({"folder": str(folder), "rows": [row._asdict() for row in rows]})
-        return 0
+        listed = [failure._asdict() for failure in failures]
+        print_json({"folder": str(folder), "rows": [row._asdict() for row in rows], "failures": listed})
+        return 1 if failures else 0
     print(table(rows))
-    note(f"results: {folder}\nnext: {command('plot', str(folder))}")
-    return 0
+    if failures:
+        note(failure_table(failures))
+    again = f"\nagain what failed: {command('run', chosen.file, '--retry')}" if failures else ""
+    note(f"results: {folder}\nnext: {command('plot', str(folder))}{again}")
+    return 1 if failures else 0
+
+
+@contextmanager
+def _ending_signals() -> Generator[None]:
+    """Let SIGTERM and SIGHUP do what Ctrl-C does; the code of the process says which it was."""
+    come: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        come.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    former = {one: signal.signal(one, stop) for one in ours if signal.getsignal(one) == signal.SIG_DFL}
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if come:
+            error.code = 128 + come[0]  # pyright: ignore[reportAttributeAccessIssue] - of the process
+        raise
+    finally:
+        for one, handler in former.items():
+            signal.signal(one, handler)
 
 
 def plot_results(chosen: argparse.Namespace) -> int:

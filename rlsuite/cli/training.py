@@ -59,6 +59,7 @@ def add(commands: Commands) -> None:
     seeds.add_argument("--seed", type=whole_number, metavar="N", help="one run with this seed; drawn if not given")
     seeds.add_argument("--seeds", type=whole_number, metavar="N", help="this many runs, with the seeds 0, 1, ...")
     parser.add_argument("--workers", type=whole_number, metavar="N", help="threads for many seeds (default: all cores)")
+    parser.add_argument("--fail-fast", action="store_true", help="stop at the first of many runs that fails")
     add_time_limit_flag(parser)
     parser.add_argument(
         "--evaluate-every", type=whole_number, metavar="N", help="steps or episodes between evaluations"
@@ -104,11 +105,11 @@ def run(chosen: argparse.Namespace) -> int:
     except RlsuiteError:
         raise
     except Exception as error:  # whatever the user's environment or agent raises
-        from rlsuite.experiments.run import in_words
+        from rlsuite.training.failures import in_words, where_raised
 
-        raise LearningError(f"the environment or the agent raised {in_words(error)}") from error
+        raise LearningError(f"the environment or the agent raised {in_words(error)} ({where_raised(error)})") from error
     report(chosen, agent, results, _write(chosen, agent, results, shown))
-    return 0
+    return 1 if results.failures else 0
 
 
 def _saved_agent(chosen: argparse.Namespace) -> "Agent":
@@ -171,14 +172,15 @@ def _drawn_env(chosen: argparse.Namespace, env_keywords: Keywords) -> "Env":
 @contextlib.contextmanager
 def _drawing(name: str) -> "Generator[None]":
     """Raise what goes wrong when an environment is drawn as an error that names it."""
-    from rlsuite.experiments.run import in_words
+    from rlsuite.training.failures import in_words, where_raised
 
     try:
         yield
     except RlsuiteError:
         raise
     except Exception as error:  # whatever the environment raises
-        raise UnsuitableEnvironment(f"{name} cannot be drawn: {in_words(error)}") from error
+        where = f" ({where_raised(error)})" if where_raised(error) else ""
+        raise UnsuitableEnvironment(f"{name} cannot be drawn: {in_words(error)}{where}") from error
 
 
 def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords) -> "Results":
@@ -218,9 +220,10 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywor
         loop=chosen.loop,
         tabulate=chosen.tabulate,
         regret=chosen.regret,
+        fail_fast=chosen.fail_fast,
         progress=_watched(),
     )
-    return Results(results.agent, chosen.environment, results.records)
+    return Results(results.agent, chosen.environment, results.records, results.failures)
 
 
 def _length(chosen: argparse.Namespace, agent: "Agent", env: "Env") -> Keywords:

@@ -139,7 +139,15 @@ class Experiment(Settings):
         return cells_of(self)
 
     @says_what_to_write
-    def run(self, folder: str | PathLike[str], *, workers: int = 1, progress: bool = False) -> dict[str, list[Results]]:
+    def run(
+        self,
+        folder: str | PathLike[str],
+        *,
+        workers: int = 1,
+        retry: bool = False,
+        fail_fast: bool = False,
+        progress: bool = False,
+    ) -> dict[str, list[Results]]:
         """Learn all cells that ``folder`` does not hold yet, and return the results of all.
 
         Parameters
@@ -148,13 +156,18 @@ class Experiment(Settings):
             Where results are kept; made if it does not exist.
         workers : int
             Threads. The compiled loop runs in parallel on them; the results do not depend on their number.
+        retry : bool
+            Learn again what failed before; by default it is only reported.
+        fail_fast : bool
+            Raise the error of the first cell that fails. By default the others are learned, and kept.
         progress : bool
             Show a progress bar.
 
         Returns
         -------
         dict
-            Label of the environment -> one `Results` per agent.
+            Label of the environment -> one `Results` per agent, with the failures beside the records; without agents
+            all of whose cells failed.
 
         Raises
         ------
@@ -165,11 +178,17 @@ class Experiment(Settings):
         EnvironmentNotFound, UnsuitableEnvironment
             If an environment does not exist or has spaces that are not Discrete.
         LearningError
-            If a run had to stop; finished cells are kept.
+            With ``fail_fast``, if a run had to stop; finished cells are kept.
         Stopped
-            On Ctrl-C, a ``KeyboardInterrupt``; finished cells are kept.
+            On Ctrl-C, a ``KeyboardInterrupt``; finished cells are kept, and the others go on where they were saved,
+            which is done every minute, and now.
+
+        Warns
+        -----
+        FailedRunsWarning
+            If some cells failed; the message lists them.
         """
-        return run(self, Path(folder), workers=workers, progress=progress)
+        return run(self, Path(folder), workers=workers, retry=retry, fail_fast=fail_fast, progress=progress)
 
 
 def _check_keys(table: Table, allowed: Sequence[str], where: str) -> None:

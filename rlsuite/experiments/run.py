@@ -9,11 +9,13 @@ import math
 import queue
 import sys
 import threading
-import traceback
+import time
+import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import gymnasium
 from tqdm import tqdm
@@ -23,16 +25,20 @@ from rlsuite.agents.schedules import EPISODES, STEPS
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compiling_clock import Compiling
 from rlsuite.environments.finding import find_env
-from rlsuite.errors import LearningError, NotLearned, RlsuiteError
+from rlsuite.errors import FailedRunsWarning, LearningError, NotLearned, RlsuiteError, level_of_the_caller
+from rlsuite.experiments.checkpoints import CHECKPOINTS, CellCheckpoint, learn_cell
 from rlsuite.experiments.config import Settings
 from rlsuite.experiments.runs import Cell, cells_of
-from rlsuite.experiments.store import write_cell
-from rlsuite.experiments.writing import finished, versions, write_description, writing
+from rlsuite.experiments.store import write_cell, write_failure
+from rlsuite.experiments.writing import failed_before, finished, versions, write_description, writing
 from rlsuite.training.budget import Budget
 from rlsuite.training.engines import action_space_of
+from rlsuite.training.failures import FailedRun, Failure, always, ends_all, failure_table, in_words
 from rlsuite.training.observation_view import encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, Results
+from rlsuite.training.run_log import Keeping
+from rlsuite.training.signals import Stopped as Ended
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
@@ -62,7 +68,7 @@ class Progress:
         self.done = done
         self.total = total
         self.visible = visible
-        self.episodes = 0
+        self.episodes = self.failed = 0
         self.latest = math.nan
         self.compiling = Compiling(self._say)
         self.bar: Any = tqdm(
@@ -91,13 +97,18 @@ class Progress:
         if record.episode_return.size:
             self.latest = float(record.episode_return[-math.ceil(record.episode_return.size / 10) :].mean())
 
+    def fail(self) -> None:
+        """Count a cell that failed."""
+        self.done += 1
+        self.failed += 1
+
     def look(self, running: Iterable[Agent]) -> None:
         """Show the progress, including that of the cells that are being learned."""
         self.bar.set_description("compiling" if self.compiling.now else self.name, refresh=False)
         clocks = [clock for clock in map(_clock, running) if clock is not None]
         position = self.done * self.amount + sum(int(clock[self.clock]) for clock in clocks)
         figures = {
-            "cells": f"{self.done}/{self.total}",
+            "cells": f"{self.done}/{self.total}" + (f", {self.failed} failed" if self.failed else ""),
             "episodes": str(self.episodes + sum(int(clock[EPISODES]) for clock in clocks)),
             "mean return": "-" if math.isnan(self.latest) else f"{self.latest:.4g}",
         }
@@ -169,6 +180,9 @@ def _key(cell: Cell) -> str:
 WORKER = "rlsuite worker"
 """Prefix of the names of threads that learn."""
 
+SAVING = 10.0
+"""Seconds that the runs have for saving themselves when they are stopped."""
+
 LOOK_EVERY = 0.1
 """Seconds between two updates of the progress of the cells that are being learned."""
 
@@ -180,23 +194,36 @@ class Stopped(KeyboardInterrupt):
         super().__init__(f"stopped; {done} of {total} cells are done; run it again to continue")
 
 
-def run(experiment: Settings, folder: Path, *, workers: int, progress: bool) -> dict[str, list[Results]]:
+def run(
+    experiment: Settings, folder: Path, *, workers: int, retry: bool, fail_fast: bool, progress: bool
+) -> dict[str, list[Results]]:
     """Learn what ``folder`` does not hold yet; `Experiment.run` documents it."""
     whole_number("workers", workers, at_least=1)
     cells = cells_of(experiment)
     with writing(folder) as aside:
         records = finished(cells, folder)
-        missing = [cell for cell in cells if cell.place not in records]
+        failures = failed_before(cells, folder, retry)
+        missing = [cell for cell in cells if cell.place not in records and cell.place not in failures]
         originals = Originals(missing)
         write_description(experiment, folder, aside)
         if missing:
-            _Workers(experiment, originals, folder, aside, records).work(missing, workers, progress)
+            workers_ = _Workers(experiment, originals, folder, aside, records, fail_fast)
+            workers_.work(missing, workers, progress)
+            failures |= workers_.failures
+        with suppress(OSError):
+            (folder / CHECKPOINTS).rmdir()  # if nothing is left in it
+    if failures:
+        known = [failures[cell.place] for cell in cells if cell.place in failures]
+        message = f"{failure_table(known)}\nThe others are kept; retry=True (--retry) learns these again"
+        warnings.warn(message, FailedRunsWarning, stacklevel=level_of_the_caller())
     found: dict[str, list[Results]] = {}
     for environment in experiment.environments:
         for agent in experiment.agents:
             own = [cell for cell in cells if cell.environment is environment and cell.agent is agent]
-            results = Results(agent.label, environment.label, [records[cell.place] for cell in own])
-            found.setdefault(environment.label, []).append(results)
+            kept = [records[cell.place] for cell in own if cell.place in records]
+            failed = tuple(failures[cell.place] for cell in own if cell.place in failures)
+            if kept:
+                found.setdefault(environment.label, []).append(Results(agent.label, environment.label, kept, failed))
     return found
 
 
@@ -204,9 +231,16 @@ class _Workers:
     """Threads that take cells from a queue, learn them and write their results, while the caller waits."""
 
     def __init__(
-        self, experiment: Settings, originals: Originals, folder: Path, aside: Path, records: dict[Path, Record]
+        self,
+        experiment: Settings,
+        originals: Originals,
+        folder: Path,
+        aside: Path,
+        records: dict[Path, Record],
+        fail_fast: bool,
     ) -> None:
         self.experiment = experiment
+        self.ends = always if fail_fast else ends_all
         self.originals = originals
         self.folder = folder
         self.aside = aside
@@ -214,13 +248,16 @@ class _Workers:
         self.versions = versions()
         self.optima = Optima() if experiment.regret else None
         self.todo: queue.SimpleQueue[Cell] = queue.SimpleQueue()
-        self.outcomes: queue.SimpleQueue[tuple[Cell, Record | BaseException]] = queue.SimpleQueue()
+        self.outcomes: queue.SimpleQueue[tuple[Cell, Record | FailedRun | BaseException]] = queue.SimpleQueue()
+        self.failures: dict[Path, Failure] = {}
         self.running: dict[int, Agent] = {}
+        self.keepings: dict[int, Keeping] = {}
+        self.threads: list[threading.Thread] = []
         self.stopped = False
         self.write_lock = threading.Lock()  # held to write a cell; no thread writes once the run has stopped
 
     def work(self, cells: Sequence[Cell], workers: int, progress: bool) -> None:
-        """Learn all cells, or stop at the first that fails and at Ctrl-C."""
+        """Learn all cells; Ctrl-C, and failures that mean that all others fail, too, stop it."""
         for cell in cells:
             self.todo.put(cell)
         budget = Budget.of(self.experiment.steps, self.experiment.episodes, None)
@@ -230,7 +267,9 @@ class _Workers:
             # daemon threads: Ctrl-C must not wait for the cells that are being learned
             for number in range(min(workers, len(cells))):
                 name = f"{WORKER} {number}"
-                threading.Thread(target=self._worker, args=(number,), name=name, daemon=True).start()
+                thread = threading.Thread(target=self._worker, args=(number,), name=name, daemon=True)
+                self.threads.append(thread)
+                thread.start()
             try:
                 while bar.done < total:
                     self._collect(bar)
@@ -244,6 +283,11 @@ class _Workers:
     def _stop(self) -> None:
         with self.write_lock:
             self.stopped = True
+        for keeping in list(self.keepings.values()):
+            keeping.stop = True
+        until = time.monotonic() + SAVING
+        for thread in self.threads:
+            thread.join(max(0.0, until - time.monotonic()))
 
     def _collect(self, bar: Progress) -> None:
         try:
@@ -251,13 +295,26 @@ class _Workers:
         except queue.Empty:
             bar.look(list(self.running.values()))
             return
-        if isinstance(outcome, RlsuiteError):
-            raise type(outcome)(f"{cell.name}: {outcome}") from outcome
         if isinstance(outcome, BaseException):
-            raise LearningError(f"{cell.name}: the environment or the agent raised {in_words(outcome)}") from outcome
-        self.records[cell.place] = outcome
-        bar.finish(outcome)
+            raise outcome
+        if isinstance(outcome, FailedRun):
+            if self.ends(outcome):
+                self._raise(cell, outcome)
+            self.failures[cell.place] = outcome.named(cell.agent.label, cell.environment.label, cell.seed)
+            self._checkpoint(cell).remove()
+            write_failure(self.folder / cell.place, cell.spec, self.failures[cell.place], self.aside)
+            bar.fail()
+        else:
+            self.records[cell.place] = outcome
+            bar.finish(outcome)
         bar.look(list(self.running.values()))
+
+    def _raise(self, cell: Cell, failed: FailedRun) -> NoReturn:
+        error = failed.error
+        if isinstance(error, RlsuiteError):
+            raise type(error)(f"{cell.name}: {error}") from error
+        where = f" ({failed.where})" if failed.where else ""
+        raise LearningError(f"{cell.name}: the environment or the agent raised {in_words(error)}{where}") from error
 
     def _worker(self, number: int) -> None:
         while not self.stopped:
@@ -271,6 +328,16 @@ class _Workers:
                     if self.stopped:
                         return
                     write_cell(self.folder / cell.place, cell.spec, self.versions, outcome, self.aside)
+                    self._checkpoint(cell).remove()
+            except Ended:  # by `_stop`; the run has been saved
+                return
+            except Exception as error:  # any error of the environment or the agent
+                steps: int | None = getattr(self.running.pop(number), "steps_", None)
+                failed = FailedRun.of(error, None if steps is None else steps + 1)
+                self.outcomes.put((cell, failed))
+                if self.ends(failed):
+                    return
+                continue
             except BaseException as error:  # `_collect` raises it again in the caller's thread
                 self.outcomes.put((cell, error))
                 return
@@ -283,14 +350,15 @@ class _Workers:
         self.running[number] = agent
         env = self.originals.copy(cell)
         try:
-            agent.learn(env, **experiment.timing, seed=cell.seed, loop=experiment.loop, optima=self.optima)
+            if type(agent).learn is not Agent.learn:
+                agent.learn(env, **experiment.timing, seed=cell.seed, loop=experiment.loop, optima=self.optima)
+                return agent.record_
+            budget, checkpoint = Budget.of(**experiment.timing), self._checkpoint(cell)
+            loop, optima = experiment.loop, self.optima
+            return learn_cell(agent, env, budget, cell.seed, loop, optima, checkpoint, self.keepings, number)
         finally:
+            self.keepings.pop(number, None)
             env.close()
-        return agent.record_
 
-
-def in_words(error: BaseException) -> str:
-    """An error of another package in one line: its class, its message, and where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    origin = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{origin}"
+    def _checkpoint(self, cell: Cell) -> CellCheckpoint:
+        return CellCheckpoint(self.folder, cell.place, cell.spec, self.versions)

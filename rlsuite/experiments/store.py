@@ -33,12 +33,14 @@ from numpy.typing import NDArray
 from rlsuite.core.checks import finite_number, fraction, whole_number
 from rlsuite.core.files import sync
 from rlsuite.errors import FileError
+from rlsuite.training.failures import Failure
 from rlsuite.training.results import Record
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 FORMAT = "rlsuite cell 1"
+FAILURE_FORMAT = "rlsuite failure 1"
 CELL, MONITOR, CURVE, EVALUATION = "cell.json", "monitor.csv", "curve.csv", "evaluation.csv"
 UNDISCOUNTED = "return"  # a column of evaluation.csv
 LARGEST_COUNT = 2**53
@@ -94,6 +96,45 @@ def write_cell(folder: Path, spec: Table, versions: Mapping[str, str], record: R
     except OSError as error:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise FileError(f"cannot write {folder}: {error.strerror}") from error
+
+
+def write_failure(folder: Path, spec: Table, failure: Failure, aside: Path) -> None:
+    """Write beside the place of a cell that it failed; `read_failure` reads it."""
+    file = _failure_file(folder)
+    unfinished = aside / _sha256(str(file).encode())
+    try:
+        aside.mkdir(parents=True, exist_ok=True)
+        content = {"format": FAILURE_FORMAT, "spec": spec, "failure": failure._asdict()}
+        unfinished.write_text(_json(content), encoding="utf-8", newline="\n")
+        sync(unfinished)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(unfinished, file)
+    except OSError as error:
+        raise FileError(f"cannot write {file}: {error.strerror}") from error
+
+
+def read_failure(folder: Path, spec: Table) -> Failure | None:
+    """Read why a cell failed; None if it has not, or did so with another spec. A damaged file is none."""
+    try:
+        content = json.loads(_failure_file(folder).read_text(encoding="utf-8"))
+        if content["format"] != FAILURE_FORMAT or content["spec"] != spec:
+            return None
+        failure = Failure(**content["failure"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    texts: tuple[object, ...] = (failure.agent, failure.environment, failure.error, failure.where)
+    counts = (failure.seed, 0 if failure.step is None else failure.step)
+    valid = all(type(one) is str for one in texts) and all(type(one) is int for one in counts)
+    return failure if valid else None
+
+
+def forget_failure(folder: Path) -> None:
+    """Remove what `write_failure` has written, if there is something."""
+    _failure_file(folder).unlink(missing_ok=True)
+
+
+def _failure_file(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.failed.json")
 
 
 def read_description(folder: Path) -> dict[str, Any]:
@@ -189,7 +230,7 @@ def _contents(spec: Table, record: Record) -> dict[str, str]:
     ends = np.cumsum(record.episode_length)
     episodes = {"r": record.episode_return, "l": record.episode_length, "t": ends}
     checkpoints = {"time": record.time, "cumulative_reward": record.cumulative_reward}
-    if record.regret.size:
+    if record.regret.size or record.episode_regret.size:  # of an unfinished run, one may be empty yet
         episodes["regret"] = record.episode_regret
         checkpoints["regret"] = record.regret
     contents = {MONITOR: f"#{json.dumps(header)}\n" + _table(episodes), CURVE: _table(checkpoints)}

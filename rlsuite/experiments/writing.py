@@ -20,7 +20,8 @@ from rlsuite.errors import FileError, ParameterError, RlsuiteWarning, level_of_t
 from rlsuite.experiments.config import Settings
 from rlsuite.experiments.folder import FORMAT, RUN, read_run
 from rlsuite.experiments.runs import Cell, differences
-from rlsuite.experiments.store import read_cell, read_description
+from rlsuite.experiments.store import forget_failure, read_cell, read_description, read_failure
+from rlsuite.training.failures import Failure
 from rlsuite.training.results import Record
 
 UNFINISHED = ".unfinished"
@@ -123,6 +124,18 @@ def _locked(folder: Path) -> Generator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def failed_before(cells: list[Cell], folder: Path, retry: bool) -> dict[Path, Failure]:
+    """The cells that failed in a run before, by their places; none if they are to be learned again."""
+    found: dict[Path, Failure] = {}
+    for cell in cells:
+        failure = read_failure(folder / cell.place, cell.spec)
+        if failure is not None and not retry:
+            found[cell.place] = failure
+        else:
+            forget_failure(folder / cell.place)
+    return found
 
 
 def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:

@@ -31,6 +31,8 @@ class Budget:
         Time between two evaluations of the greedy policy; None for no evaluation.
     tabulate : bool or None
         Whether to ask the environment for a table that it does not have; None for ``loop="compiled"`` alone.
+    done : int
+        How much of it has been done before, in a run that goes on.
     """
 
     amount: int
@@ -38,13 +40,14 @@ class Budget:
     checkpoint_every: int
     evaluate_every: int | None
     tabulate: bool | None = None
+    done: int = 0
 
     @classmethod
     def of(
         cls,
-        steps: int | None,
-        episodes: int | None,
-        evaluate_every: int | None,
+        steps: int | None = None,
+        episodes: int | None = None,
+        evaluate_every: int | None = None,
         checkpoint_every: int | None = None,
         tabulate: bool | None = None,
     ) -> Self:
@@ -81,5 +84,5 @@ class Budget:
         return PATIENCE if self.tabulate or (self.tabulate is None and loop == "compiled") else 0.0
 
     def marks(self, every: int) -> list[int]:
-        """Multiples of ``every`` up to the end, and the end itself."""
-        return [*range(every, self.amount, every), self.amount]
+        """Multiples of ``every`` up to the end, and the end itself; counted from what has been done."""
+        return [mark - self.done for mark in (*range(every, self.amount, every), self.amount) if mark > self.done]

@@ -42,8 +42,8 @@ class Evaluation(NamedTuple):
 class Evaluate(Protocol):
     """The interface of what `evaluator` returns."""
 
-    def __call__(self, policy: Any) -> Evaluation:
-        """Evaluate a `Policy`."""
+    def __call__(self, policy: Any, time: int) -> Evaluation:
+        """Evaluate a `Policy`; each time of a run has random numbers of its own, whatever was evaluated before."""
         ...
 
     def ends(self, policy: Any) -> float | None:
@@ -110,7 +110,7 @@ class _OnModel:
         mdp = model.mdp if isinstance(model, POMDP) else model
         self.has_ends = bool(mdp.terminated.any())
 
-    def __call__(self, policy: FloatArray) -> Evaluation:
+    def __call__(self, policy: FloatArray, time: int) -> Evaluation:
         limit = None if self.limit == NO_LIMIT else self.limit
         if self.value.gamma < 1.0 and (limit is not None or self.has_ends):
             return Evaluation(*self.value.value_and_total(policy, limit))
@@ -129,14 +129,18 @@ class _Episodes:
         self.name = f"{facts.name}, an episode of evaluation"
         self.gamma = gamma
         self.encode = encode
-        env_seed, choice_seed = np.random.SeedSequence(seed, spawn_key=(1_000,)).spawn(2)
-        self.rng = np.random.default_rng(choice_seed)
+        self.seed = seed
         self.row_of = ObservationIds(env.observation_space).id_of if encode is None else None
         self.first_action = int(action_space_of(env).start)
-        _, info = first_answer(env, int(env_seed.generate_state(1)[0]))
-        self.told = facts.tells_actions(info)
+        self.told: bool | None = None
+        self.tells_actions = facts.tells_actions
 
-    def __call__(self, policy: Policy) -> Evaluation:
+    def __call__(self, policy: Policy, time: int) -> Evaluation:
+        env_seed, choice_seed = np.random.SeedSequence(self.seed, spawn_key=(1_000, time)).spawn(2)
+        self.rng = np.random.default_rng(choice_seed)
+        _, info = first_answer(self.env, int(env_seed.generate_state(1)[0]))
+        if self.told is None:
+            self.told = self.tells_actions(info)
         found = [self._episode(policy) for _ in range(EPISODES)]
         return Evaluation(float(np.mean([one.value for one in found])), float(np.mean([one.total for one in found])))
 

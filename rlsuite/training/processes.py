@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol, cast
 from rlsuite import errors
 from rlsuite.core.compilation import Compiled
 from rlsuite.core.compiling_clock import Compiling
+from rlsuite.training.failures import FailedRun
 from rlsuite.training.results import Record
 
 WORTH_IT = 2.0
@@ -36,7 +37,7 @@ BATCH_SECONDS = 0.3
 class RunOfSeed(Protocol):
     """Learns with one seed; can be sent to another process."""
 
-    def __call__(self, seed: int) -> Record:
+    def __call__(self, seed: int) -> Record | FailedRun:
         """Learn."""
         ...
 
@@ -44,9 +45,8 @@ class RunOfSeed(Protocol):
 class _Outcome(NamedTuple):
     """What another process sends back."""
 
-    records: list[Record]
-    error: Exception | None
-    """That of the next seed, which ended there."""
+    runs: list[Record | FailedRun]
+    """One for each seed; fewer if one failed, and the others are not wanted then."""
     warned: list[tuple[type[Warning], str]]
 
 
@@ -78,18 +78,28 @@ class Seeds:
         Processes, with this one.
     done : callable
         Is told how many runs have been finished since the last time.
+    ends : callable
+        Whether a failure ends it all.
     """
 
-    def __init__(self, run: RunOfSeed, seeds: Sequence[int], workers: int, done: Callable[[int], object]):
+    def __init__(
+        self,
+        run: RunOfSeed,
+        seeds: Sequence[int],
+        workers: int,
+        done: Callable[[int], object],
+        ends: Callable[[FailedRun], bool],
+    ):
         self.run = run
+        self.ends = ends
         self.seeds = seeds
         self.done = done
         self.n_helpers = min(workers, len(seeds)) - 1
         self._waiting = deque(range(len(seeds)))
-        self._records: dict[int, Record] = {}
+        self._runs: dict[int, Record | FailedRun] = {}
         self._changed = threading.Condition(threading.RLock())  # held to change what follows, and the records
         self._sent: set[Future[Any]] = set()
-        self._failed: dict[int, Exception] = {}
+        self._ended = False  # by a failure
         self._warned: dict[tuple[type[Warning], str], bool] = {}  # whether it has been said here
         self._pool: Any = None  # joblib has no type annotations
         self._payload = b""
@@ -101,8 +111,8 @@ class Seeds:
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler
         )
 
-    def records(self) -> list[Record]:
-        """Learn with all of them; the records are in the order of the seeds."""
+    def runs(self) -> dict[int, Record | FailedRun]:
+        """Learn with all of them, or until a failure ends it; returns what has become of each, by its number."""
         looks = threading.Thread(target=self._look, name="rlsuite helpers", daemon=True)
         compiling = Compiling(lambda: None)
         self._compiling = compiling
@@ -113,7 +123,7 @@ class Seeds:
                 self._work()
                 self._wait()
         except KeyboardInterrupt:
-            if not self._failed:
+            if not self._ended:
                 raise
         finally:
             with self._changed:
@@ -124,39 +134,35 @@ class Seeds:
             if self._pool is not None:
                 self._pool.shutdown(kill_workers=True)
         self._say()
-        if self._failed:
-            number = min(self._failed)
-            raise with_seed(self._failed[number], self.seeds[number])
-        return [self._records[number] for number in range(len(self.seeds))]
+        return self._runs
 
     def _work(self) -> None:
         """Learn in this process until no seed is waiting."""
-        while self._waiting and not self._failed:
+        while self._waiting and not self._ended:
             try:
                 number = self._waiting.popleft()
             except IndexError:  # another process was faster
                 return
             self._begun = began = time.perf_counter()
             try:
-                record = self.run(self.seeds[number])
-            except Exception as error:  # any error of the environment; it is raised again
-                with self._changed:
-                    self._failed[number] = error
-                return
+                run = self.run(self.seeds[number])
             finally:
                 self._begun = None
             with self._changed:
-                seconds = time.perf_counter() - began - record.compiling_seconds
-                self._seconds = min(seconds, self._seconds or seconds)
-                self._records[number] = record
+                self._runs[number] = run
                 self.done(1)
+                if isinstance(run, FailedRun):
+                    self._ended = self._ended or self.ends(run)
+                else:
+                    seconds = time.perf_counter() - began - run.compiling_seconds
+                    self._seconds = min(seconds, self._seconds or seconds)
             self._say()
 
     def _wait(self) -> None:
         """Wait for the other processes; what they could not do is done here."""
-        while not self._failed:
+        while not self._ended:
             with self._changed:
-                while self._sent and not self._waiting and not self._failed:
+                while self._sent and not self._waiting and not self._ended:
                     self._changed.wait(1.0)
             if not self._waiting:
                 return
@@ -210,7 +216,7 @@ class Seeds:
 
     def _send(self) -> None:
         """Send some seeds to the other processes; with the condition held."""
-        if self._over or self._failed:
+        if self._over or self._ended:
             return
         fair = len(self._waiting) // (4 * (self.n_helpers + 1))
         size = max(1, min(int(BATCH_SECONDS / max(self._seconds, 1e-6)), fair))
@@ -223,7 +229,8 @@ class Seeds:
         if not batch:
             return
         try:
-            future: Future[Any] = self._pool.submit(_serve, self._payload, [self.seeds[number] for number in batch])
+            seeds = [self.seeds[number] for number in batch]
+            future: Future[Any] = self._pool.submit(_serve, self._payload, seeds, self.ends)
         except Exception as error:  # the processes have ended
             self._back(batch, error)
             return
@@ -250,13 +257,13 @@ class Seeds:
             self._changed.notify_all()
 
     def _note(self, outcome: _Outcome, batch: list[int]) -> None:
-        self._records.update(zip(batch, outcome.records, strict=False))
-        if outcome.records:
-            self.done(len(outcome.records))
+        self._runs.update(zip(batch, outcome.runs, strict=False))
+        if outcome.runs:
+            self.done(len(outcome.runs))
         for warned in outcome.warned:
             self._warned.setdefault(warned, False)
-        if outcome.error is not None:
-            self._failed[batch[len(outcome.records)]] = outcome.error
+        if any(isinstance(run, FailedRun) and self.ends(run) for run in outcome.runs):
+            self._ended = True
             self._end_own_run()
 
     def _back(self, batch: list[int], lost: BaseException | None) -> None:
@@ -317,7 +324,7 @@ _read: dict[bytes, RunOfSeed] = {}
 """What was sent to this process."""
 
 
-def _serve(payload: bytes, seeds: Sequence[int]) -> _Outcome | Unreadable:
+def _serve(payload: bytes, seeds: Sequence[int], ends: Callable[[FailedRun], bool]) -> _Outcome | Unreadable:
     """Learn in another process."""
     if payload not in _read:
         try:
@@ -325,24 +332,12 @@ def _serve(payload: bytes, seeds: Sequence[int]) -> _Outcome | Unreadable:
         except Exception as error:  # whatever the parts of an environment raise
             return Unreadable(f"{type(error).__name__}: {error}")
     run = _read[payload]
-    records: list[Record] = []
-    failed: Exception | None = None
+    runs: list[Record | FailedRun] = []
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         for seed in seeds:
-            try:
-                records.append(run(seed))
-            except Exception as error:  # any error of the environment; it is raised again by the parent
-                failed = _sendable(error)
+            runs.append(one := run(seed))
+            if isinstance(one, FailedRun) and ends(one):
                 break
     warned = list(dict.fromkeys((one.category, str(one.message)) for one in said))
-    return _Outcome(records, failed, warned)
-
-
-def _sendable(error: Exception) -> Exception:
-    """The error, or one of ours that says the same."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:  # whatever its class raises
-        return errors.LearningError(f"the environment or the agent raised {type(error).__name__}: {error}")
-    return error
+    return _Outcome(runs, warned)

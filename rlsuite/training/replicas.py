@@ -23,6 +23,7 @@ from rlsuite.training import kernels
 from rlsuite.training.budget import Budget
 from rlsuite.training.engines import CHUNK, CompiledEngine, kernel_arguments
 from rlsuite.training.environment_functions import Adapter, table_begin
+from rlsuite.training.failures import FailedRun
 from rlsuite.training.legality import Legality
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run import Run
@@ -75,13 +76,14 @@ class Replicas:
                 return None
         return cls(run, adapter, init_memory, budget)
 
-    def records(
+    def runs(
         self,
         seeds: Sequence[int],
         workers: int,
-        alone: Callable[[int], Record],
+        alone: Callable[[int], Record | FailedRun],
         done: Callable[[int], object],
-    ) -> list[Record]:
+        ends: Callable[[FailedRun], bool],
+    ) -> dict[int, Record | FailedRun]:
         """Run all seeds.
 
         Parameters
@@ -90,13 +92,15 @@ class Replicas:
         workers : int
             Threads.
         alone : callable
-            Runs one seed by itself; asked where a run ends in an error, which it then raises.
+            Runs one seed by itself; asked where a run ends in an error, which it then returns.
         done : callable
             Is told how many runs have been finished since the last time.
+        ends : callable
+            Whether a failure ends it all; then the runs after it are missing.
         """
         self.run.engine.prepare()  # compiled here, and found by the threads
         waiting = deque((first, seeds[first : first + BLOCK]) for first in range(0, len(seeds), BLOCK))
-        records: list[Record | None] = [None] * len(seeds)
+        runs: dict[int, Record | FailedRun] = {}
         stop = threading.Event()
 
         def work() -> None:
@@ -109,7 +113,10 @@ class Replicas:
                 for number, record in enumerate(replica.records(block), first):
                     if stop.is_set():
                         return
-                    records[number] = record or alone(seeds[number])
+                    runs[number] = one = record or alone(seeds[number])
+                    if isinstance(one, FailedRun) and ends(one):
+                        stop.set()
+                        return
                 done(len(block))
 
         with ThreadPoolExecutor(workers) as pool:
@@ -118,7 +125,7 @@ class Replicas:
                     task.result()
             finally:
                 stop.set()  # after an error or Ctrl-C the other threads end, too
-        return [record for record in records if record is not None]
+        return runs
 
 
 class _Replica:

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.training.failures import Failure
 
 TimeUnit = Literal["steps", "episodes"]
 Loop = Literal["compiled", "stepwise"]
@@ -102,16 +103,18 @@ class Results:
     """The runs of one agent in one environment: one record per seed, in the order of the seeds.
 
     The seed is the unit of replication: all intervals are over records, never over the episodes of one run. All
-    records were noted and evaluated at the same times.
+    records were noted and evaluated at the same times. Runs that had to stop are not among them, but in ``failures``.
     """
 
     agent: str
     environment: str
     records: list[Record]
+    failures: tuple[Failure, ...] = ()
 
     def __repr__(self) -> str:
         first = repr(self.records[0]).removeprefix("Record(").removesuffix(")") if self.records else "none"
-        what = f"records={len(self.records)}, the first: {first}"
+        failed = f"failures={len(self.failures)}, " if self.failures else ""
+        what = f"{failed}records={len(self.records)}, the first: {first}"
         return f"Results({self.agent!r}, {self.environment!r}, {what})"
 
     @property

@@ -202,7 +202,7 @@ class Run:
                     self._advance(budget, policy, progress, signals, keeping)
                     self._say_how_fast(int(self.learner.run_state.position[ALL_STEPS]) - before)
                 except Stopped:
-                    if keeping is not None:
+                    if keeping is not None and not keeping.stop:
                         keeping.save()
                     raise
         finally:
@@ -269,6 +269,9 @@ class Run:
                 signals.check()
                 if keeping is not None:
                     keeping.note(int(place[ALL_STEPS]) - steps, time.perf_counter() - began)
+                    if keeping.stop:
+                        keeping.save()
+                        raise Stopped
                 if self.expected is not None:
                     self.expected.report(self.name)
                 if progress:
@@ -276,13 +279,13 @@ class Run:
                     bar.set_postfix(notes.summary(), refresh=False)
                     bar.update(int(place[clock]) - start - bar.n)
                 if evaluate is not None and notes.reached == ahead:
-                    found = evaluate(policy())
+                    found = evaluate(policy(), int(place[clock]))
                     notes.evaluations.append((int(place[clock]), found.value, found.total))
             if isinstance(self.engine, VerifiedEngine) and (difference := self.engine.finish()):
                 self._step_from_here(difference)
             if evaluate is not None:
                 notes.ends = evaluate.ends(policy())
-        if keeping is not None:
+        if keeping is not None and keeping.at_ends:
             keeping.save()
 
     def _tell(self, signals: EndingSignals, end: int | None = None) -> None:

@@ -1,11 +1,13 @@
 """What a run records while it lasts, and how it is saved meanwhile."""
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rlsuite import errors
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.training.engines import CHUNK, Advance
 from rlsuite.training.results import TimeUnit
@@ -17,21 +19,39 @@ class Keeping:
 
     Parameters
     ----------
-    save : callable
+    write : callable
         Writes the run to its file.
     every : float
         Seconds between two of these, at least.
+    at_ends : bool
+        Whether to write the beginning and the end of the run, too, so that a file that cannot be written is found out
+        at once. What cannot be written later is a warning: the run goes on.
     """
 
-    save: Callable[[], None]
+    write: Callable[[], object]
     every: float
+    at_ends: bool = True
+    stop: bool = False
+    """Set by another thread: the run is written, and ends, as soon as a step is complete."""
     _saved: float = 0.0  # when, of time.monotonic
+    _tried: float = 0.0
     _rate: float = 1.0  # steps a second
 
     def begin(self) -> None:
-        """Write the beginning of the run, so that a file that cannot be written is found out at once."""
-        self.save()
+        """Begin a run."""
+        if self.at_ends:
+            self.write()
         self._saved = time.monotonic()
+
+    def save(self) -> None:
+        """Write the run; a full disk does not end it."""
+        try:
+            self.write()
+        except errors.FileError as error:
+            message = f"{error}. The run goes on; it was last saved {time.monotonic() - self._saved:,.0f} s ago"
+            warnings.warn(message, errors.CheckpointWarning, stacklevel=errors.level_of_the_caller())
+        else:
+            self._saved = time.monotonic()
 
     def steps_at_once(self) -> int:
         """How many steps may be taken before the next look at the clock."""
@@ -40,8 +60,9 @@ class Keeping:
     def note(self, steps: int, seconds: float) -> None:
         """Note how long some steps took, and write the run if it is time."""
         self._rate = steps / max(seconds, 1e-6)
-        if time.monotonic() - self._saved >= self.every:
-            self.begin()
+        if time.monotonic() - max(self._saved, self._tried) >= self.every:
+            self._tried = time.monotonic()
+            self.save()
 
 
 @dataclass

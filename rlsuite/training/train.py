@@ -3,8 +3,10 @@
 import copy
 import dataclasses
 import inspect
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -16,6 +18,7 @@ from rlsuite.core.checks import seed_list, whole_number
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.training.budget import Budget, LoopChoice
+from rlsuite.training.failures import FailedRun, always, ends_all, failure_table
 from rlsuite.training.optimum import Optima
 from rlsuite.training.processes import Seeds, with_seed
 from rlsuite.training.replicas import Replicas
@@ -39,6 +42,7 @@ def train(
     evaluate_every: int | None = None,
     checkpoint_every: int | None = None,
     regret: bool = True,
+    fail_fast: bool = False,
     progress: bool = False,
     label: str | None = None,
 ) -> Results:
@@ -67,6 +71,9 @@ def train(
         As for `Agent.learn`. A network has no compiled loop.
     regret : bool
         Solve the model, if there is one, and note regret and optimal value; networks note none.
+    fail_fast : bool
+        Raise the error of the first run that fails. By default all others are completed, and the failures are in
+        ``failures`` of the results; an error is raised only if no run was completed.
     progress : bool
         Show a progress bar over the seeds.
     label : str, optional
@@ -75,17 +82,19 @@ def train(
     Returns
     -------
     Results
-        One record per seed, in the order of the seeds.
+        One record per seed that was completed, in the order of the seeds; and the failures.
 
     Raises
     ------
     ParameterError
         If an argument is outside its allowed values, or the agent does not learn step by step from an environment.
     LearningError
-        If a run had to stop, as for `Agent.learn`; the message begins with the seed.
+        If all runs had to stop, or one with ``fail_fast``, as for `Agent.learn`; the message begins with the seed.
 
     Warns
     -----
+    FailedRunsWarning
+        If some runs had to stop.
     OneProcessWarning
         If seeds could not be learned in other processes.
 
@@ -114,27 +123,43 @@ def train(
         **_own_options(agent, loop, tabulate, optima),
     }
     run = _Run(agent, env, options)
+    ends = always if fail_fast else ends_all
     where = env if isinstance(env, str) else env.spec.id if env.spec else type(env.unwrapped).__name__
     bar = tqdm(total=len(chosen), unit="seed", disable=not progress, desc=where)
     with bar, CompilingTime() as compiling:
         first = replicas = None
         if len(chosen) > 1 and hasattr(agent, "first_run"):
             learner = dataclasses.replace(agent)
-            first = learner.first_run(run.own_env(), chosen[0], loop, optima, budget)
+            with suppress(Exception):  # it will be raised again in the run of this seed
+                first = learner.first_run(run.own_env(), chosen[0], loop, optima, budget)
             replicas = None if first is None else Replicas.of(first, learner.init_memory, budget)
+        runs: dict[int, Record | FailedRun] = {}
         if replicas is not None:
-            records = replicas.records(chosen, workers, run.named, bar.update)
-            records[0] = dataclasses.replace(records[0], compiling_seconds=compiling.seconds)
+            runs = replicas.runs(chosen, workers, run, bar.update, ends)
+            if isinstance(record := runs.get(0), Record):
+                runs[0] = dataclasses.replace(record, compiling_seconds=compiling.seconds)
         elif first is not None and first.engine.loop == "stepwise":
             run.steps_because("" if loop == "stepwise" else first.form.reason)
-            records = Seeds(run, chosen, workers, bar.update).records()
+            runs = Seeds(run, chosen, workers, bar.update, ends).runs()
         else:
             with ThreadPoolExecutor(workers) as pool:
-                records: list[Record] = []
-                for record in pool.map(run.named, chosen):
-                    records.append(record)
+                for number, one in enumerate(pool.map(run, chosen)):
+                    runs[number] = one
                     bar.update()
-    return Results(type(agent).__name__ if label is None else label, where, records)
+                    if isinstance(one, FailedRun) and ends(one):
+                        pool.shutdown(wait=False, cancel_futures=True)
+                        break
+    name = type(agent).__name__ if label is None else label
+    records = [one for _, one in sorted(runs.items()) if isinstance(one, Record)]
+    failed = {chosen[number]: one for number, one in sorted(runs.items()) if isinstance(one, FailedRun)}
+    for seed, one in failed.items():
+        if ends(one) or not records:
+            raise with_seed(one.error, seed)
+    failures = tuple(one.named(name, where, seed) for seed, one in failed.items())
+    if failures:
+        message = f"{failure_table(failures)}\nThe others were completed"
+        warnings.warn(message, errors.FailedRunsWarning, stacklevel=errors.level_of_the_caller())
+    return Results(name, where, records, failures)
 
 
 class _Run:
@@ -154,19 +179,15 @@ class _Run:
         self.agent, self.env, self.options = dataclasses.replace(agent), env, options
         self.loop_reason: str | None = None
 
-    def __call__(self, seed: int) -> Record:
-        """Learn."""
+    def __call__(self, seed: int) -> Record | FailedRun:
+        """Learn; an error is returned."""
         learner = dataclasses.replace(self.agent)
-        learner.learn(self.own_env(), seed=seed, **self.options)
+        try:
+            learner.learn(self.own_env(), seed=seed, **self.options)
+        except Exception as error:  # any error of the environment
+            return FailedRun.of(error, _step_of(learner))
         record = learner.record_
         return record if self.loop_reason is None else dataclasses.replace(record, loop_reason=self.loop_reason)
-
-    def named(self, seed: int) -> Record:
-        """Learn; an error names the seed."""
-        try:
-            return self(seed)
-        except Exception as error:  # any error of the environment
-            raise with_seed(error, seed)  # noqa: B904 - it is the same one
 
     def own_env(self) -> str | Env:
         """An environment that belongs to one run."""
@@ -186,6 +207,12 @@ class _Run:
         if spec is not None:
             gymnasium.registry[spec.id] = spec
         vars(self).update(state)
+
+
+def _step_of(learner: "Agent") -> int | None:
+    """The step in which a learner failed; None if it keeps no count."""
+    steps: int | None = getattr(learner, "steps_", None)
+    return None if steps is None else steps + 1
 
 
 def _own_options(agent: object, loop: LoopChoice, tabulate: bool | None, optima: Optima | None) -> dict[str, Any]:

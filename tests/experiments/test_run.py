@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.errors import FileError, LearningError, ParameterError, RlsuiteWarning, UnsuitableEnvironment
+from rlsuite.cli import main
+from rlsuite.errors import (
+    FailedRunsWarning,
+    FileError,
+    LearningError,
+    ParameterError,
+    RlsuiteWarning,
+    UnsuitableEnvironment,
+)
 from rlsuite.experiments import Experiment, load_results
 from rlsuite.experiments.writing import versions, writing
 
@@ -426,11 +434,45 @@ def test_unknown_keyword_of_an_environment(toml, tmp_path):
         Experiment.read(toml(parameters="parameters = { is_slipery = false }")).run(tmp_path / "out")
 
 
-def test_an_error_in_one_cell_keeps_the_others(toml, tmp_path):
-    (tmp_path / "broken.py").write_text(BROKEN)
+def with_broken(toml, tmp_path, error="1 / 0"):
+    (tmp_path / "broken.py").write_text(BROKEN.replace("1 / 0", error))
     text = toml().read_text() + '\n[[environments]]\nid = "broken.py:Broken"\n'
+    return toml(text, evaluate_every="")
+
+
+FAILED = r"^6 runs failed:\n  QLearning in broken.py:Broken, seed 0, step 1: ZeroDivisionError: division by zero\n"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_failure_loses_one_cell_and_is_kept(toml, tmp_path, tree, workers):
+    file = with_broken(toml, tmp_path)
+    with pytest.warns(FailedRunsWarning, match=FAILED) as caught:
+        results = Experiment.read(file).run(tmp_path / "out", workers=workers)
+    assert caught[0].filename == __file__
+    assert list(results) == ["dry lake", "rlsuite/GridGoal-v0"]
+    assert len(cells_below(tmp_path / "out")) == 12
+    before = tree(tmp_path / "out")
+    with pytest.warns(FailedRunsWarning, match=FAILED):
+        assert_same_results(Experiment.read(file).run(tmp_path / "out"), results)
+    assert tree(tmp_path / "out") == before
+
+
+def test_what_failed_is_learned_again_if_that_is_asked_for_or_if_it_has_changed(toml, tmp_path):
+    file = with_broken(toml, tmp_path)
+    with pytest.warns(FailedRunsWarning, match=FAILED):
+        Experiment.read(file).run(tmp_path / "out")
+    with pytest.warns(FailedRunsWarning, match=FAILED):
+        Experiment.read(file).run(tmp_path / "out", retry=True)
+    with_broken(toml, tmp_path, "1.0")  # another checksum of the file: another spec
+    results = Experiment.read(file).run(tmp_path / "out")
+    assert len(results["broken.py:Broken"]) == 2
+    assert len(cells_below(tmp_path / "out")) == 18
+    assert not list((tmp_path / "out").rglob("*.failed.json"))
+
+
+def test_with_fail_fast_the_first_failure_is_an_error(toml, tmp_path):
     with pytest.raises(LearningError) as caught:
-        Experiment.read(toml(text, evaluate_every="")).run(tmp_path / "out")
+        Experiment.read(with_broken(toml, tmp_path)).run(tmp_path / "out", fail_fast=True)
     assert str(caught.value) == (
         "QLearning in broken.py:Broken, seed 0: the environment or the agent raised ZeroDivisionError: division by "
         f"zero ({tmp_path / 'broken.py'}, line 13)"
@@ -438,6 +480,29 @@ def test_an_error_in_one_cell_keeps_the_others(toml, tmp_path):
     done = cells_below(tmp_path / "out")
     assert done
     assert not any("broken" in str(place) for place in done)
+
+
+def test_the_command_lists_what_failed(toml, tmp_path, capsys):
+    file = with_broken(toml, tmp_path)
+    for flags in ([], [], ["--retry"]):
+        assert main(["run", str(file), "--output", str(tmp_path / "out"), *flags]) == 1
+        out, told = capsys.readouterr()
+        assert "QLearning in broken.py:Broken, seed 0, step 1: ZeroDivisionError: division by zero" in told
+        assert f"{tmp_path / 'broken.py'}, line 13" in told
+        assert "again what failed: rlsuite run" in told
+        assert "dry lake" in out
+
+
+def test_damaged_notes_of_failures_are_not_believed(toml, tmp_path):
+    file = with_broken(toml, tmp_path)
+    with pytest.warns(FailedRunsWarning, match=FAILED):
+        Experiment.read(file).run(tmp_path / "out")
+    for number, note in enumerate(sorted((tmp_path / "out").rglob("*.failed.json"))):
+        content = json.loads(note.read_text())
+        content["failure"] |= [{"seed": "0"}, {"error": None}, {"where": 3}, {"more": 1}, {}, {"step": 1.5}][number]
+        note.write_text("{" if number == 4 else json.dumps(content))
+    with pytest.warns(FailedRunsWarning, match=FAILED):
+        Experiment.read(file).run(tmp_path / "out")
 
 
 def test_our_errors_name_the_cell(toml, tmp_path):

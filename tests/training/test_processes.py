@@ -1,5 +1,6 @@
 """Seeds in environments that have to be stepped are learned in several processes, with the bytes of one."""
 
+import inspect
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.errors import LearningError, OneProcessWarning
+from rlsuite.errors import FailedRunsWarning, LearningError, OneProcessWarning
 from rlsuite.training import processes
 
 LAKE = "FrozenLake-v1"
@@ -55,7 +56,7 @@ def at_once(monkeypatch):
     def patient(self):
         with self._changed:
             if self.n_helpers:
-                assert self._changed.wait_for(lambda: self._records or self._failed or self._warned, 60.0)
+                assert self._changed.wait_for(lambda: self._runs or self._ended or self._warned, 60.0)
         work(self)
 
     monkeypatch.setattr(processes.Seeds, "_work", patient)
@@ -73,9 +74,9 @@ def helpers(monkeypatch):
     return numbers
 
 
-def train(env, workers, seeds=8, steps=500, agent=None):
+def train(env, workers, seeds=8, steps=500, agent=None, **options):
     agent = rl.QLearning() if agent is None else agent
-    return rl.train(agent, env, steps=steps, seeds=seeds, workers=workers, loop="stepwise")
+    return rl.train(agent, env, steps=steps, seeds=seeds, workers=workers, loop="stepwise", **options)
 
 
 def test_processes_change_no_byte(at_once, helpers, same_records):
@@ -196,15 +197,31 @@ def test_what_cannot_be_read_is_learned_here(at_once, helpers):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_names_its_seed(workers, at_once):
     with pytest.raises(ZeroDivisionError, match="no way on") as caught:
-        train(Slippery(bad_seed=reset_seed(0)), workers)
+        train(Slippery(bad_seed=reset_seed(0)), workers, fail_fast=True)
     assert caught.value.__notes__ == ["(in the run with seed=0)"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_failure_loses_the_run_that_failed(workers, at_once, same_records):
+    with pytest.warns(FailedRunsWarning, match="no way on") as caught:
+        results = train(Slippery(bad_seed=reset_seed(3)), workers)
+    assert caught[0].filename == __file__
+    assert [record.seed for record in results.records] == [0, 1, 2, 4, 5, 6, 7]
+    for record, twin in zip(
+        results.records, [one for one in train(Slippery(), 1).records if one.seed != 3], strict=True
+    ):
+        same_records(record, twin)
+    (failure,) = results.failures
+    assert failure[:5] == ("QLearning", "Slippery", 3, 1, "ZeroDivisionError: no way on")
+    line = inspect.getsourcelines(Slippery.step)[1] + 2
+    assert failure.where == f"{__file__}, line {line}"
 
 
 @pytest.mark.slow
 def test_an_error_in_another_process_ends_a_long_run_of_this_one(monkeypatch):
     monkeypatch.setattr(processes, "WORTH_IT", 0.0)
     with pytest.raises(ZeroDivisionError, match="no way on") as caught:
-        train(OnlyHere(), 2, steps=10**10)
+        train(OnlyHere(), 2, steps=10**10, fail_fast=True)
     assert caught.value.__notes__ == ["(in the run with seed=1)"]
 
 
@@ -234,7 +251,7 @@ class NanOnce(Slippery):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_of_ours_stays_one(workers, at_once):
     with pytest.raises(LearningError, match=r"^seed 0: NanOnce, step 1: .* nan; rewards must be finite numbers"):
-        train(NanOnce(), workers)
+        train(NanOnce(), workers, fail_fast=True)
 
 
 def test_what_a_process_had_that_was_killed_is_learned_here(at_once, same_records):

@@ -119,7 +119,7 @@ def test_an_error_is_that_of_a_run_by_itself():
         WrongLater().learn("FrozenLake-v1", steps=1_000, seed=0)
     for workers in (1, 2):
         with pytest.raises(LearningError) as caught:
-            rl.train(WrongLater(), "FrozenLake-v1", steps=1_000, seeds=200, workers=workers)
+            rl.train(WrongLater(), "FrozenLake-v1", steps=1_000, seeds=200, workers=workers, fail_fast=True)
         assert str(caught.value) == f"seed 0: {alone.value}"
 
 
@@ -133,4 +133,4 @@ def test_ctrl_c_ends_all_threads_soon():
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        many.records(range(100), 2, None, None)
+        many.runs(range(100), 2, None, None, None)
