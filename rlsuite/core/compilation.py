@@ -15,11 +15,13 @@ would serve stale machine code after an edit.
 import functools
 import importlib
 import linecache
+import os
 import re
 import sys
 import types as python_types
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
@@ -31,6 +33,15 @@ if TYPE_CHECKING:
 
 Numba: TypeAlias = Any
 """Objects of numba, whose inner modules have no type annotations."""
+
+
+@functools.cache
+def no_machine_code() -> str:
+    """Why nothing can be compiled, as a phrase; empty if it can. Everything runs in Python then, slowly."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return "NUMBA_DISABLE_JIT is set"
+    return "" if find_spec("numba") else "numba is not installed (pip install numba)"
+
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -145,7 +156,9 @@ class Compiled(Generic[Arguments, Result]):
         return self._machine_code.numba_type
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        """Run the compiled form."""
+        """Run the compiled form; or the Python form, where there is no machine code."""
+        if no_machine_code():
+            return self._in_python(*args, **kwargs)
         try:
             return self.dispatcher(*args, **kwargs)
         except _refused() as error:
@@ -158,12 +171,26 @@ class Compiled(Generic[Arguments, Result]):
         learned step. Only for callers that always pass these types: other values would be read as if they had them.
         """
         assert not kwargs
+        if no_machine_code():
+            return self._in_python
         signature = tuple(self.dispatcher.typeof_pyval(value) for value in args)
         try:
             self.dispatcher.compile(signature)
         except _refused() as error:
             raise CompilationError(_what_is_wrong(self, str(error))) from error
         return cast("Callable[Arguments, Result]", self.dispatcher.overloads[signature].entry_point)
+
+    def _in_python(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        """Run the Python form."""
+        from rlsuite.core.interpretation import run_in_python
+
+        try:
+            return run_in_python(self, *args, **kwargs)
+        except (ArithmeticError, IndexError, TypeError) as error:  # machine code has other rules for numbers
+            raise CompilationError(
+                f"{self.function.__qualname__}() needs machine code, and {no_machine_code()} ({type(error).__name__}: "
+                f"{error})"
+            ) from error
 
     def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
         """Copy and pickle by name: the code is not part of the data."""

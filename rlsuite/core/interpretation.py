@@ -26,7 +26,7 @@ from typing import Any, TypeVar, cast, overload
 import numpy as np
 
 from rlsuite.core.checks import is_array, is_tuple
-from rlsuite.core.compilation import Arguments, Compiled, Intrinsic, Result
+from rlsuite.core.compilation import Arguments, Compiled, Intrinsic, Result, no_machine_code
 from rlsuite.core.fingerprints import names_used_by, values_used_by
 
 Value = TypeVar("Value")
@@ -146,14 +146,24 @@ class OnePass(Compiled[Arguments, Result]):
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         """Run the compiled form; or the Python form, where that is over before numba would have been imported."""
-        if "numba" in sys.modules or OnePass._spent > PATIENCE or _size_of((args, *kwargs.values())) > self._small:
+        if (
+            no_machine_code()
+            or "numba" in sys.modules
+            or OnePass._spent > PATIENCE
+            or _size_of((args, *kwargs.values())) > self._small
+        ):
             return super().__call__(*args, **kwargs)
-        form: Any = interpreted(self)
         began = time.perf_counter()
-        with np.errstate(all="ignore"):
-            result = form(*interpreted(args), **{name: interpreted(value) for name, value in kwargs.items()})
+        result = run_in_python(self, *args, **kwargs)
         OnePass._spent += time.perf_counter() - began
-        return _of_python(result)
+        return result
+
+
+def run_in_python(function: Compiled[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    """Run the Python form of a function; numbers are returned as Python's own."""
+    form: Any = interpreted(function)
+    with np.errstate(all="ignore"):
+        return _of_python(form(*interpreted(args), **{name: interpreted(value) for name, value in kwargs.items()}))
 
 
 def _of_python(result: Any) -> Any:

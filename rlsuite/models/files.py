@@ -43,7 +43,7 @@ def write_arrays(path: str | os.PathLike[str], kind: str, arrays: Mapping[str, A
     content = {"format": text(FORMAT), "version": np.array(VERSION), "kind": text(kind), **arrays}
     with replacing(file) as unfinished:
         try:
-            np.savez_compressed(unfinished, allow_pickle=False, **cast("Mapping[str, Any]", content))
+            np.savez_compressed(unfinished, **cast("Mapping[str, Any]", content))
         except OSError as cause:
             raise FileError(f"{file} cannot be written: {cause.strerror or cause}") from cause
 

@@ -5,13 +5,13 @@ generator, in the order in which its `reset` and its `step` do.
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, NamedTuple
 
-import numba.np.random.generator_core
 import numpy as np
 
 from rlsuite import errors
-from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.core.compilation import Compiled, compiled, no_machine_code
 from rlsuite.environments.facts import EnvironmentFacts
 from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
 from rlsuite.environments.tabulation import Tabulation
@@ -22,8 +22,18 @@ from rlsuite.training.observation_view import View
 LEAF, UNIFORM, INTEGER = range(3)
 
 ONE, SHIFT, LOW_BITS = np.uint64(1), np.uint64(32), np.uint64(2**32 - 1)
-_core: Any = numba.np.random.generator_core  # numba has no types
-next_uint32: Callable[[np.random.BitGenerator], int] = _core.next_uint32
+
+
+def _next_uint32_in_python(bit_generator: Any) -> int:
+    """Draw 32 bits: one half of 64 of which the other half is kept."""
+    interface = bit_generator.ctypes
+    return interface.next_uint32(interface.state)
+
+
+next_uint32: Callable[[Any], int] = _next_uint32_in_python
+if not no_machine_code():
+    _core: Any = import_module("numba.np.random.generator_core")  # numba has no types
+    next_uint32 = _core.next_uint32
 
 
 class DrawTrees(NamedTuple):

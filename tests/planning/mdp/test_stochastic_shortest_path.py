@@ -7,7 +7,7 @@ from fractions import Fraction
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
@@ -107,7 +107,8 @@ def test_shortest_paths_are_those_of_dijkstra(engine):
         graph = np.full((states, states), np.inf)
         np.minimum.at(graph, (np.repeat(np.arange(states), actions), to.reshape(-1)), cost.reshape(-1))
         edges = np.isfinite(graph) & ~np.eye(states, dtype=bool)
-        matrix = csr_array((graph[edges], np.nonzero(edges)), shape=graph.shape)
+        row, column = (part.astype(np.int32) for part in np.nonzero(edges))  # SciPy 1.13 takes no others
+        matrix = csr_array((graph[edges], (row, column)), shape=graph.shape)
         expected = dijkstra(matrix.T, indices=0)
         ends = [[None] * actions, *to[1:].tolist()]
         solution = stochastic_shortest_path(MDP.from_successors(ends, -cost, gamma=1.0), tol=1e-9)
@@ -293,7 +294,7 @@ def forward(edges, s):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("engine")
-@settings(max_examples=300, deadline=None, suppress_health_check=["function_scoped_fixture"])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_against_all_policies(random_mdps, data):
     mdp = data.draw(random_mdps(gammas=(1.0,)))
