@@ -493,3 +493,57 @@ def test_agents_learn_the_same_bytes():
         stepwise = rl.QLearning(gamma=0.9).learn(other, steps=3_500, seed=seed, loop="stepwise")
         assert np.array_equal(compiled.q_, stepwise.q_)
         assert env.np_random.bit_generator.state == other.np_random.bit_generator.state
+
+
+def asked(env):
+    env.reset(seed=1)
+    return tabulated(env)
+
+
+class AsksForItsType(gym.Env):
+    """Does something else with a number that is a float, as only those of the real generator are."""
+
+    observation_space = gym.spaces.Discrete(4)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x = 0
+        return 0, {}
+
+    def step(self, action):
+        u = self.np_random.random()
+        forward = isinstance(u, float) or u < 0.5
+        self.x = min(self.x + 1, 3) if forward else 0
+        return self.x, float(self.x == 3), self.x == 3, False, {}
+
+
+def test_what_only_its_own_steps_show_is_found_by_them(monkeypatch):
+    with pytest.raises(NotTabulated, match=r"stepped with its own generator, it does something else: at state"):
+        asked(AsksForItsType())
+    monkeypatch.setattr("rlsuite.environments.tabulation.walk", lambda *_: None)
+    assert asked(AsksForItsType()).n_states == 4  # nothing else had found it
+
+
+class BeginsWhereItWas(gym.Env):
+    """Begins elsewhere after an episode that ended in one of many states."""
+
+    observation_space = gym.spaces.Discrete(9)
+    action_space = gym.spaces.Discrete(2)
+
+    def __init__(self):
+        self.x = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x = 1 if self.x == 4 else 0
+        return self.x, {}
+
+    def step(self, action):
+        self.x += 1 if self.x < 8 else 0
+        return self.x, 0.0, action == 1, False, {}
+
+
+def test_a_reset_that_depends_on_one_of_many_states_is_found():
+    with pytest.raises(NotTabulated, match="its reset depends on the state in which the last episode ended"):
+        asked(BeginsWhereItWas())

@@ -12,8 +12,12 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.agents.storage import learned_arrays
+from rlsuite.environments.facts import facts_of
 from rlsuite.errors import FileError, LearningError, NewRunWarning
 from rlsuite.registry import agent_classes
+from rlsuite.training.kept_run import difference, state_keeper
+from rlsuite.training.model_of_environment import compiled_form
+from rlsuite.training.observation_view import encoding
 
 ALL = sorted(name for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite."))
 BOTH = ["compiled", "stepwise"]
@@ -446,3 +450,24 @@ def test_an_agent_of_ones_own_that_does_not_declare_its_scratch(tmp_path):
     with pytest.warns(NewRunWarning, match=r"scratch\.state is an array of whole numbers without a range: .*rl\.Array"):
         agent.save(tmp_path / "agent.npz")
     assert rl.load(tmp_path / "agent.npz").q_.shape == (16, 4)
+
+
+@pytest.mark.parametrize("state", [(0.1, np.inf), (np.nan, 0.0), (0.1,), (0.1, 0.0, 0.0), (0, 0.0), [0.1, 0.0], None])
+def test_a_state_of_dynamics_that_cannot_be_is_refused(state):
+    env = gym.make("MountainCar-v0")
+    env.reset(seed=1)
+    facts, before = facts_of(env), env.unwrapped.state
+    keeper = state_keeper(facts, compiled_form(facts, encoding(env.observation_space), 0.9, "auto", False, 0.0))
+    assert keeper.kind == "dynamics"
+    with pytest.raises(ValueError, match=r"is not finite|does not consist of 2 numbers"):
+        keeper.put_back(state)
+    assert env.unwrapped.state is before
+    keeper.put_back((-0.3, 0.01))
+    assert keeper.keep() == (-0.3, 0.01)
+
+
+def test_keywords_that_appear_or_disappear_are_a_difference():
+    assert difference({"keywords": ""}, {"keywords": '{"goal_velocity": 0.1}'})
+    assert difference({"keywords": '{"goal_velocity": 0.1}'}, {"keywords": ""})
+    assert not difference({"table": ""}, {"table": "0123"})  # of a file without a table nothing can be said
+    assert not difference({"keywords": "{}"}, {"keywords": "{}"})

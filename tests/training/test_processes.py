@@ -217,6 +217,18 @@ def test_a_failure_loses_the_run_that_failed(workers, at_once, same_records):
     assert failure.where == f"{__file__}, line {line}"
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_of_several_failures_the_first_seed_is_named(workers, at_once):
+    with pytest.raises(ZeroDivisionError) as caught:
+        train(Always(), workers)
+    assert caught.value.__notes__ == ["(in the run with seed=0)"]
+
+
+class Always(Slippery):
+    def step(self, action):
+        raise ZeroDivisionError("no way on")
+
+
 @pytest.mark.slow
 def test_an_error_in_another_process_ends_a_long_run_of_this_one(monkeypatch):
     monkeypatch.setattr(processes, "WORTH_IT", 0.0)

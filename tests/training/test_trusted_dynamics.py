@@ -53,6 +53,12 @@ def paid_twice(constants, state, action, rng):
 
 
 @rl.compiled(in_place=True)
+def over_at_once(constants, state, action, rng):
+    successor, reward, _ = mountain_car.step(constants, state, action, rng)
+    return successor, reward, True
+
+
+@rl.compiled(in_place=True)
 def half_blind(constants, state, out):
     out[0], out[1] = state[0], 0.0
 
@@ -67,6 +73,7 @@ LIES = {
         {"step": paid_twice},
         r"its compiled dynamics say reward -2\.0, but its step returns -1\.0",
     ),
+    "other end": ({"step": over_at_once}, r"its compiled dynamics say terminated True, but its step returns False"),
     "other view": ({"observe": half_blind}, r"its compiled dynamics say observation"),
 }
 
