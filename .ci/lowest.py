@@ -1,6 +1,6 @@
 """Print constraints for pip: of each package that the project needs, the lowest release series that it declares.
 
-``numpy>=2.0`` becomes ``numpy==2.0.*``: the fixes of a series are wanted, and its first release may have been withdrawn.
+``numpy>=2.1`` becomes ``numpy==2.1.*``: the fixes of a series are wanted; its first release may be withdrawn.
 """
 
 import re

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 from rlsuite.core.fingerprints import fingerprint_of, fingerprint_of_module
+from rlsuite.core.interrupts import uninterrupted
 from rlsuite.errors import CompilationError
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ class Compiled(Generic[Arguments, Result]):
         self.function = function
         self.fingerprint, self._module = fingerprint or fingerprint_of(function)
         self._in_place = in_place
+        self._called = False
         _known[self._key] = self
 
     @property
@@ -140,7 +142,8 @@ class Compiled(Generic[Arguments, Result]):
 
     @functools.cached_property
     def _machine_code(self) -> "MachineCode":
-        from rlsuite.core.machine_code import MachineCode  # imports numba
+        with uninterrupted():
+            from rlsuite.core.machine_code import MachineCode  # imports numba
 
         source = cast(python_types.FunctionType, self.function)
         return MachineCode(source, self.fingerprint, self._module, self._in_place)
@@ -160,6 +163,11 @@ class Compiled(Generic[Arguments, Result]):
         if no_machine_code():
             return self._in_python(*args, **kwargs)
         try:
+            if not self._called:  # it is compiled, or loaded
+                with uninterrupted():
+                    result = self.dispatcher(*args, **kwargs)
+                self._called = True
+                return result
             return self.dispatcher(*args, **kwargs)
         except _refused() as error:
             raise CompilationError(_what_is_wrong(self, str(error))) from error
@@ -175,7 +183,8 @@ class Compiled(Generic[Arguments, Result]):
             return self._in_python
         signature = tuple(self.dispatcher.typeof_pyval(value) for value in args)
         try:
-            self.dispatcher.compile(signature)
+            with uninterrupted():
+                self.dispatcher.compile(signature)
         except _refused() as error:
             raise CompilationError(_what_is_wrong(self, str(error))) from error
         return cast("Callable[Arguments, Result]", self.dispatcher.overloads[signature].entry_point)

@@ -51,9 +51,12 @@ def loaded_on_first_use(package: str, elsewhere: Mapping[str, str] | None = None
     def load(name: str) -> Any:
         if name not in module_of:
             raise attribute_error(f"module {package!r}", name, names, *([] if elsewhere is None else [elsewhere]))
-        if module_of[name] == package:
-            return import_module(f"{package}.{name}")
-        namespace[name] = getattr(import_module(module_of[name]), name)
+        from rlsuite.core.interrupts import uninterrupted
+
+        with uninterrupted():
+            if module_of[name] == package:
+                return import_module(f"{package}.{name}")
+            namespace[name] = getattr(import_module(module_of[name]), name)
         return namespace[name]
 
     def listed() -> list[str]:

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from rlsuite.core.checks import whole_number
+from rlsuite.core.interrupts import uninterrupted
 from rlsuite.errors import EnvironmentNotFound, FileError, ParameterError, RlsuiteError, unknown
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
         ...
     rlsuite.errors.EnvironmentNotFound: No environment 'FrozenLak-v1'. Did you mean 'FrozenLake-v1'?
     """
-    import gymnasium
-    from gymnasium.envs.registration import EnvSpec
+    with uninterrupted():
+        import gymnasium
+        from gymnasium.envs.registration import EnvSpec
 
     if isinstance(spec, gymnasium.Env):
         if kwargs:

@@ -17,6 +17,8 @@ from rlsuite.core.aliases import Env, Info
 from rlsuite.core.checks import seed_list, whole_number
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.keywords import says_what_to_write
+from rlsuite.environments.facts import name_of
+from rlsuite.environments.finding import find_env
 from rlsuite.training.budget import Budget, LoopChoice
 from rlsuite.training.failures import FailedRun, always, ends_all, failure_table
 from rlsuite.training.optimum import Optima
@@ -112,6 +114,8 @@ def train(
             f"env={env!r}: one environment at a time; call train once for each, or list them in an experiment file "
             "(rlsuite run FILE.toml)"
         )
+    if not isinstance(env, str):
+        find_env(env)  # which says what an environment is
     chosen = seed_list(seeds)
     whole_number("workers", workers, at_least=1)
     optima = Optima() if regret else None
@@ -124,7 +128,7 @@ def train(
     }
     run = _Run(agent, env, options)
     ends = always if fail_fast else ends_all
-    where = env if isinstance(env, str) else env.spec.id if env.spec else type(env.unwrapped).__name__
+    where = env if isinstance(env, str) else name_of(env)
     bar = tqdm(total=len(chosen), unit="seed", disable=not progress, desc=where)
     with bar, CompilingTime() as compiling:
         first = replicas = None
@@ -191,7 +195,15 @@ class _Run:
 
     def own_env(self) -> str | Env:
         """An environment that belongs to one run."""
-        return self.env if isinstance(self.env, str) else copy.deepcopy(self.env)
+        if isinstance(self.env, str):
+            return self.env
+        try:
+            return copy.deepcopy(self.env)
+        except Exception as error:  # whatever a class of another package raises
+            raise errors.UnsuitableEnvironment(
+                f"{name_of(self.env)} cannot be copied for each seed ({type(error).__name__}: {error}): give its id "
+                "or 'file.py:Class', so that each run makes its own"
+            ) from error
 
     def steps_because(self, reason: str) -> None:
         """Step the environment from now on, without looking for a compiled form, which was found not to exist."""

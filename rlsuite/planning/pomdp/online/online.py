@@ -8,6 +8,7 @@ search with poor bounds plays badly for as long as it has no others. So they hav
 decision; and if that is not enough, a part of the time of each of the following ones, until they are finished.
 """
 
+import threading
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -91,6 +92,10 @@ class Preparation:
 
     def go_on(self) -> bool:
         """Spend part of a decision's time on incomplete bounds; return whether they have changed."""
+        with _one_at_a_time:
+            return self._go_on()
+
+    def _go_on(self) -> bool:
         if self.finished:
             return False
         share = None if self._deadline is None else SHARE * self._deadline
@@ -98,6 +103,9 @@ class Preparation:
             self._found.improve(watch, 0.5)
         return True
 
+
+_one_at_a_time = threading.Lock()
+"""Held to improve bounds: threads may share a plan, and a plan can be copied and pickled, which a lock cannot."""
 
 MOVED_PER_SECOND = 1e9
 """Bytes that a slow machine moves in a second."""

@@ -290,6 +290,7 @@ class MonteCarloSearch:
 
     def __init__(self, planner: MonteCarloPlanner) -> None:
         self.planner = planner
+        self.random = planner.random.copy()  # so that a search depends neither on others nor on threads
         room = min(planner.max_nodes, 1 + (planner.simulations or ROOM_AT_FIRST), ROOM_AT_FIRST)
         self.tree: Tree = history_tree.new_tree(room, planner.pomdp.n_actions)
         depth = planner.parameters.depth
@@ -361,7 +362,7 @@ class MonteCarloSearch:
                 self.path,
                 support,
                 sums,
-                planner.random,
+                self.random,
                 wanted - done,
                 not full,
             )
