@@ -212,9 +212,9 @@ class Agent(Described):
         """
         budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every, tabulate)
         keeping = self._keeping(checkpoint, every)
-        return self.learns(env, budget, seed, loop, optima or (Optima() if regret else None), keeping, progress)
+        return self.learn_for(env, budget, seed, loop, optima or (Optima() if regret else None), keeping, progress)
 
-    def learns(
+    def learn_for(
         self,
         env: str | Env,
         budget: Budget,
@@ -237,16 +237,16 @@ class Agent(Described):
         finally:
             self._learning = False
 
-    def goes_on(
+    def resume(
         self, env: Env, budget: Budget, loop: LoopChoice, optima: Optima | None, keeping: Keeping | None
     ) -> bool:
         """Go on with the run of the file from which the agent was loaded; False if that cannot be done.
 
-        Part of experiments, as are `learns` and `record_so_far`.
+        Part of experiments, as are `learn_for` and `record_so_far`.
         """
         if self._loaded is None or self._loaded.lost or self._begin_again(env, loop, optima, 0.0):
             return False
-        self.learns(env, budget, None, loop, optima, keeping)
+        self.learn_for(env, budget, None, loop, optima, keeping)
         return True
 
     def record_so_far(self) -> Record:

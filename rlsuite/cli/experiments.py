@@ -74,7 +74,7 @@ def run_experiment(chosen: argparse.Namespace) -> int:
             folder, workers=n_workers, retry=chosen.retry, fail_fast=chosen.fail_fast, progress=True
         )
     rows = compare(results)
-    failures = list(failed_before(experiment.cells(), folder, retry=False).values())
+    failures = list(failed_before(experiment.cells(), folder).values())
     if chosen.json:
         listed = [failure._asdict() for failure in failures]
         print_json({"folder": str(folder), "rows": [row._asdict() for row in rows], "failures": listed})

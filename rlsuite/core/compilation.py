@@ -195,7 +195,7 @@ class Compiled(Generic[Arguments, Result]):
 
         try:
             return run_in_python(self, *args, **kwargs)
-        except (ArithmeticError, IndexError, TypeError) as error:  # machine code has other rules for numbers
+        except ArithmeticError as error:  # machine code has other rules for numbers
             raise CompilationError(
                 f"{self.function.__qualname__}() needs machine code, and {no_machine_code()} ({type(error).__name__}: "
                 f"{error})"

@@ -8,6 +8,7 @@ done; the folder is written last. What differs from the experiment, or cannot be
 import dataclasses
 import hashlib
 import shutil
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -96,8 +97,7 @@ def learn_cell(
     loop: LoopChoice,
     optima: Optima | None,
     checkpoint: CellCheckpoint,
-    keepings: dict[int, Keeping],
-    number: int,
+    stop: threading.Event,
 ) -> Record:
     """Learn a cell from its latest checkpoint on, or from the beginning.
 
@@ -107,10 +107,8 @@ def learn_cell(
         The run.
     checkpoint : CellCheckpoint
         Where it is saved.
-    keepings : dict
-        Where to put, under ``number``, the object by which another thread can stop it.
-    number : int
-        The number of the thread.
+    stop : Event
+        Set by another thread: the run is saved and ends, by `rlsuite.training.signals.Stopped`.
     """
     before: Record | None = None
     learner = agent
@@ -119,17 +117,17 @@ def learn_cell(
         record = learner.record_so_far()
         checkpoint.write(learner, record if before is None else joined(before, record))
 
-    keepings[number] = keeping = Keeping(write, EVERY, at_ends=False)
+    keeping = Keeping(write, EVERY, at_ends=False, stop=stop)
     found = checkpoint.read()
     if found is not None:
         learner, before = found
         done = learner.steps_ if budget.unit == "steps" else len(learner.episodes_)
         if done >= budget.amount:
             return before
-        if learner.goes_on(env, dataclasses.replace(budget, done=done), loop, optima, keeping):
+        if learner.resume(env, dataclasses.replace(budget, done=done), loop, optima, keeping):
             return joined(before, learner.record_)
         learner, before = agent, None
-    learner.learns(env, budget, seed, loop, optima, keeping)
+    learner.learn_for(env, budget, seed, loop, optima, keeping)
     return learner.record_
 
 

@@ -29,7 +29,7 @@ from rlsuite.errors import FailedRunsWarning, LearningError, NotLearned, Rlsuite
 from rlsuite.experiments.checkpoints import CHECKPOINTS, CellCheckpoint, learn_cell
 from rlsuite.experiments.config import Settings
 from rlsuite.experiments.runs import Cell, cells_of
-from rlsuite.experiments.store import write_cell, write_failure
+from rlsuite.experiments.store import forget_failure, write_cell, write_failure
 from rlsuite.experiments.writing import failed_before, finished, versions, write_description, writing
 from rlsuite.training.budget import Budget
 from rlsuite.training.engines import action_space_of
@@ -37,7 +37,6 @@ from rlsuite.training.failures import FailedRun, Failure, always, ends_all, fail
 from rlsuite.training.observation_view import encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, Results
-from rlsuite.training.run_log import Keeping
 from rlsuite.training.signals import Stopped as Ended
 
 if TYPE_CHECKING:
@@ -202,8 +201,10 @@ def run(
     cells = cells_of(experiment)
     with writing(folder) as aside:
         records = finished(cells, folder)
-        failures = failed_before(cells, folder, retry)
+        failures = {} if retry else failed_before(cells, folder)
         missing = [cell for cell in cells if cell.place not in records and cell.place not in failures]
+        for cell in missing:
+            forget_failure(folder / cell.place)
         originals = Originals(missing)
         write_description(experiment, folder, aside)
         if missing:
@@ -251,9 +252,8 @@ class _Workers:
         self.outcomes: queue.SimpleQueue[tuple[Cell, Record | FailedRun | BaseException]] = queue.SimpleQueue()
         self.failures: dict[Path, Failure] = {}
         self.running: dict[int, Agent] = {}
-        self.keepings: dict[int, Keeping] = {}
         self.threads: list[threading.Thread] = []
-        self.stopped = False
+        self.stop = threading.Event()
         self.write_lock = threading.Lock()  # held to write a cell; no thread writes once the run has stopped
 
     def work(self, cells: Sequence[Cell], workers: int, progress: bool) -> None:
@@ -282,9 +282,7 @@ class _Workers:
 
     def _stop(self) -> None:
         with self.write_lock:
-            self.stopped = True
-        for keeping in list(self.keepings.values()):
-            keeping.stop = True
+            self.stop.set()
         until = time.monotonic() + SAVING
         for thread in self.threads:
             thread.join(max(0.0, until - time.monotonic()))
@@ -317,7 +315,7 @@ class _Workers:
         raise LearningError(f"{cell.name}: the environment or the agent raised {in_words(error)}{where}") from error
 
     def _worker(self, number: int) -> None:
-        while not self.stopped:
+        while not self.stop.is_set():
             try:
                 cell = self.todo.get_nowait()
             except queue.Empty:
@@ -325,7 +323,7 @@ class _Workers:
             try:
                 outcome = self._learn(cell, number)
                 with self.write_lock:
-                    if self.stopped:
+                    if self.stop.is_set():
                         return
                     write_cell(self.folder / cell.place, cell.spec, self.versions, outcome, self.aside)
                     self._checkpoint(cell).remove()
@@ -355,9 +353,8 @@ class _Workers:
                 return agent.record_
             budget, checkpoint = Budget.of(**experiment.timing), self._checkpoint(cell)
             loop, optima = experiment.loop, self.optima
-            return learn_cell(agent, env, budget, cell.seed, loop, optima, checkpoint, self.keepings, number)
+            return learn_cell(agent, env, budget, cell.seed, loop, optima, checkpoint, self.stop)
         finally:
-            self.keepings.pop(number, None)
             env.close()
 
     def _checkpoint(self, cell: Cell) -> CellCheckpoint:

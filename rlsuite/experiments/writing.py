@@ -20,7 +20,7 @@ from rlsuite.errors import FileError, ParameterError, RlsuiteWarning, level_of_t
 from rlsuite.experiments.config import Settings
 from rlsuite.experiments.folder import FORMAT, RUN, read_run
 from rlsuite.experiments.runs import Cell, differences
-from rlsuite.experiments.store import forget_failure, read_cell, read_description, read_failure
+from rlsuite.experiments.store import read_cell, read_description, read_failure
 from rlsuite.training.failures import Failure
 from rlsuite.training.results import Record
 
@@ -126,16 +126,10 @@ def _locked(folder: Path) -> Generator[None]:
         os.close(handle)
 
 
-def failed_before(cells: list[Cell], folder: Path, retry: bool) -> dict[Path, Failure]:
-    """The cells that failed in a run before, by their places; none if they are to be learned again."""
-    found: dict[Path, Failure] = {}
-    for cell in cells:
-        failure = read_failure(folder / cell.place, cell.spec)
-        if failure is not None and not retry:
-            found[cell.place] = failure
-        else:
-            forget_failure(folder / cell.place)
-    return found
+def failed_before(cells: list[Cell], folder: Path) -> dict[Path, Failure]:
+    """The cells that are known to have failed, by their places."""
+    found = {cell.place: read_failure(folder / cell.place, cell.spec) for cell in cells}
+    return {place: failure for place, failure in found.items() if failure is not None}
 
 
 def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:

@@ -163,7 +163,7 @@ def state_keeper(facts: EnvironmentFacts, form: CompiledForm) -> StateKeeper:
         If it cannot be kept; the message says why.
     """
     base = facts.base
-    if form.model is not None:
+    if form.model is not None and form.adapter is not None:
         return _numbered(base, form.model)
     if form.adapter is not None and form.tabulation is None:
         return _of_dynamics(form)

@@ -4,6 +4,7 @@ They can on the table that it has, through compiled dynamics, and on a table tha
 (`rlsuite.environments.tabulation`).
 """
 
+import operator
 import threading
 import warnings
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlsuite import errors
-from rlsuite.core.aliases import Env
+from rlsuite.core.aliases import BareEnv, Env
 from rlsuite.environments.compiled_env import CompiledDynamics, check_dynamics
 from rlsuite.environments.facts import EnvironmentFacts, facts_of, replaced_methods
 from rlsuite.environments.followers import DynamicsFollower, Follower, TableFollower
@@ -84,6 +85,8 @@ def compiled_form(
         if facts.has_table:
             try:
                 form = _of_table(facts, encode, gamma)
+                if form.adapter is None and loop == "compiled":
+                    raise errors.UntrustedTable(f"{facts.name} {form.reason}")
             except errors.UntrustedTable as error:
                 if not can_ask:
                     raise
@@ -91,6 +94,9 @@ def compiled_form(
                     return form_by_asking(facts, patience)
                 except errors.UnsuitableEnvironment as reason:
                     raise errors.UntrustedTable(f"{error}; and it cannot be tabulated: {reason}") from error
+            if form.adapter is None and loop == "auto":
+                message = f"{facts.name} {form.reason}. Learning stepwise"
+                warnings.warn(message, errors.StepwiseWarning, stacklevel=errors.level_of_the_caller())
             if can_ask and not is_known_kind(facts):
                 return _checked_by_asking(facts, form, patience)
             return form
@@ -191,6 +197,8 @@ def _checked_by_asking(facts: EnvironmentFacts, form: CompiledForm, patience: fl
 def _of_table(facts: EnvironmentFacts, encode: Encoding | None, gamma: float) -> CompiledForm:
     model = model_of(facts, gamma, vectors=encode is not None)
     follower = None if is_known_kind(facts) else partial(TableFollower, model=model)
+    if follower is not None and not _numbers_its_state(facts.base):
+        return CompiledForm(None, model, "has a table, but does not keep the number of its state in the attribute `s`")
     if encode is None:
         return CompiledForm(table_adapter(facts, model), model, "its table", follower=follower)
     if facts.vectors is not None:
@@ -201,6 +209,15 @@ def _of_table(facts: EnvironmentFacts, encode: Encoding | None, gamma: float) ->
     if encode.transform is not None:
         vectors = np.ascontiguousarray(encode.transform(vectors))
     return CompiledForm(vector_table_adapter(facts, model, vectors), model, "its table", follower=follower)
+
+
+def _numbers_its_state(base: BareEnv) -> bool:
+    """Whether the attribute ``s`` holds the number of the state, as in Gymnasium's environments with a table."""
+    try:
+        operator.index(base.s)
+    except Exception:  # there is none, or it is computed, or it is of another type
+        return False
+    return True
 
 
 class _Noted(NamedTuple):

@@ -202,7 +202,7 @@ class Run:
                     self._advance(budget, policy, progress, signals, keeping)
                     self._say_how_fast(int(self.learner.run_state.position[ALL_STEPS]) - before)
                 except Stopped:
-                    if keeping is not None and not keeping.stop:
+                    if keeping is not None and not keeping.stop.is_set():
                         keeping.save()
                     raise
         finally:
@@ -269,7 +269,7 @@ class Run:
                 signals.check()
                 if keeping is not None:
                     keeping.note(int(place[ALL_STEPS]) - steps, time.perf_counter() - began)
-                    if keeping.stop:
+                    if keeping.stop.is_set():
                         keeping.save()
                         raise Stopped
                 if self.expected is not None:

@@ -1,5 +1,6 @@
 """What a run records while it lasts, and how it is saved meanwhile."""
 
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -26,32 +27,35 @@ class Keeping:
     at_ends : bool
         Whether to write the beginning and the end of the run, too, so that a file that cannot be written is found out
         at once. What cannot be written later is a warning: the run goes on.
+    stop : Event
+        Set by another thread: the run is written, and ends, as soon as a step is complete.
     """
 
     write: Callable[[], object]
     every: float
     at_ends: bool = True
-    stop: bool = False
-    """Set by another thread: the run is written, and ends, as soon as a step is complete."""
-    _saved: float = 0.0  # when, of time.monotonic
-    _tried: float = 0.0
+    stop: threading.Event = field(default_factory=threading.Event)
+    _saved: bool = False
+    _tried: float = 0.0  # when, of time.monotonic
     _rate: float = 1.0  # steps a second
 
     def begin(self) -> None:
         """Begin a run."""
         if self.at_ends:
             self.write()
-        self._saved = time.monotonic()
+            self._saved = True
+        self._tried = time.monotonic()
 
     def save(self) -> None:
         """Write the run; a full disk does not end it."""
+        self._tried = time.monotonic()
         try:
             self.write()
+            self._saved = True
         except errors.FileError as error:
-            message = f"{error}. The run goes on; it was last saved {time.monotonic() - self._saved:,.0f} s ago"
+            known = "the file holds an earlier part of it" if self._saved else "nothing of it has been saved yet"
+            message = f"{error}. The run goes on; {known}"
             warnings.warn(message, errors.CheckpointWarning, stacklevel=errors.level_of_the_caller())
-        else:
-            self._saved = time.monotonic()
 
     def steps_at_once(self) -> int:
         """How many steps may be taken before the next look at the clock."""
@@ -60,8 +64,7 @@ class Keeping:
     def note(self, steps: int, seconds: float) -> None:
         """Note how long some steps took, and write the run if it is time."""
         self._rate = steps / max(seconds, 1e-6)
-        if time.monotonic() - max(self._saved, self._tried) >= self.every:
-            self._tried = time.monotonic()
+        if time.monotonic() - self._tried >= self.every:
             self.save()
 
 

@@ -11,7 +11,7 @@ from there. If the environment did something else between two stretches and agre
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -109,11 +109,18 @@ class VerifiedEngine:
 
     def after_reset(self, observation: Observation) -> None:
         """Compare the answer of `reset`."""
-        self._follower.after_reset(observation)
+        self._compare(self._follower.after_reset, observation)
+
+    def _compare(self, compare: Callable[..., None], *arguments: object) -> None:
+        """Compare; what cannot be compared is a difference, and not an error of the run."""
+        try:
+            compare(*arguments)
+        except Exception as error:  # of the declared table or dynamics, or of what an answer consists of
+            self._follower.difference = f"it cannot be compared with what it declares ({type(error).__name__}: {error})"
 
     def after_step(self, action: int, answer: tuple[Any, ...]) -> None:
         """Compare the answer of `step`."""
-        self._follower.after_step(action, answer)
+        self._compare(self._follower.after_step, action, answer)
         if self._fresh.size:
             self._fresh[int(self.learner.run_state.position[OBSERVATION]), action] = False
 
@@ -127,7 +134,7 @@ class VerifiedEngine:
         engine = self._stepping
         engine.stop, engine.witness = self.stop, self
         if not self._following:
-            self._follower.begin(int(position[ELAPSED]))
+            self._compare(self._follower.begin, int(position[ELAPSED]))
             self._following = True
         before = int(position[ALL_STEPS])
         try:

@@ -6,6 +6,7 @@ import pytest
 from gymnasium.envs.toy_text import FrozenLakeEnv
 
 import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.replay_check import is_known_kind
 from rlsuite.errors import StepwiseWarning
@@ -211,3 +212,53 @@ def test_two_halves_are_the_whole(tmp_path):
     saved.save(tmp_path / "half.npz")
     loaded = rl.load(tmp_path / "half.npz").learn(Lake(), steps=3_655)
     assert loaded.q_.tobytes() == whole.q_.tobytes()
+
+
+class OtherState(gymnasium.Env):
+    """Has a table, and its state in another attribute, or in another form."""
+
+    observation_space, action_space = gymnasium.spaces.Discrete(6), gymnasium.spaces.Discrete(2)
+
+    def __init__(self, name, form):
+        self.P = {
+            s: {0: [(1.0, max(s - 1, 0), 0.0, False)], 1: [(1.0, min(s + 1, 5), float(s == 4), s == 4)]}
+            for s in range(6)
+        }
+        self.P[0][0] = []  # is no action
+        self.initial_state_distrib = np.eye(6)[0]
+        self.name, self.form = name, form
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.np_random.random()
+        self.number = 0
+        setattr(self, self.name, self.form(0))
+        return 0, {}
+
+    def step(self, a):
+        self.np_random.random()
+        _, self.number, reward, over = self.P[self.number][int(a)][0]
+        setattr(self, self.name, self.form(self.number))
+        return self.number, reward, over, False, {}
+
+
+@pytest.mark.parametrize(("name", "form"), [("state", int), ("s", lambda s: (s,)), ("s", str), ("s", float)])
+def test_a_table_whose_state_is_elsewhere_is_read_and_the_environment_stepped(name, form, tmp_path):
+    with pytest.warns(StepwiseWarning, match="does not keep the number of its state in the attribute `s`"):
+        learned = agent().learn(OtherState(name, form), steps=2_000, seed=1)
+    assert learned.record_.loop == "stepwise"
+    assert not learned.legal_[0, 0]  # which the table says
+    same_records(learned, learned_stepwise(OtherState(name, form), 2_000))
+    with pytest.warns(rl.errors.NewRunWarning, match="not the run"):
+        learned.save(tmp_path / "agent.npz")
+
+
+def test_what_cannot_be_compared_is_a_difference_and_no_error(monkeypatch):
+    def fails(*_):
+        raise ValueError("cannot be compared")
+
+    monkeypatch.setattr("rlsuite.environments.followers.TableFollower.step", fails)
+    with pytest.warns(StepwiseWarning, match=r"cannot be compared with what it declares \(ValueError: cannot"):
+        learned = agent().learn(Lake(), steps=300, seed=1)
+    monkeypatch.undo()
+    same_records(learned, learned_stepwise(Lake(), 300))
