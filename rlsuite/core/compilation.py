@@ -12,12 +12,15 @@ content of the functions that it calls in turn is part of the key, because numba
 would serve stale machine code after an edit.
 """
 
+import builtins
 import functools
 import importlib
 import linecache
+import math
 import os
 import re
 import sys
+import threading
 import types as python_types
 from collections.abc import Callable
 from importlib import import_module
@@ -25,7 +28,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
-from rlsuite.core.fingerprints import fingerprint_of, fingerprint_of_module
+import numpy as np
+
+from rlsuite.core.checks import is_tuple
+from rlsuite.core.fingerprints import fingerprint_of, fingerprint_of_module, names_used_by
 from rlsuite.core.interrupts import uninterrupted
 from rlsuite.errors import CompilationError
 
@@ -46,7 +52,10 @@ def no_machine_code() -> str:
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+Value = TypeVar("Value")
 
+_forms: dict["Compiled[..., Any]", Callable[..., Any]] = {}
+_forms_lock = threading.RLock()
 _known: dict[tuple[str, str], "Compiled[..., Any] | Intrinsic[..., Any]"] = {}
 
 
@@ -191,8 +200,6 @@ class Compiled(Generic[Arguments, Result]):
 
     def _in_python(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         """Run the Python form."""
-        from rlsuite.core.interpretation import run_in_python
-
         try:
             return run_in_python(self, *args, **kwargs)
         except ArithmeticError as error:  # machine code has other rules for numbers
@@ -287,6 +294,76 @@ def _what_is_wrong(function: Compiled[..., Any], message: str) -> str:
         "numba knows; one that is marked in_place=True makes no new arrays, and uses no methods of arrays such as "
         ".max(): write the loop, or leave in_place out"
     )
+
+
+def interpreted(value: Value) -> Value:
+    """Return a compiled function, or a NamedTuple that holds some, with Python functions in their place."""
+    if isinstance(value, Compiled):
+        with _forms_lock:
+            return cast("Value", _form_of(cast("Any", value)))
+    if isinstance(value, Intrinsic):
+        form: Any = value.function
+        return form
+    if is_tuple(value):
+        parts: Any = [interpreted(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else cast("Value", tuple(parts))
+    return value
+
+
+def run_in_python(function: Compiled[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    """Run the Python form of a function; numbers are returned as Python's own."""
+    form: Any = interpreted(function)
+    with np.errstate(all="ignore"):
+        return _of_python(form(*interpreted(args), **{name: interpreted(value) for name, value in kwargs.items()}))
+
+
+def _of_python(result: Any) -> Any:
+    """Make numbers Python's own, as machine code returns them."""
+    if is_tuple(result):
+        return tuple(map(_of_python, result))
+    return cast("Any", result).item() if isinstance(result, np.generic) else result
+
+
+def _form_of(function: "Compiled[..., Any]") -> Callable[..., Any]:
+    """The Python form of a function: its code, with the Python forms of the functions that it calls."""
+    if function not in _forms:
+        source = cast("python_types.FunctionType", function.function)
+        names: dict[str, Any] = {"__builtins__": builtins}
+        cells = tuple(python_types.CellType() for _ in source.__closure__ or ())
+        form = python_types.FunctionType(source.__code__, names, source.__name__, source.__defaults__, cells)
+        _forms[function] = form  # before it is complete: it may call itself
+        for name, *attributes in names_used_by(source.__code__):
+            if name in source.__globals__:
+                names[name] = _with_forms(source.__globals__[name], attributes, names.get(name))
+        for cell, original in zip(cells, source.__closure__ or (), strict=True):
+            cell.cell_contents = interpreted(original.cell_contents)
+    return _forms[function]
+
+
+def _with_forms(value: object, attributes: list[str], known: object) -> object:
+    """A global value as `interpreted` returns it; of a module, a namespace with the attributes that are used."""
+    if value is math:
+        return _math
+    if value is np or not isinstance(value, python_types.ModuleType):
+        return interpreted(value)
+    namespace = known if isinstance(known, python_types.SimpleNamespace) else python_types.SimpleNamespace()
+    if attributes:
+        name, *others = attributes
+        setattr(namespace, name, _with_forms(getattr(value, name), others, getattr(namespace, name, None)))
+    return namespace
+
+
+def _log(x: float) -> np.float64:
+    return np.float64(math.log(x)) if x > 0.0 else np.log(np.float64(x))
+
+
+def _numpy_result(function: Callable[[float], float]) -> Callable[[float], np.float64]:
+    """Return a function whose result can be divided by, also if it is 0, as in machine code."""
+    return lambda x: np.float64(function(x))
+
+
+_numpy_math = {name: _numpy_result(getattr(math, name)) for name in ("exp", "expm1", "log1p", "sqrt")}
+_math = python_types.SimpleNamespace(**{**vars(math), **_numpy_math, "log": _log})
 
 
 def _imported(module: str, name: str, fingerprint: str) -> object:

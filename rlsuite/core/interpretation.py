@@ -1,7 +1,7 @@
 """Compiled functions run as the Python functions that they are, where that gives the same bytes.
 
-To import numba and to load machine code takes longer than a thousand steps of Python. So a short run is interpreted:
-`interpreted` replaces compiled functions by their Python form, in a function, in what it calls, and in a NamedTuple.
+To import numba and to load machine code takes longer than a thousand steps of Python. So a short run is interpreted
+(`rlsuite.core.compilation.interpreted`).
 
 Machine code and Python agree to the last bit in float64, int64 and bool: sums, products, quotients, square roots,
 comparisons, and the functions of the C library. They do not agree where NumPy has vector instructions of its own
@@ -26,8 +26,8 @@ from typing import Any, TypeVar, cast, overload
 import numpy as np
 
 from rlsuite.core.checks import is_array, is_tuple
-from rlsuite.core.compilation import Arguments, Compiled, Intrinsic, Result, no_machine_code
-from rlsuite.core.fingerprints import names_used_by, values_used_by
+from rlsuite.core.compilation import Arguments, Compiled, Intrinsic, Result, no_machine_code, run_in_python
+from rlsuite.core.fingerprints import values_used_by
 
 Value = TypeVar("Value")
 
@@ -62,23 +62,8 @@ SMALL = 20_000
 PATIENCE = 0.3
 """Seconds after which numba is imported all the same; that and loading machine code takes about as long."""
 
-_forms: dict["Compiled[..., Any]", Callable[..., Any]] = {}
 _same: dict["Compiled[..., Any]", bool] = {}
 _one_at_a_time = threading.RLock()
-
-
-def interpreted(value: Value) -> Value:
-    """Return a compiled function, or a NamedTuple that holds some, with Python functions in their place."""
-    if isinstance(value, Compiled):
-        with _one_at_a_time:
-            return cast("Value", _form_of(cast("Any", value)))
-    if isinstance(value, Intrinsic):
-        form: Any = value.function
-        return form
-    if is_tuple(value):
-        parts: Any = [interpreted(part) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else cast("Value", tuple(parts))
-    return value
 
 
 def interpretable(value: object) -> bool:
@@ -159,67 +144,11 @@ class OnePass(Compiled[Arguments, Result]):
         return result
 
 
-def run_in_python(function: Compiled[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-    """Run the Python form of a function; numbers are returned as Python's own."""
-    form: Any = interpreted(function)
-    with np.errstate(all="ignore"):
-        return _of_python(form(*interpreted(args), **{name: interpreted(value) for name, value in kwargs.items()}))
-
-
-def _of_python(result: Any) -> Any:
-    """Make numbers Python's own, as machine code returns them."""
-    if is_tuple(result):
-        return tuple(map(_of_python, result))
-    return cast("Any", result).item() if isinstance(result, np.generic) else result
-
-
 def _size_of(value: object) -> int:
     """How many numbers are in the arrays of a value."""
     if is_tuple(value):
         return sum(map(_size_of, value))
     return value.size if is_array(value) else 0
-
-
-def _form_of(function: "Compiled[..., Any]") -> Callable[..., Any]:
-    """The Python form of a function: its code, with the Python forms of the functions that it calls."""
-    if function not in _forms:
-        source = cast("python_types.FunctionType", function.function)
-        names: dict[str, Any] = {"__builtins__": builtins}
-        cells = tuple(python_types.CellType() for _ in source.__closure__ or ())
-        form = python_types.FunctionType(source.__code__, names, source.__name__, source.__defaults__, cells)
-        _forms[function] = form  # before it is complete: it may call itself
-        for name, *attributes in names_used_by(source.__code__):
-            if name in source.__globals__:
-                names[name] = _with_forms(source.__globals__[name], attributes, names.get(name))
-        for cell, original in zip(cells, source.__closure__ or (), strict=True):
-            cell.cell_contents = interpreted(original.cell_contents)
-    return _forms[function]
-
-
-def _with_forms(value: object, attributes: list[str], known: object) -> object:
-    """A global value as `interpreted` returns it; of a module, a namespace with the attributes that are used."""
-    if value is math:
-        return _math
-    if value is np or not isinstance(value, python_types.ModuleType):
-        return interpreted(value)
-    namespace = known if isinstance(known, python_types.SimpleNamespace) else python_types.SimpleNamespace()
-    if attributes:
-        name, *others = attributes
-        setattr(namespace, name, _with_forms(getattr(value, name), others, getattr(namespace, name, None)))
-    return namespace
-
-
-def _log(x: float) -> np.float64:
-    return np.float64(math.log(x)) if x > 0.0 else np.log(np.float64(x))
-
-
-def _numpy_result(function: Callable[[float], float]) -> Callable[[float], np.float64]:
-    """Return a function whose result can be divided by, also if it is 0, as in machine code."""
-    return lambda x: np.float64(function(x))
-
-
-_numpy_math = {name: _numpy_result(getattr(math, name)) for name in ("exp", "expm1", "log1p", "sqrt")}
-_math = python_types.SimpleNamespace(**{**vars(math), **_numpy_math, "log": _log})
 
 
 def _does_the_same(source: python_types.FunctionType) -> bool:

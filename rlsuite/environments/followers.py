@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from rlsuite.core.aliases import BareEnv, Env, Observation, UntypedSpace
-from rlsuite.core.interpretation import interpreted
+from rlsuite.core.compilation import interpreted
 from rlsuite.environments.compiled_env import CompiledDynamics, State
 from rlsuite.environments.facts import EnvironmentFacts
 from rlsuite.environments.tabular_env import TabularEnv

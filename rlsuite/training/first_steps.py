@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rlsuite.core.checks import is_tuple
-from rlsuite.core.compilation import Compiled
-from rlsuite.core.interpretation import interpretable, interpreted
+from rlsuite.core.compilation import Compiled, interpreted
+from rlsuite.core.interpretation import interpretable
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.training.kernels import ACTION, ALL_STEPS, RunState
 from rlsuite.training.observation_view import NONE

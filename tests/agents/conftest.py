@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.core.compilation import Compiled
-from rlsuite.core.interpretation import interpretable, interpreted
+from rlsuite.core.compilation import Compiled, interpreted
+from rlsuite.core.interpretation import interpretable
 from rlsuite.training.legality import listed_actions
 
 N_STATES, N_ACTIONS = 6, 3

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from rlsuite.core.compilation import compiled
-from rlsuite.core.interpretation import interpretable, interpreted, one_pass
+from rlsuite.core.compilation import compiled, interpreted
+from rlsuite.core.interpretation import interpretable, one_pass
 
 OFFSET = 3
 

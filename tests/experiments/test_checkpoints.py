@@ -45,7 +45,12 @@ features = { name = "TileCoding", n_tilings = 2, bins = 2 }
 """
 
 RUN = """
+import signal
 import sys
+
+for one in (signal.SIGINT, signal.SIGHUP):  # those of who started it may be ignored, and are inherited then
+    signal.signal(one, signal.default_int_handler if one == signal.SIGINT else signal.SIG_DFL)
+
 import rlsuite_envs
 from rlsuite.cli import main
 from rlsuite.experiments import checkpoints

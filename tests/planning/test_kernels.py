@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlsuite.core.interpretation import OnePass, interpreted
+from rlsuite.core.compilation import interpreted
+from rlsuite.core.interpretation import OnePass
 from rlsuite.models import MDP
 from rlsuite.planning import Lookahead, kernels
 from rlsuite.planning.kernels import backup, backup_in_place, best_rewards, greedy_backup
