@@ -24,6 +24,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_ids import ObservationIds
+from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
 from rlsuite.synonyms import attribute_error
 from rlsuite.training.budget import Budget, LoopChoice
@@ -33,7 +34,6 @@ from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kept_run import KeptRun, set_generator
 from rlsuite.training.kernels import ALL_STEPS, Begin, Rule, Step, Transition
 from rlsuite.training.legality import Legality, every_action, listed_actions
-from rlsuite.training.observation_view import Encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record
 from rlsuite.training.run import Run

@@ -22,9 +22,9 @@ from rlsuite.core.aliases import Env, Own
 from rlsuite.core.declared import check_array
 from rlsuite.core.described import Plain
 from rlsuite.core.npz import Npz
+from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
 from rlsuite.training.legality import Legality
-from rlsuite.training.observation_view import Encoding
 
 if TYPE_CHECKING:  # the feature maps need scikit-learn
     from rlsuite.features.estimators import Transformer

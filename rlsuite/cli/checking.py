@@ -97,8 +97,8 @@ def _contract(make: Callable[..., Any]) -> Iterator[Finding]:
 
 
 def _spaces(make: Callable[..., Any]) -> Iterator[Finding]:
+    from rlsuite.environments.observation_view import encoding
     from rlsuite.training.engines import action_space_of
-    from rlsuite.training.observation_view import encoding
 
     env = make()
     try:
@@ -161,7 +161,7 @@ def _walk(env: "Env") -> list[str]:
 
 def _table(make: Callable[..., Any]) -> Iterator[Finding]:
     from rlsuite.environments.facts import facts_of
-    from rlsuite.environments.replay_check import trusted_model
+    from rlsuite.environments.forms.table import trusted_model
     from rlsuite.models import MDP, POMDP
 
     env = make()
@@ -190,7 +190,7 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
 
 
 def _dynamics(facts: "EnvironmentFacts") -> Iterator[Finding]:
-    from rlsuite.environments.replay_check import trusted_dynamics
+    from rlsuite.environments.forms.dynamics import trusted_dynamics
 
     if facts.dynamics is None:
         yield Finding("no", "compiled loop", "no compiled dynamics (env.unwrapped.dynamics): agents learn stepwise")

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from rlsuite import errors
 from rlsuite.core.aliases import BareEnv, Env, Observation, UntypedSpace
 from rlsuite.core.compilation import interpreted
 from rlsuite.environments.compiled_env import CompiledDynamics, State
-from rlsuite.environments.facts import EnvironmentFacts
+from rlsuite.environments.facts import EnvironmentFacts, replaced_methods
 from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.models import MDP, POMDP
 
@@ -278,6 +279,19 @@ def walk(env: Env, follower: Follower, steps: int) -> None:
         legal = follower.legal_actions(int(space.n))
         over = follower.take(env, int(legal[int(u * len(legal))]))
     follower.end()
+
+
+def copy_for_replay(facts: EnvironmentFacts) -> Env:
+    """Copy an environment for a replay, or raise `UntrustedTable` if it cannot be copied."""
+    for layer in (*facts.wrappers, facts.base):
+        for method in replaced_methods(layer):  # a copy would still call this environment
+            raise errors.UntrustedTable(
+                f"{facts.name}: its {method} has been replaced, so that it cannot be copied for a replay"
+            )
+    try:
+        return copy.deepcopy(facts.env)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise errors.UntrustedTable(f"{facts.name} cannot be copied for a replay of its step ({error})") from error
 
 
 def _close(found: object, expected: object, tolerance: float) -> bool:

@@ -20,11 +20,14 @@ from rlsuite.core.aliases import Env, Observation, Space
 from rlsuite.core.checks import fraction, is_array, is_dict, is_tuple, positive_number, whole_number
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of, name_of
 from rlsuite.environments.finding import find_env
+from rlsuite.environments.forms.form import Wish
+from rlsuite.environments.forms.known_kinds import is_known_kind
+from rlsuite.environments.forms.table import trusted_model
+from rlsuite.environments.forms.tabulated import asked
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.probe import Answer
-from rlsuite.environments.replay_check import is_known_kind, trusted_model
 from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
-from rlsuite.environments.tabulation import MAX_STATES, REPLAYED, NotTabulated, Tabulation, tabulation_of
+from rlsuite.environments.tabulation import MAX_STATES, REPLAYED, NotTabulated, Tabulation
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.mdp_fields import with_origin
 from rlsuite.models.observation_model import ObservationRows
@@ -181,7 +184,7 @@ def _of_table(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP:
 def _asked(facts: EnvironmentFacts, gamma: float, deadline: float, max_states: int) -> MDP | POMDP:
     """Tabulate an environment, and make a model of what was found."""
     numbering = _Numbering(facts.env.observation_space)
-    table = tabulation_of(facts, seconds=deadline, max_states=max_states, id_of=numbering.id_of)
+    table = asked(facts, Wish(gamma, patience=deadline, max_states=max_states, id_of=numbering.id_of))
     found = _Found(
         {outcome.place: chance for outcome, chance in _row_of(table.start).items()},
         {s: [_row_of(tree) for tree in trees] for s, trees in enumerate(table.rows) if trees is not None},

@@ -18,7 +18,7 @@ from rlsuite.core.aliases import Env, Info, Space
 from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import find_env
-from rlsuite.environments.replay_check import trusted_model
+from rlsuite.environments.forms.table import trusted_model
 from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.environments.vector_sampling import Dynamics
 from rlsuite.errors import ParameterError, unknown

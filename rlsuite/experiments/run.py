@@ -25,6 +25,7 @@ from rlsuite.agents.schedules import EPISODES, STEPS
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compiling_clock import Compiling
 from rlsuite.environments.finding import find_env
+from rlsuite.environments.observation_view import encoding
 from rlsuite.errors import FailedRunsWarning, LearningError, NotLearned, RlsuiteError, level_of_the_caller
 from rlsuite.experiments.checkpoints import CHECKPOINTS, CellCheckpoint, learn_cell
 from rlsuite.experiments.config import Settings
@@ -34,7 +35,6 @@ from rlsuite.experiments.writing import failed_before, finished, versions, write
 from rlsuite.training.budget import Budget
 from rlsuite.training.engines import action_space_of
 from rlsuite.training.failures import FailedRun, Failure, always, ends_all, failure_table, in_words
-from rlsuite.training.observation_view import encoding
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, Results
 from rlsuite.training.signals import Stopped as Ended

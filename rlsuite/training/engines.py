@@ -14,10 +14,20 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Info, Observation
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
+from rlsuite.environments.forms.dynamics import dynamics_step
+from rlsuite.environments.forms.form import Adapter
+from rlsuite.environments.observation_view import (
+    NONE,
+    Encoding,
+    ObservationView,
+    Receive,
+    View,
+    receive_id,
+    receive_vector,
+)
 from rlsuite.environments.wrappers import note_episodes
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training import kernels
-from rlsuite.training.environment_functions import Adapter, dynamics_step
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.first_steps import InterpretedRun, InterpretedSession
 from rlsuite.training.kernels import (
@@ -33,7 +43,6 @@ from rlsuite.training.kernels import (
     RunState,
 )
 from rlsuite.training.legality import Legality, listed_actions
-from rlsuite.training.observation_view import NONE, Encoding, ObservationView, Receive, View, receive_id, receive_vector
 from rlsuite.training.step_buffer import StepBuffer, first_answer, first_mask_of, where
 
 CHUNK = 200_000

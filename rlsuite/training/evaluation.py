@@ -18,10 +18,10 @@ from rlsuite.core.aliases import Env, Info, Observation
 from rlsuite.core.checks import finite_reward, legal_actions
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
 from rlsuite.environments.observation_ids import ObservationIds
+from rlsuite.environments.observation_view import Encoding
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.training.engines import action_space_of
-from rlsuite.training.observation_view import Encoding
 from rlsuite.training.step_buffer import first_answer
 
 Policy = FloatArray | Callable[[FloatArray, ArrayLike | None], FloatArray]

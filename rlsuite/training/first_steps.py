@@ -19,9 +19,9 @@ import numpy as np
 from rlsuite.core.checks import is_tuple
 from rlsuite.core.compilation import Compiled, interpreted
 from rlsuite.core.interpretation import interpretable
+from rlsuite.environments.observation_view import NONE
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.training.kernels import ACTION, ALL_STEPS, RunState
-from rlsuite.training.observation_view import NONE
 
 Part = TypeVar("Part")
 

@@ -16,31 +16,25 @@ and the state of the environment, which is kept in one of four ways, the first t
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import gymnasium
 import numpy as np
-from gymnasium import wrappers
 
-from rlsuite import errors
-from rlsuite.core.checks import is_dict, is_list, is_tuple
+from rlsuite.core.checks import is_dict, is_list
 from rlsuite.core.npz import Npz
 from rlsuite.core.plain_data import pack, unpack
-from rlsuite.environments.facts import NO_LIMIT, TRANSPARENT, EnvironmentFacts, Wrapper
-from rlsuite.environments.wrappers import DiscreteActions, VectorObservation
-from rlsuite.models import MDP, POMDP
+from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
+from rlsuite.environments.forms.form import Form
+from rlsuite.environments.observation_view import NONE
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray
 from rlsuite.training.kernels import ACTION, ALL_STEPS, ELAPSED, OBSERVATION, RunState
-from rlsuite.training.model_of_environment import CompiledForm
-from rlsuite.training.observation_view import NONE
 
 LARGEST = 2**53
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-_WITHOUT_STATE = (*TRANSPARENT, VectorObservation, DiscreteActions)
-_PURE = (wrappers.TransformObservation, wrappers.TransformAction, wrappers.TransformReward)
 
 
 class KeptRun(NamedTuple):
@@ -135,119 +129,7 @@ def set_generator(rng: np.random.Generator, state: Any) -> None:
         raise ValueError(f"the state of its generator is not one of {kind}: {error}") from error
 
 
-class StateKeeper(NamedTuple):
-    """How the state of an environment is kept."""
-
-    kind: str
-    keep: Callable[[], object]
-    """Returns the state, as plain data."""
-    put_back: Callable[[Any], None]
-    """Puts the environment into a state; ValueError if it has no such state."""
-    generator: Callable[[], np.random.Generator | None]
-    """The generator that the environment draws from."""
-
-
-def state_keeper(facts: EnvironmentFacts, form: CompiledForm) -> StateKeeper:
-    """Find out how the state of an environment can be kept.
-
-    Parameters
-    ----------
-    facts : EnvironmentFacts
-        Of an environment that has been reset.
-    form : CompiledForm
-        Its compiled form.
-
-    Raises
-    ------
-    UnsuitableEnvironment
-        If it cannot be kept; the message says why.
-    """
-    base = facts.base
-    if form.model is not None and form.adapter is not None:
-        return _numbered(base, form.model)
-    if form.adapter is not None and form.tabulation is None:
-        return _of_dynamics(form)
-    if callable(getattr(base, "get_state", None)) and callable(getattr(base, "set_state", None)):
-        for layer in facts.wrappers:
-            if not _has_no_state(layer):
-                raise errors.UnsuitableEnvironment(
-                    f"{facts.name} is wrapped in {type(layer).__name__}, which may have a state of its own"
-                )
-        return _with_hooks(facts)
-    if form.tabulation is None:
-        raise errors.UnsuitableEnvironment(
-            f"{facts.name} has no table that is trusted; learn with tabulate=True, or give it methods get_state() and "
-            "set_state(state)"
-        )
-    table = form.tabulation
-
-    def put_back(state: object) -> None:
-        number = table.probe.number_with(state) if is_dict(state) else -1
-        if number < 0 or table.rows[number] is None:
-            raise ValueError("the state is none in which its episodes go on")
-        table.put(number, base)
-
-    def keep() -> dict[str, Any]:
-        return table.probe.values_of(base)
-
-    return StateKeeper("attributes", keep, put_back, lambda: getattr(base, table.generator))
-
-
-def _with_hooks(facts: EnvironmentFacts) -> StateKeeper:
-    base = facts.base
-
-    def keep() -> object:
-        try:
-            return base.get_state()
-        except Exception as error:  # whatever the environment raises
-            raise errors.UnsuitableEnvironment(
-                f"get_state() of {facts.name} raised {type(error).__name__}: {error}"
-            ) from error
-
-    def put_back(state: object) -> None:
-        try:
-            base.set_state(state)
-        except Exception as error:  # whatever the environment raises
-            raise ValueError(f"its set_state(state) raised {type(error).__name__}: {error}") from error
-
-    return StateKeeper("hooks", keep, put_back, lambda: getattr(base, "_np_random", None))
-
-
-def _numbered(base: Any, model: MDP | POMDP) -> StateKeeper:
-    mdp = model.mdp if isinstance(model, POMDP) else model
-
-    def put_back(state: object) -> None:
-        if type(state) is not int or not 0 <= state < mdp.n_states or not mdp.legal[state].any():
-            raise ValueError(f"state {state!r} is none in which its episodes go on")
-        base.s = state
-
-    return StateKeeper("table", lambda: int(base.s), put_back, lambda: base.np_random)
-
-
-def _of_dynamics(form: CompiledForm) -> StateKeeper:
-    adapter = form.adapter
-    assert adapter is not None
-
-    def put_back(state: object) -> None:
-        known = adapter.read()
-        if not (is_tuple(state) and len(state) == len(known) and all(type(one) is float for one in state)):
-            raise ValueError(f"state {state!r} does not consist of {len(known)} numbers")
-        if not np.isfinite(np.array(state)).all():
-            raise ValueError(f"state {state!r} is not finite")
-        adapter.write(state)
-
-    def keep() -> tuple[float, ...]:
-        return tuple(map(float, adapter.read()))
-
-    return StateKeeper("dynamics", keep, put_back, adapter.generator)
-
-
-def _has_no_state(layer: Wrapper) -> bool:
-    pure = isinstance(layer, _PURE) and type(layer).__module__.startswith("gymnasium.")
-    return pure or type(layer) in _WITHOUT_STATE
-
-
-def identity_of(facts: EnvironmentFacts, form: CompiledForm) -> dict[str, str]:
+def identity_of(facts: EnvironmentFacts, form: Form) -> dict[str, str]:
     """What an environment is, in texts that are the same in every process."""
     spec = facts.env.spec
     try:
@@ -260,7 +142,7 @@ def identity_of(facts: EnvironmentFacts, form: CompiledForm) -> dict[str, str]:
         "action space": _space(facts.env.action_space),
         "time limit": "none" if facts.time_limit == NO_LIMIT else str(facts.time_limit),
         "keywords": keywords,
-        "table": _checksum(facts, form),
+        "table": _checksum(form),
     }
 
 
@@ -268,23 +150,14 @@ def _space(space: gymnasium.spaces.Space[Any]) -> str:
     return repr(space)
 
 
-def _checksum(facts: EnvironmentFacts, form: CompiledForm) -> str:
+def _checksum(form: Form) -> str:
     """A checksum of the table or of the constants of the dynamics; an empty text if there is neither."""
-    model, found = form.model, hashlib.sha256()
-    if model is None and (form.adapter is None or facts.dynamics is None):
-        return ""
-    if model is None:
-        parts: list[Any] = list(facts.dynamics.constants if facts.dynamics is not None else ())
-    else:
-        mdp = model.mdp if isinstance(model, POMDP) else model
-        parts = [mdp.indptr, mdp.next_state, mdp.probability, mdp.rows.reward, mdp.terminated, mdp.start]
-        parts += [part for part in (mdp.reward_std, mdp.bernoulli) if part is not None]
-        parts += [model.observation] if isinstance(model, POMDP) else []
+    parts, found = form.parts(), hashlib.sha256()
     for part in parts:
         array = np.ascontiguousarray(part)
         found.update(f"{array.dtype.str}{array.shape}".encode())
         found.update(array.tobytes())
-    return found.hexdigest()[:16]
+    return found.hexdigest()[:16] if parts else ""
 
 
 def difference(kept: Mapping[str, str], now: Mapping[str, str]) -> str:

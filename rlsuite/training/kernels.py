@@ -9,9 +9,9 @@ the last bit.
     learns from one `Transition` and chooses the next action (ignored when the episode is over).
 
 What a rule observes, an id or a vector, is its *view*; the loops store an id, or the number of the row that holds the
-vector, and give the rule the id or the vector itself (`rlsuite.training.observation_view`). Two generators are drawn
-from: the agent's, and the environment's, from which its compiled functions draw exactly as the environment does
-(`rlsuite.training.environment_functions`).
+vector, and give the rule the id or the vector itself (`rlsuite.environments.observation_view`). Two generators are
+drawn from: the agent's, and the environment's, from which its compiled functions draw exactly as the environment does
+(`rlsuite.environments.forms.form`).
 """
 
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ import numpy as np
 
 from rlsuite.core.aliases import Observation
 from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.environments.forms.form import EnvironmentFunctions
+from rlsuite.environments.observation_view import BAD, NONE, Receive, View, observed
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
-from rlsuite.training.environment_functions import EnvironmentFunctions
 from rlsuite.training.legality import Legality
-from rlsuite.training.observation_view import BAD, NONE, Receive, View, observed
 
 Begin = Compiled[..., int]
 Step = Compiled[..., int]

@@ -17,12 +17,12 @@ from typing import Any, Self
 import numpy as np
 
 from rlsuite.core.seeding import pcg64_states, seed_words
-from rlsuite.environments.replay_check import is_known_kind
+from rlsuite.environments.forms.form import Adapter
+from rlsuite.environments.forms.table import KnownTable, table_begin
 from rlsuite.models.aliases import AnyArray, BoolArray
 from rlsuite.training import kernels
 from rlsuite.training.budget import Budget
 from rlsuite.training.engines import CHUNK, CompiledEngine, kernel_arguments
-from rlsuite.training.environment_functions import Adapter, table_begin
 from rlsuite.training.failures import FailedRun
 from rlsuite.training.legality import Legality
 from rlsuite.training.results import Record, TimeUnit
@@ -63,7 +63,7 @@ class Replicas:
             return None
         if adapter is None or adapter.functions.begin is not table_begin:
             return None
-        if not is_known_kind(run.facts) or not run.facts.only_transparent():
+        if not isinstance(run.form, KnownTable) or not run.facts.only_transparent():
             return None
         if budget.unit == "episodes" and run.endless():
             return None

@@ -14,7 +14,11 @@ from rlsuite import errors
 from rlsuite.core.aliases import Env, Observation, Space
 from rlsuite.core.checks import whole_number
 from rlsuite.environments.facts import NO_LIMIT, facts_of
+from rlsuite.environments.forms import Wish, form_of
+from rlsuite.environments.forms.form import StateKeeper
+from rlsuite.environments.forms.stepwise import NOT_ASKED_FOR, Stepwise
 from rlsuite.environments.observation_ids import ObservationIds
+from rlsuite.environments.observation_view import NONE, Encoding, ObservationView, View
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training.budget import LOOPS, PATIENCE, Budget, LoopChoice
@@ -29,13 +33,11 @@ from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards, reward_limits
 from rlsuite.training.kept_run import (
     KeptRun,
-    StateKeeper,
     check_position,
     difference,
     identity_of,
     put_position,
     set_generator,
-    state_keeper,
 )
 from rlsuite.training.kernels import (
     ALL_EPISODES,
@@ -46,14 +48,13 @@ from rlsuite.training.kernels import (
     new_run_state,
 )
 from rlsuite.training.legality import Legality, every_action, listed_actions
-from rlsuite.training.model_of_environment import NOT_ASKED_FOR, CompiledForm, Watch, compiled_form
-from rlsuite.training.observation_view import NONE, Encoding, ObservationView, View
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run_log import Keeping, RunLog
 from rlsuite.training.signals import EndingSignals, Stopped
 from rlsuite.training.step_buffer import first_answer, first_mask_of
 from rlsuite.training.verification import VerifiedEngine
+from rlsuite.training.watch import Watch
 
 LONG = 10.0
 """Seconds of stepping after which it is said that a table might be faster."""
@@ -120,7 +121,7 @@ class Run:
         self.facts = facts = facts_of(env)
         told = facts.tells_actions(info) and (encode is not None or not facts.has_table)
         self.patience = patience
-        self.form = compiled_form(facts, encode, gamma, loop, told, patience)
+        self.form = form_of(facts, Wish(gamma, loop, encode, told, patience))
         model = self.form.model
         self.mask_info = info if told else None
         self.first_info = info
@@ -153,7 +154,7 @@ class Run:
         """Switch to a loop, at the beginning or in the middle of the run; with so many seconds for tabulating."""
         if loop == "compiled" and self.form.adapter is None:
             told = self.mask_info is not None
-            self.form = compiled_form(self.facts, self.encode, self.gamma, loop, told, patience)
+            self.form = form_of(self.facts, Wish(self.gamma, loop, self.encode, told, patience))
         self._keeper: StateKeeper | errors.UnsuitableEnvironment | None = None
         self.loop: LoopChoice = loop
         self.engine = self._engine()
@@ -162,9 +163,10 @@ class Run:
         """Make the engine for the form of the environment and the loop."""
         form, compiles = self.form, self.form.adapter is not None and self.loop != "stepwise"
         info = {} if self.learner.run_state.position[ALL_STEPS] else self.first_info
-        if form.follower is not None and (compiles or form.model is not None):
+        follower = form.follower(self.facts) if compiles or form.model is not None else None
+        if follower is not None:
             loop = "compiled" if compiles else "stepwise"
-            return VerifiedEngine(self.facts, form, self.learner, self.encode, info, loop)
+            return VerifiedEngine(self.facts, form, follower, self.learner, self.encode, info, loop)
         if form.adapter is not None and compiles:
             return CompiledEngine(self.facts, form.adapter, self.learner)
         expected = self.expected if form.model is None else None
@@ -306,7 +308,7 @@ class Run:
                 errors.StepwiseWarning,
                 stacklevel=errors.level_of_the_caller(),
             )
-        self.form = CompiledForm(None, None, reason)
+        self.form = Stepwise(self.facts, reason)
         self.optimum = self._optimum()
         self.learner = self.learner._replace(gap=np.zeros((0, 0)))
         self.watch = Watch(None)
@@ -395,7 +397,7 @@ class Run:
         """How the state of the environment is kept; found out once."""
         if self._keeper is None:
             try:
-                self._keeper = state_keeper(self.facts, self.form)
+                self._keeper = self.form.keeper()
             except errors.UnsuitableEnvironment as error:
                 self._keeper = error
         if isinstance(self._keeper, errors.UnsuitableEnvironment):
@@ -476,7 +478,7 @@ class Run:
     def _form_again(self) -> None:
         """Read the environment's table again, which has changed, and check it against `step` again."""
         told = self.mask_info is not None
-        self.form = compiled_form(self.facts, self.encode, self.gamma, self.loop, told, self.patience)
+        self.form = form_of(self.facts, Wish(self.gamma, self.loop, self.encode, told, self.patience))
         self.watch = Watch(self.form.model)
         learner = self.learner
         if self.encode is None:

@@ -14,9 +14,9 @@ from rlsuite.core.aliases import Env, Info, Observation
 from rlsuite.core.checks import finite_reward, is_dict, is_tuple, legal_actions
 from rlsuite.environments.facts import name_of
 from rlsuite.environments.observation_ids import ObservationIds
+from rlsuite.environments.observation_view import Encoding, ObservationView, View, next_row
 from rlsuite.models.aliases import BoolArray
 from rlsuite.training.kernels import ALL_STEPS, OBSERVATION, RunState
-from rlsuite.training.observation_view import Encoding, ObservationView, View, next_row
 
 ReceiveStep: TypeAlias = Callable[[Observation, SupportsFloat, bool, bool, Info], None]
 """Takes what `step` returns: observation, reward, terminated, truncated, info."""

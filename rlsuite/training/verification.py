@@ -19,12 +19,13 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import Info, Observation
 from rlsuite.environments.facts import EnvironmentFacts
+from rlsuite.environments.followers import Follower
+from rlsuite.environments.forms.form import Form
+from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import IndexArray
 from rlsuite.training.engines import CHUNK, Advance, CompiledEngine, EnvironmentEngine, Learner
 from rlsuite.training.first_steps import Snapshot
 from rlsuite.training.kernels import ALL_STEPS, ELAPSED, FRESH, OBSERVATION
-from rlsuite.training.model_of_environment import CompiledForm
-from rlsuite.training.observation_view import Encoding
 
 FIRST, STRETCH, FEW = 1_000, 50, 10
 """Steps in the environment: the first of a run, of each stretch, and where something is done for the first time."""
@@ -40,8 +41,10 @@ class VerifiedEngine:
     ----------
     facts, learner, encode, info
         As for `EnvironmentEngine`.
-    form : CompiledForm
+    form : Form
         The form that is verified.
+    follower : Follower
+        Made by the form.
     loop : {"compiled", "stepwise"}
         With "stepwise" all steps are taken in the environment, because the user wants that; some are compared all the
         same, as the table says which actions are legal, and what the optimum is.
@@ -50,21 +53,21 @@ class VerifiedEngine:
     def __init__(
         self,
         facts: EnvironmentFacts,
-        form: CompiledForm,
+        form: Form,
+        follower: Follower,
         learner: Learner,
         encode: Encoding | None,
         info: Info,
         loop: Literal["compiled", "stepwise"],
     ):
         assert form.adapter is not None
-        assert form.follower is not None
         self.facts, self.learner, self.encode, self.info = facts, learner, encode, info
         self.loop: Literal["compiled", "stepwise"] = loop
         self.stop: Sequence[int] = ()
         self.end: int | None = None
         """Of the run, in steps, if that is known."""
-        self._follower_of = form.follower
-        self._follower = form.follower(facts)
+        self._form = form
+        self._follower = follower
         self._compiled = None
         shape = learner.legal.shape if encode is None else (0, 0)
         self._fresh = np.ones(shape, dtype=np.bool_)  # what has not been done in the environment
@@ -86,7 +89,7 @@ class VerifiedEngine:
     def resume(self, facts: EnvironmentFacts) -> None:
         """Continue, in another call of `learn`: it begins with a stretch in the environment."""
         self.facts = facts
-        self._follower = self._follower_of(facts)
+        self._follower = self._form.follower(facts) or self._follower
         self._stepping, self._point, self._following, self._few = None, None, False, False
         self._real = max(self._real, STRETCH)
         if self._compiled is not None:

@@ -78,8 +78,9 @@ FAMILIES = {
     "rendering/test_grid": "rendering: canvas painting",
     "training/test_engines": "training: kernels run run_log step_buffer",
     "training/test_train": "training: budget evaluation results",
-    "training/test_trust": "environments: facts replay_check",
-    "training/test_verification": "environments: followers",
+    "training/test_stepping": "environments/forms: form stepwise",
+    "training/test_trust": "environments: facts; environments/forms: table tabulated",
+    "training/test_verification": "environments: followers; environments/forms: known_kinds",
 }
 """Files that test a family of modules on purpose, as kernels by way of what runs them: the modules of each."""
 

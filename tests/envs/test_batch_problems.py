@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import check_env
 from scipy.integrate import solve_ivp
 
 from rlsuite.environments.facts import facts_of
-from rlsuite.environments.replay_check import trusted_dynamics
+from rlsuite.environments.forms.dynamics import trusted_dynamics
 from rlsuite.errors import ParameterError
 from rlsuite_envs.classic_control.car_on_the_hill import CarOnTheHillEnv
 from rlsuite_envs.classic_control.inverted_pendulum import InvertedPendulumEnv

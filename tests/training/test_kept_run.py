@@ -13,11 +13,11 @@ import pytest
 import rlsuite as rl
 from rlsuite.agents.storage import learned_arrays
 from rlsuite.environments.facts import facts_of
+from rlsuite.environments.forms import Wish, form_of
+from rlsuite.environments.observation_view import encoding
 from rlsuite.errors import FileError, LearningError, NewRunWarning
 from rlsuite.registry import agent_classes
-from rlsuite.training.kept_run import difference, state_keeper
-from rlsuite.training.model_of_environment import compiled_form
-from rlsuite.training.observation_view import encoding
+from rlsuite.training.kept_run import difference
 
 ALL = sorted(name for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite."))
 BOTH = ["compiled", "stepwise"]
@@ -457,7 +457,7 @@ def test_a_state_of_dynamics_that_cannot_be_is_refused(state):
     env = gym.make("MountainCar-v0")
     env.reset(seed=1)
     facts, before = facts_of(env), env.unwrapped.state
-    keeper = state_keeper(facts, compiled_form(facts, encoding(env.observation_space), 0.9, "auto", False, 0.0))
+    keeper = form_of(facts, Wish(0.9, "auto", encoding(env.observation_space))).keeper()
     assert keeper.kind == "dynamics"
     with pytest.raises(ValueError, match=r"is not finite|does not consist of 2 numbers"):
         keeper.put_back(state)

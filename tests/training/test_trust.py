@@ -10,9 +10,9 @@ from gymnasium.envs.toy_text import FrozenLakeEnv
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401
 from rlsuite.environments.facts import facts_of
-from rlsuite.environments.replay_check import trusted_model
+from rlsuite.environments.forms.stepwise import NOT_ASKED_FOR
+from rlsuite.environments.forms.table import trusted_model
 from rlsuite.errors import ParameterError, StepwiseWarning, UnsuitableEnvironment, UntrustedTable
-from rlsuite.training.model_of_environment import NOT_ASKED_FOR
 
 
 def liars(environments):

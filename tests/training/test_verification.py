@@ -8,7 +8,7 @@ from gymnasium.envs.toy_text import FrozenLakeEnv
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.environments.facts import facts_of
-from rlsuite.environments.replay_check import is_known_kind
+from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.errors import StepwiseWarning
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.core.aliases import Space
-from rlsuite.training.observation_view import encoding, numbers_of
+from rlsuite.environments.observation_view import encoding, numbers_of
 
 Encode: TypeAlias = Callable[[object], NDArray[np.float64]]
 """``observation -> vector (d,)``"""

@@ -18,8 +18,8 @@ from rlsuite.core.aliases import Env, Space
 from rlsuite.core.checks import finite_reward, whole_number
 from rlsuite.environments.facts import EnvironmentFacts, dynamics_of, facts_of, name_of
 from rlsuite.environments.finding import find_env
+from rlsuite.environments.observation_view import encoding
 from rlsuite.errors import LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
-from rlsuite.training.observation_view import encoding
 from rlsuite.training.step_buffer import mask_of
 
 if TYPE_CHECKING:

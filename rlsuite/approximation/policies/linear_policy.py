@@ -18,10 +18,10 @@ from rlsuite.agents.fit_features import bind_features, check_features
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.compilation import compiled
 from rlsuite.environments.finding import find_env
+from rlsuite.environments.observation_view import Encoding
 from rlsuite.features.estimators import Transformer
 from rlsuite.features.feature_map import FeatureMap, FeatureRule
 from rlsuite.training.engines import action_space_of
-from rlsuite.training.observation_view import Encoding
 
 
 class ParametricPolicy(Protocol):

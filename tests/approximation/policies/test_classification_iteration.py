@@ -16,7 +16,7 @@ from rlsuite.approximation.policies.classification_iteration import (
     try_actions,
     winners,
 )
-from rlsuite.training.observation_view import encoding
+from rlsuite.environments.observation_view import encoding
 
 pytestmark = pytest.mark.arithmetic
 

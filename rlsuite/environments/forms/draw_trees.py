@@ -1,6 +1,6 @@
 """The compiled form of a tabulated environment: for each state and action, a tree of what its step draws.
 
-``begin`` and ``step`` are those of `rlsuite.training.environment_functions`. They draw from the environment's own
+``begin`` and ``step`` are those of `rlsuite.environments.forms.form`. They draw from the environment's own
 generator, in the order in which its `reset` and its `step` do.
 """
 
@@ -10,14 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlsuite import errors
 from rlsuite.core.compilation import Compiled, compiled, no_machine_code
-from rlsuite.environments.facts import EnvironmentFacts
+from rlsuite.environments.observation_view import View
 from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
 from rlsuite.environments.tabulation import Tabulation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
-from rlsuite.training.environment_functions import Adapter, EnvironmentFunctions
-from rlsuite.training.observation_view import View
 
 LEAF, UNIFORM, INTEGER = range(3)
 
@@ -173,24 +170,3 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
         truncated=np.array(truncated, dtype=np.bool_),
         draw_integer=integer if INTEGER in kind else no_integer,
     )
-
-
-def tabulation_adapter(facts: EnvironmentFacts, tabulation: Tabulation, trees: DrawTrees) -> Adapter:
-    """Adapter of an environment that has been tabulated, for an agent that observes ids."""
-    base = facts.base
-
-    def read() -> int:
-        state = tabulation.state_of(base)
-        if state < 0:
-            raise errors.UntrustedTable(
-                f"{facts.name} is in a state that was not found when it was tabulated; learn with loop='stepwise'"
-            )
-        return state
-
-    def write(state: int) -> None:
-        tabulation.put(state, base)
-
-    def generator() -> np.random.Generator:
-        return getattr(base, tabulation.generator)
-
-    return Adapter(EnvironmentFunctions(trees, trees_begin, trees_step), read, write, generator)

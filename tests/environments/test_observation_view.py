@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from rlsuite.environments.observation_view import as_vector, encoding
 from rlsuite.errors import UnsuitableEnvironment
-from rlsuite.training.observation_view import as_vector, encoding
 
 SPACES = {
     "ids": (spaces.Discrete(5, start=2), [0.0], [4.0]),

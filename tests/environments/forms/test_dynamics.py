@@ -10,7 +10,7 @@ from gymnasium.envs.classic_control import MountainCarEnv
 import rlsuite as rl
 from rlsuite.approximation import SemiGradientSarsa, TileCoding
 from rlsuite.environments.facts import dynamics_of, facts_of
-from rlsuite.environments.replay_check import trusted_dynamics
+from rlsuite.environments.forms.dynamics import trusted_dynamics
 from rlsuite.errors import LearningError, StepwiseWarning, UnsuitableEnvironment, UntrustedTable
 from rlsuite_envs.classic_control import mountain_car
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from rlsuite.environments.facts import facts_of
+from rlsuite.environments.forms.draw_trees import draw_trees, integer, no_integer, trees_begin, trees_step
 from rlsuite.environments.tabulation import draw, tabulation_of
-from rlsuite.training.draw_trees import draw_trees, integer, no_integer, trees_begin, trees_step
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 7, 64, 1000, 9_999])

@@ -1,0 +1,137 @@
+"""An environment that has been asked for its table, as the user has asked for that (`rlsuite.environments.tabulation`).
+
+It is compared with the environment while the run lasts (`rlsuite.training.verification`).
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rlsuite import errors
+from rlsuite.core.checks import is_dict
+from rlsuite.environments.facts import EnvironmentFacts
+from rlsuite.environments.followers import Follower
+from rlsuite.environments.forms.form import Adapter, EnvironmentFunctions, Form, Refusal, StateKeeper, Wish
+from rlsuite.environments.forms.known_kinds import is_known_kind
+from rlsuite.environments.forms.stepwise import has_hooks, hooks_keeper
+from rlsuite.environments.forms.table import parts_of, trusted_model
+from rlsuite.environments.tabulation import NotTabulated, Tabulation, TabulationFollower, tabulation_of
+from rlsuite.models import MDP, POMDP
+from rlsuite.models.aliases import AnyArray
+
+_known: list[tuple[object, Tabulation]] = []
+"""What has been tabulated in this process, with class and keywords, newest first: thirty seeds need it only once."""
+_one_at_a_time = threading.Lock()
+
+MAX_KEPT = 8
+"""Tabulations that are kept."""
+
+
+class Tabulated(Form):
+    """The table that was made by asking."""
+
+    kind = "attributes"
+
+    def __init__(self, facts: EnvironmentFacts, tabulation: Tabulation, model: MDP | POMDP | None):
+        from rlsuite.environments.forms.draw_trees import draw_trees, trees_begin, trees_step  # imports numba
+
+        trees, base = draw_trees(tabulation), facts.base
+
+        def read() -> int:
+            state = tabulation.state_of(base)
+            if state < 0:
+                raise errors.UntrustedTable(
+                    f"{facts.name} is in a state that was not found when it was tabulated; learn with loop='stepwise'"
+                )
+            return state
+
+        def write(state: int) -> None:
+            tabulation.put(state, base)
+
+        functions = EnvironmentFunctions(trees, trees_begin, trees_step)
+        reason = f"it has been tabulated, {tabulation.n_states:,} states"
+        super().__init__(facts, reason, Adapter(functions, read, write, _generator_of(facts, tabulation)), model)
+        self.tabulation = tabulation
+        self._rewards = float(trees.reward.min()), float(trees.reward.max())
+
+    @classmethod
+    def offer(cls, facts: EnvironmentFacts, wish: Wish) -> "Form | Refusal":
+        """Ask the environment, if the user has asked for that."""
+        if not wish.asks or wish.told or facts.masks_are_law:
+            return Refusal()
+        try:
+            tabulation = asked(facts, wish)
+        except NotTabulated as error:
+            return Refusal(error, error.n_states)
+        except errors.UnsuitableEnvironment as error:
+            return Refusal(error)
+        return cls(facts, tabulation, _model(facts, wish))
+
+    @property
+    def rewards(self) -> tuple[float, float] | None:
+        """The least and the largest reward that were found."""
+        return self._rewards
+
+    def follower(self, facts: EnvironmentFacts) -> Follower | None:
+        """Follow the environment by what was found."""
+        return TabulationFollower(facts, self.tabulation)
+
+    def keeper(self) -> StateKeeper:
+        """Keep the attributes that make up the state, unless the environment has methods for that."""
+        if has_hooks(self.facts):
+            return hooks_keeper(self.facts)
+        table, base = self.tabulation, self.facts.base
+
+        def put_back(state: object) -> None:
+            number = table.probe.number_with(state) if is_dict(state) else -1
+            if number < 0 or table.rows[number] is None:
+                raise ValueError("the state is none in which its episodes go on")
+            table.put(number, base)
+
+        def keep() -> dict[str, Any]:
+            return table.probe.values_of(base)
+
+        return StateKeeper("attributes", keep, put_back, _generator_of(self.facts, table))
+
+    def parts(self) -> list[AnyArray]:
+        """The arrays of the table that it declares, if any."""
+        return parts_of(self.model)
+
+
+def _generator_of(facts: EnvironmentFacts, tabulation: Tabulation) -> Callable[[], np.random.Generator]:
+    return lambda: getattr(facts.base, tabulation.generator)
+
+
+def _model(facts: EnvironmentFacts, wish: Wish) -> MDP | POMDP | None:
+    """The model of the table that an environment declares as well, if its step follows that."""
+    if not facts.has_table or is_known_kind(facts):
+        return None
+    try:
+        return trusted_model(facts, wish.gamma)
+    except errors.UntrustedTable:
+        return None
+
+
+def asked(facts: EnvironmentFacts, wish: Wish) -> Tabulation:
+    """Ask an environment for its table, or find what it has been asked before.
+
+    Raises
+    ------
+    NotTabulated
+        If that cannot be done.
+    UntrustedTable
+        If a wrapper could change what is seen.
+    """
+    facts.check_wrappers()
+    kind: Any = facts.base.__class__
+    key = (kind, repr(facts.env.spec))
+    with _one_at_a_time:
+        if wish.id_of is not None:  # the numbers of the observations are those of one model
+            return tabulation_of(facts, seconds=wish.patience, max_states=wish.max_states, id_of=wish.id_of)
+        found = next((one for other, one in _known if other == key and one.probe.knows(facts.base)), None)
+        if found is None:
+            found = tabulation_of(facts, seconds=wish.patience, max_states=wish.max_states)
+            _known[:] = [(key, found), *_known[: MAX_KEPT - 1]]
+        return found

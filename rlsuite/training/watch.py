@@ -1,0 +1,141 @@
+"""Whether an environment has changed between two calls of `learn`."""
+
+import hashlib
+import pickle
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlsuite.core.aliases import BareEnv, Env
+from rlsuite.environments.compiled_env import CompiledDynamics
+from rlsuite.environments.facts import EnvironmentFacts, facts_of, replaced_methods
+from rlsuite.environments.followers import EXPECTED_CHANGES
+from rlsuite.models import MDP, POMDP
+from rlsuite.models.gymnasium_table import CopiedTable, copied_table, same_table
+
+_PLAIN = {bool, int, float, str, type(None)}
+_ARRAYS: Any = (np.ndarray, np.generic)
+_SMALL = 1_000  # an array of fewer numbers is compared itself, a larger one by its checksum
+_LEFT_OUT = {"rlsuite", "gymnasium", "numba"}  # packages whose objects are left out
+
+
+class _Noted(NamedTuple):
+    """The parts of an environment that can be compared."""
+
+    facts: EnvironmentFacts
+    attributes: list[tuple[object, ...]]
+    """What its attributes say."""
+    layers: list[object]
+    """The wrappers, the methods that have been replaced in them, and the vectors that one may show."""
+
+
+def _noted(facts: EnvironmentFacts) -> _Noted:
+    layers: list[object] = [facts.vectors]
+    for layer in facts.wrappers:
+        layers += [layer, *(vars(layer)[method] for method in replaced_methods(layer))]
+    return _Noted(facts, _attribute_record(facts.base), layers)
+
+
+class Watch:
+    """Whether an environment has changed since its compiled form was made.
+
+    The compiled loop runs on a table that was read, and checked, when the run began. Between two calls of `learn` a
+    user may edit ``env.unwrapped.P``, assign another model, or set an attribute that `step` reads. So everything that
+    could have been changed is recorded at the end of every call and compared at the start of the next: a fraction of a
+    millisecond for a small table.
+
+    Parameters
+    ----------
+    model : MDP, POMDP or None
+        What was read from the environment's table, if it has one.
+    """
+
+    def __init__(self, model: MDP | POMDP | None):
+        self.table = model if isinstance(model, MDP) else None
+        self._noted: _Noted | None = None
+        self._copy: CopiedTable | None = None  # of a table that agreed with the model
+
+    @property
+    def begun(self) -> bool:
+        """Whether there was a call of `learn`."""
+        return self._noted is not None
+
+    def note(self, env: Env) -> None:
+        """Note the environment at the end of a call of `learn`."""
+        self._noted = _noted(facts_of(env))
+
+    def unchanged(self, facts: EnvironmentFacts) -> bool:
+        """Whether nothing has been changed since the last note; True before the first one."""
+        noted = self._noted
+        if noted is None:
+            return True
+        now = _noted(facts)
+        if facts.model is not noted.facts.model or facts.time_limit != noted.facts.time_limit:
+            return False
+        if now.attributes != noted.attributes or list(map(id, now.layers)) != list(map(id, noted.layers)):
+            return False
+        if not _same(facts.dynamics, noted.facts.dynamics):
+            return False
+        return isinstance(facts.model, MDP | POMDP) or self.table is None or self._same_table(facts, self.table)
+
+    def _same_table(self, facts: EnvironmentFacts, table: MDP) -> bool:
+        """Whether the environment's table is the one that was read."""
+        base = facts.base
+        try:
+            if self._copy is not None and _equal(base.P, self._copy):
+                return np.array_equal(base.initial_state_distrib, table.start)
+        except ValueError:  # the user put an array where a number was
+            pass
+        same = same_table(facts.env, table.rows, table.start)
+        self._copy = copied_table(facts.env) if same else None
+        return same
+
+
+def _equal(P: object, copied: CopiedTable) -> bool:
+    """Whether a table equals a copy."""
+    return isinstance(P, dict) and copied == P
+
+
+def _same(one: CompiledDynamics | None, other: CompiledDynamics | None) -> bool:
+    """Whether two descriptions of compiled dynamics have the same functions and equal constants."""
+    if one is other:
+        return True
+    if one is None or other is None:
+        return False
+    if any(getattr(one, part) is not getattr(other, part) for part in ("begin", "step", "observe")):
+        return False
+    old, new = tuple(one.constants), tuple(other.constants)
+    return len(old) == len(new) and all(map(np.array_equal, old, new))
+
+
+def _attribute_record(base: BareEnv) -> list[tuple[object, ...]]:
+    """Return the content of all attributes that a step may read besides the table, for comparison.
+
+    Left out are the table, models, spaces and compiled functions, which are compared in other ways or do not change,
+    and what cannot be pickled. Numbers, strings and arrays, which nearly all are, are not pickled: that takes ten
+    times as long, which would slow down short calls of `learn`.
+    """
+    attributes: dict[str, Any] = base.__dict__
+    table = attributes.get("P")
+    return [
+        (name, type(value), value) if type(value) in _PLAIN else (name, type(value), *_content(value, table))
+        for name, value in attributes.items()
+        if name not in EXPECTED_CHANGES
+    ]
+
+
+def _content(value: Any, table: object) -> tuple[object, ...]:
+    """Return what to compare of an attribute that is not a plain number or word."""
+    if isinstance(value, _ARRAYS) and not value.dtype.hasobject:
+        content = value.tobytes()
+        return value.dtype, value.shape, content if value.size < _SMALL else _digest_of(content)
+    if value is table or type(value).__module__.partition(".")[0] in _LEFT_OUT:
+        return ()
+    try:
+        return (_digest_of(pickle.dumps(value)),)
+    except Exception:  # classes of other packages may raise anything
+        return ()
+
+
+def _digest_of(content: bytes) -> bytes:
+    return hashlib.blake2b(content).digest()
