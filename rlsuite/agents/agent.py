@@ -22,13 +22,14 @@ from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.described import Described, Plain
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
+from rlsuite.environments.facts import action_space_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
 from rlsuite.synonyms import attribute_error
 from rlsuite.training.budget import Budget, LoopChoice
-from rlsuite.training.engines import action_space_of
+from rlsuite.training.continuation import go_on, kept
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kept_run import KeptRun, set_generator
@@ -337,7 +338,7 @@ class Agent(Described):
         assert loaded is not None
         legal, rng = self.memory_.legal, self.generator_
         run = self._start(env, self.seed_, loop, (optima or Optima()) if loaded.regret else None, patience)
-        reason = run.go_on(loaded, legal)
+        reason = go_on(run, loaded, legal)
         if not reason:
             self.generator_ = rng
         return reason
@@ -509,7 +510,7 @@ class Agent(Described):
 
     def kept_run(self) -> KeptRun | None:
         """The run that a file keeps; None if there is none. Part of `save`."""
-        return self._loaded if self._run is None else self._run.kept()
+        return self._loaded if self._run is None else kept(self._run)
 
     def kept_arrays(self) -> dict[str, AnyArray]:
         """The arrays that a file keeps, which hold what was learned; part of `save`."""

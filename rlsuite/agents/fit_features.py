@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env
+from rlsuite.environments.facts import action_space_of
 from rlsuite.environments.observation_view import Encoding, encoding
 from rlsuite.features.checks import naming, shown
 from rlsuite.features.estimators import Transformer, clone, dense
 from rlsuite.features.feature_map import FeatureMap
 from rlsuite.features.identity import Identity, OneHot
 from rlsuite.models import MDP
-from rlsuite.training.engines import action_space_of
 
 
 def bind_features(features: FeatureMap | Transformer | None, env: Env) -> tuple[FeatureMap, Encoding]:

@@ -97,8 +97,8 @@ def _contract(make: Callable[..., Any]) -> Iterator[Finding]:
 
 
 def _spaces(make: Callable[..., Any]) -> Iterator[Finding]:
+    from rlsuite.environments.facts import action_space_of
     from rlsuite.environments.observation_view import encoding
-    from rlsuite.training.engines import action_space_of
 
     env = make()
     try:

@@ -3,10 +3,11 @@
 `facts_of` looks at an environment once; a run passes on what it has found.
 """
 
+import math
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import gymnasium
 import numpy as np
@@ -164,3 +165,24 @@ def dynamics_of(env: Env) -> CompiledDynamics | None:
         return own
     entry = announced().get(f"{type(base).__module__}.{type(base).__qualname__}")
     return None if entry is None else entry.load()(base)
+
+
+def action_space_of(env: Env) -> gymnasium.spaces.Discrete:
+    """Return the Discrete action space, or raise an error that says what to do."""
+    space: Any = env.action_space
+    wrapper = "gymnasium.wrappers.TransformAction, with a function that takes an integer"
+    if isinstance(env.action_space, gymnasium.spaces.Box):
+        many = "3" if np.size(space.low) == 1 else "[...]"
+        wrapper = f"rlsuite.DiscreteActions(env, {many}) offers a few of its actions"
+    elif isinstance(env.action_space, gymnasium.spaces.MultiDiscrete) and space.nvec.ndim == 1 and not any(space.start):
+        sizes: list[int] = space.nvec.tolist()
+        wrapper = (
+            f"gymnasium.wrappers.TransformAction(env, lambda a: numpy.array(numpy.unravel_index(a, {sizes})), "
+            f"gymnasium.spaces.Discrete({math.prod(sizes)})) makes one action of each combination"
+        )
+    if not isinstance(space, gymnasium.spaces.Discrete):
+        raise errors.UnsuitableEnvironment(
+            f"agents of rlsuite need a Discrete action space, got {space}. Wrap the environment so that it has one "
+            f"({wrapper})"
+        )
+    return cast(gymnasium.spaces.Discrete, space)

@@ -24,6 +24,7 @@ from rlsuite.agents import Agent
 from rlsuite.agents.schedules import EPISODES, STEPS
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compiling_clock import Compiling
+from rlsuite.environments.facts import action_space_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import encoding
 from rlsuite.errors import FailedRunsWarning, LearningError, NotLearned, RlsuiteError, level_of_the_caller
@@ -33,7 +34,6 @@ from rlsuite.experiments.runs import Cell, cells_of
 from rlsuite.experiments.store import forget_failure, write_cell, write_failure
 from rlsuite.experiments.writing import failed_before, finished, versions, write_description, writing
 from rlsuite.training.budget import Budget
-from rlsuite.training.engines import action_space_of
 from rlsuite.training.failures import FailedRun, Failure, always, ends_all, failure_table, in_words
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, Results

@@ -1,39 +1,30 @@
-"""The two loops: `CompiledEngine` runs in a compiled environment, `EnvironmentEngine` steps any environment.
+"""The loop in a compiled environment. The one that steps any environment is `rlsuite.training.stepping`.
 
 Both update the same records by the same kernels; see `rlsuite.training.kernels`.
 """
 
-import math
-import struct
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, Protocol, cast
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
-import gymnasium
 import numpy as np
 
 from rlsuite import errors
-from rlsuite.core.aliases import Env, Info, Observation
-from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
+from rlsuite.core.aliases import Env
+from rlsuite.environments.facts import EnvironmentFacts
 from rlsuite.environments.forms.dynamics import dynamics_step
 from rlsuite.environments.forms.form import Adapter
 from rlsuite.environments.observation_view import (
     NONE,
-    Encoding,
     ObservationView,
-    Receive,
     View,
-    receive_id,
-    receive_vector,
 )
 from rlsuite.environments.wrappers import note_episodes
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training import kernels
-from rlsuite.training.expected_rewards import ExpectedRewards
-from rlsuite.training.first_steps import InterpretedRun, InterpretedSession
+from rlsuite.training.first_steps import InterpretedRun
 from rlsuite.training.kernels import (
     ACTION,
     ALL_EPISODES,
-    ALL_REGRET,
     ALL_REWARD,
     ALL_STEPS,
     ELAPSED,
@@ -42,15 +33,11 @@ from rlsuite.training.kernels import (
     Rule,
     RunState,
 )
-from rlsuite.training.legality import Legality, listed_actions
-from rlsuite.training.step_buffer import StepBuffer, first_answer, first_mask_of, where
+from rlsuite.training.legality import Legality
+from rlsuite.training.step_buffer import where
 
 CHUNK = 200_000
 """Most steps of one call of `advance`: Ctrl-C takes effect between calls; it bounds the memory of finished episodes."""
-
-CHECKED_STEPS = 10
-"""The first steps, which go through Gymnasium's wrappers, because these check the environment's answers."""
-
 
 NOTHING_FRESH = np.zeros((0, 0), dtype=np.bool_)
 
@@ -169,248 +156,12 @@ class CompiledEngine:
                 layer.episode_returns, layer.episode_lengths = float(totals[RETURN]), int(position[ELAPSED])
 
 
-class Witness(Protocol):
-    """Is told what an environment answers."""
-
-    def after_reset(self, observation: Observation, /) -> None:
-        """Take the answer of `reset`."""
-        ...
-
-    def after_step(self, action: int, answer: tuple[Any, ...], /) -> None:
-        """Take the answer of `step` to an action, counted from 0."""
-        ...
-
-
-class EnvironmentEngine:
-    """Learn by calling `step` and `reset` of an environment.
-
-    With ``mask_info``, the info of the first reset, the legal actions are taken from each ``info["action_mask"]``. With
-    an ``encoding``, observations are shown as vectors. With ``expected``, each reward is compared with a range. As soon
-    as ``stop`` lists something, `advance` returns after a complete step. A ``witness`` is told each answer before it is
-    learned from.
-    """
-
-    loop: Final = "stepwise"
-
-    def __init__(
-        self,
-        facts: EnvironmentFacts,
-        learner: Learner,
-        mask_info: Info | None,
-        encoding: Encoding | None,
-        info: Info,
-        expected: ExpectedRewards | None,
-    ):
-        self.facts = facts
-        self.env = env = facts.env
-        self.expected = expected
-        self.learner = learner
-        self.first_action = int(action_space_of(env).start)
-        if mask_info is not None and not learner.run_state.position[ALL_STEPS]:
-            mask = first_mask_of(mask_info["action_mask"], learner.legal.shape[1], env)
-            learner.legal[int(learner.run_state.position[OBSERVATION])] = mask
-        told = mask_info is not None
-        self.buffer = StepBuffer(env, learner.run_state, learner.view, learner.legal, told, encoding)
-        self.finished = np.empty((1, 3))
-        self.checked = False
-        receive: Receive = receive_id if encoding is None else receive_vector
-        # looking up legal actions costs little beside a step of the environment: one compiled version is enough
-        memory = learner.memory
-        if "legality" in memory._fields:
-            memory = memory._replace(legality=listed_actions)
-        # numba's generator does not keep these arrays alive; `at_first` does
-        arguments = (
-            receive,
-            self.buffer.view,
-            learner.rule,
-            memory,
-            learner.legal,
-            listed_actions,
-            learner.gap,
-            learner.rng,
-            learner.run_state,
-            self.buffer.numbers,
-            self.finished,
-        )
-        self.at_first = InterpretedSession(kernels.session, arguments, learner.run_state, self.buffer.numbers)
-        self.session: Iterator[int] | None = None
-        if told:  # masks come into the memory from outside
-            self.prepare()
-        self.action = NONE
-        self.info = info  # of the latest answer
-        self.stop: Sequence[int] = ()
-        self.witness: Witness | None = None
-
-    def prepare(self) -> None:
-        """Open the session in machine code."""
-        if self.session is None:
-            self.session = self.at_first.machine_code()
-
-    def advance(self, clock: int, marks: IndexArray, most: int = CHUNK) -> Advance:
-        """Learn until the clock shows the first mark, or for at most so many steps."""
-        place, totals = self.learner.run_state
-        left = int(marks[0] - place[clock])
-        steps, episodes = (left, NO_LIMIT) if clock == ALL_STEPS else (NO_LIMIT, left)
-        env_step, limit = self.env.step, NO_LIMIT
-        witness = self.witness
-        if witness is not None:
-            env_step = self._witnessed(witness)
-        elif not self.checked:
-            most = min(most, CHECKED_STEPS)
-        elif self.facts.only_transparent():  # these wrappers cost a tenth of a step, and only count it
-            env_step, limit = self.facts.base.step, self.facts.time_limit
-        self.checked = True
-        at_first = self.at_first.steps(left) if self.session is None else 0
-        if at_first:
-            most = min(most, at_first)
-        else:
-            self.prepare()
-        remaining = most = min(steps, most)
-        next_action = self.at_first.next_action if self.session is None else self.session.__next__
-        receive_step = self.buffer.receive_step
-        if self.expected is not None:
-            receive_step = self.expected.watch(self.buffer)
-        action_offset = self.first_action
-        finished: list[FloatArray] = []
-        stop = self.stop
-        action, elapsed, info = self.action, int(place[ELAPSED]), self.info
-        try:
-            while remaining and len(finished) < episodes and not stop:
-                if action == NONE:
-                    if place[OBSERVATION] == NONE:
-                        observation, info = first_answer(self.env)
-                        if witness is not None:
-                            witness.after_reset(observation)
-                        self.buffer.receive_step(observation, 0.0, False, False, info)
-                    action = self._checked(next_action())
-                observation, reward, terminated, truncated, info = env_step(action + action_offset)
-                elapsed += 1
-                receive_step(observation, reward, terminated, truncated or elapsed >= limit, info)
-                action = next_action()
-                remaining -= 1
-                if action < 0:
-                    self._checked(action)
-                    finished.append(self.finished.copy())
-                    elapsed = 0
-        except (struct.error, TypeError, ValueError) as error:
-            if not _of_the_answer(error):
-                self._refused(action, info, error)
-                raise
-            raise errors.LearningError(
-                f"{where(self.env, self.learner.run_state)} the answer of step is not (observation, reward, "
-                f"terminated, truncated, info) with a number for the reward and for both flags: {error}"
-            ) from error
-        except (KeyboardInterrupt, SystemExit):
-            self._abandon_episode()
-            raise
-        except Exception as error:  # any error of the environment; it is raised again
-            self._refused(action, info, error)
-            raise
-        finally:
-            if self.session is None:
-                self.at_first.note(most - remaining, len(finished) if clock == ALL_EPISODES else most - remaining)
-            if limit != NO_LIMIT:
-                for layer in self.facts.time_limits:
-                    layer._elapsed_steps = elapsed
-        self.action, self.info = action, info
-        if not math.isfinite(totals[ALL_REWARD]):
-            raise overflow(where(self.env, self.learner.run_state))
-        noted = totals[None, [ALL_REWARD, ALL_REGRET]] if place[clock] == marks[0] else np.empty((0, 2))
-        return Advance(np.concatenate([np.empty((0, 3)), *finished]), noted)
-
-    def _witnessed(self, witness: Witness) -> Callable[[int], tuple[Any, ...]]:
-        """Return the environment's step, with a witness."""
-        env_step, first = self.env.step, self.first_action
-
-        def step(action: int) -> tuple[Any, ...]:
-            answer = env_step(action)
-            witness.after_step(action - first, answer)
-            return answer
-
-        return step
-
-    def resume(self, facts: EnvironmentFacts) -> None:
-        """Continue; no copy of the environment is kept that could be out of date."""
-        self.facts = facts
-
-    def _refused(self, action: int, info: Info, error: Exception) -> None:
-        """Raise LearningError if the environment refused an action that its mask forbids, and that its table allows."""
-        mask: Any = info.get("action_mask")
-        if self.buffer.told or mask is None or action < 0 or np.all(np.asarray(mask).ravel()[action : action + 1]):
-            return
-        raise errors.LearningError(
-            f"{where(self.env, self.learner.run_state)} step refused action {action + self.first_action}, which "
-            f"info['action_mask']={mask!r} forbids ({error}). The mask was not followed, because the environment has a "
-            "table with outcomes for that action: write P[s][a] = [] where an action is illegal, or declare "
-            'metadata = {"action_mask": "law"} in its class'
-        ) from error
-
-    def _checked(self, action: int) -> int:
-        """Turn the session's error codes into errors."""
-        if action == kernels.BAD_OBSERVATION:
-            view = self.buffer.view
-            if isinstance(view, ObservationView):
-                found = np.array2string(view.arrived, threshold=20)
-            else:
-                space: Any = self.env.observation_space  # Discrete: other observations were checked on arrival
-                found = f"{self.buffer.numbers[0] + int(space.start):g}"
-            raise errors.LearningError(
-                f"{where(self.env, self.learner.run_state)} the environment returned observation {found}, which is not "
-                f"in {self.env.observation_space}"
-            )
-        if action == kernels.BAD_REWARD:
-            raise errors.LearningError(
-                f"{where(self.env, self.learner.run_state)} the environment returned the reward "
-                f"{self.buffer.numbers[1]}; rewards must be finite numbers"
-            )
-        if action == kernels.BAD_ACTION:
-            raise bad_action(self.env, self.learner)
-        return action
-
-    def _abandon_episode(self) -> None:
-        """After an exception amid a step the environment may be ahead of the records: begin a new episode next time."""
-        place = self.learner.run_state.position
-        place[OBSERVATION] = place[ACTION] = NONE
-        place[ELAPSED] = 0
-        self.learner.run_state.totals[: kernels.ALL_REWARD] = 0.0
-        self.action = NONE
-
-
 def overflow(place: str) -> errors.LearningError:
     """Describe a sum of rewards, each of which is finite, that has overflowed."""
     return errors.LearningError(
         f"{place} each reward is finite, but their sum has overflowed: it is beyond {np.finfo(np.float64).max:.2g}. "
         "Divide the rewards by a constant (gymnasium.wrappers.TransformReward)"
     )
-
-
-def _of_the_answer(error: BaseException) -> bool:
-    """Whether an error was raised while reading the environment's answer, and not inside the environment."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return traceback is not None and traceback.tb_frame.f_globals.get("__name__") in (__name__, StepBuffer.__module__)
-
-
-def action_space_of(env: Env) -> gymnasium.spaces.Discrete:
-    """Return the Discrete action space, or raise an error that says what to do."""
-    space: Any = env.action_space
-    wrapper = "gymnasium.wrappers.TransformAction, with a function that takes an integer"
-    if isinstance(env.action_space, gymnasium.spaces.Box):
-        many = "3" if np.size(space.low) == 1 else "[...]"
-        wrapper = f"rlsuite.DiscreteActions(env, {many}) offers a few of its actions"
-    elif isinstance(env.action_space, gymnasium.spaces.MultiDiscrete) and space.nvec.ndim == 1 and not any(space.start):
-        sizes: list[int] = space.nvec.tolist()
-        wrapper = (
-            f"gymnasium.wrappers.TransformAction(env, lambda a: numpy.array(numpy.unravel_index(a, {sizes})), "
-            f"gymnasium.spaces.Discrete({math.prod(sizes)})) makes one action of each combination"
-        )
-    if not isinstance(space, gymnasium.spaces.Discrete):
-        raise errors.UnsuitableEnvironment(
-            f"agents of rlsuite need a Discrete action space, got {space}. Wrap the environment so that it has one "
-            f"({wrapper})"
-        )
-    return cast(gymnasium.spaces.Discrete, space)
 
 
 def bad_action(env: Env, learner: Learner) -> errors.LearningError:

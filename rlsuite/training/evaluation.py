@@ -16,12 +16,11 @@ from numpy.typing import ArrayLike
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Info, Observation
 from rlsuite.core.checks import finite_reward, legal_actions
-from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
+from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, action_space_of
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
-from rlsuite.training.engines import action_space_of
 from rlsuite.training.step_buffer import first_answer
 
 Policy = FloatArray | Callable[[FloatArray, ArrayLike | None], FloatArray]

@@ -13,36 +13,20 @@ from tqdm import tqdm
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Observation, Space
 from rlsuite.core.checks import whole_number
-from rlsuite.environments.facts import NO_LIMIT, facts_of
+from rlsuite.environments.facts import NO_LIMIT, action_space_of, facts_of
 from rlsuite.environments.forms import Wish, form_of
-from rlsuite.environments.forms.form import StateKeeper
 from rlsuite.environments.forms.stepwise import NOT_ASKED_FOR, Stepwise
 from rlsuite.environments.observation_ids import ObservationIds
-from rlsuite.environments.observation_view import NONE, Encoding, ObservationView, View
-from rlsuite.models import MDP, POMDP
+from rlsuite.environments.observation_view import Encoding, ObservationView, View
+from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training.budget import LOOPS, PATIENCE, Budget, LoopChoice
-from rlsuite.training.engines import (
-    CHUNK,
-    CompiledEngine,
-    EnvironmentEngine,
-    Learner,
-    action_space_of,
-)
+from rlsuite.training.engines import CHUNK, CompiledEngine, Learner
 from rlsuite.training.evaluation import Policy, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards, reward_limits
-from rlsuite.training.kept_run import (
-    KeptRun,
-    check_position,
-    difference,
-    identity_of,
-    put_position,
-    set_generator,
-)
 from rlsuite.training.kernels import (
     ALL_EPISODES,
     ALL_STEPS,
-    ELAPSED,
     OBSERVATION,
     Rule,
     new_run_state,
@@ -53,6 +37,7 @@ from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run_log import Keeping, RunLog
 from rlsuite.training.signals import EndingSignals, Stopped
 from rlsuite.training.step_buffer import first_answer, first_mask_of
+from rlsuite.training.stepping import EnvironmentEngine
 from rlsuite.training.verification import VerifiedEngine
 from rlsuite.training.watch import Watch
 
@@ -155,7 +140,6 @@ class Run:
         if loop == "compiled" and self.form.adapter is None:
             told = self.mask_info is not None
             self.form = form_of(self.facts, Wish(self.gamma, loop, self.encode, told, patience))
-        self._keeper: StateKeeper | errors.UnsuitableEnvironment | None = None
         self.loop: LoopChoice = loop
         self.engine = self._engine()
 
@@ -312,7 +296,6 @@ class Run:
         self.optimum = self._optimum()
         self.learner = self.learner._replace(gap=np.zeros((0, 0)))
         self.watch = Watch(None)
-        self._keeper = None
         self.engine = self._engine()
 
     def record(self, compiling_seconds: float = 0.0) -> Record:
@@ -366,106 +349,6 @@ class Run:
             compiling_seconds=compiling_seconds,
         )
 
-    def kept(self) -> KeptRun:
-        """The run as it is kept in a file; or why it cannot be."""
-        learner = self.learner
-        position = tuple(learner.run_state.position.tolist())
-        try:
-            keeper = self._state_keeper()
-            state = None
-            if position[OBSERVATION] != NONE or keeper.kind == "hooks":
-                state = keeper.keep()
-            rng = keeper.generator()
-            kept = KeptRun(
-                lost="",
-                identity=identity_of(self.facts, self.form),
-                position=position,
-                totals=tuple(learner.run_state.totals.tolist()),
-                agent_generator=dict(learner.rng.bit_generator.state),
-                env_generator=None if rng is None else dict(rng.bit_generator.state),
-                kind=keeper.kind,
-                state=state,
-                regret=bool(self.optima is not None),
-                vectors=learner.view.vectors if isinstance(learner.view, ObservationView) else np.zeros((0, 0)),
-            )
-            kept.packed()
-        except (errors.UnsuitableEnvironment, TypeError, NotImplementedError) as error:
-            return KeptRun(f"the state of its environment cannot be kept. {error}")
-        return kept
-
-    def _state_keeper(self) -> StateKeeper:
-        """How the state of the environment is kept; found out once."""
-        if self._keeper is None:
-            try:
-                self._keeper = self.form.keeper()
-            except errors.UnsuitableEnvironment as error:
-                self._keeper = error
-        if isinstance(self._keeper, errors.UnsuitableEnvironment):
-            raise self._keeper
-        return self._keeper
-
-    def go_on(self, kept: KeptRun, legal: BoolArray) -> str:
-        """Go on, at its beginning, with a run that was kept; or return why that cannot be done, as a sentence.
-
-        Parameters
-        ----------
-        kept : KeptRun
-            The run.
-        legal : ndarray of bool
-            The legal actions that were known then.
-
-        Raises
-        ------
-        FileError
-            If the run contradicts itself or its environment: it was not kept by `kept`.
-        """
-        learner = self.learner
-        if other := difference(kept.identity, identity_of(self.facts, self.form)):
-            return f"the run that was kept is one in another environment: {other}"
-        try:
-            keeper = self._state_keeper()
-        except errors.UnsuitableEnvironment as error:
-            return f"the state of its environment cannot be set. {error}"
-        if keeper.kind != kept.kind:
-            return f"the state of {self.name} was kept by its {kept.kind}, and can be set by its {keeper.kind} only"
-        position, view = kept.position, learner.view
-        try:
-            check_position(position, learner.legal, kept.vectors)
-            vectors = view.vectors if isinstance(view, ObservationView) else np.zeros((0, 0))
-            if kept.vectors.shape != vectors.shape:
-                raise ValueError(f"its vectors have shape {kept.vectors.shape}, not {vectors.shape}")
-            n_ids = 0 if self.encode is None else self.encode.n_ids
-            if n_ids and not np.isin(kept.vectors, np.arange(float(n_ids))).all():
-                raise ValueError("it observes an id that does not exist")
-            if position[OBSERVATION] != NONE or keeper.kind == "hooks":
-                keeper.put_back(kept.state)
-            if self.mask_info is not None or self.encode is not None:
-                learner.legal[...] = legal
-            if keeper.kind == "table" and position[OBSERVATION] != NONE:
-                self._check_legal(position[OBSERVATION], int(self.facts.base.s))
-            rng = keeper.generator()
-            if rng is not None:
-                set_generator(rng, kept.env_generator)
-        except ValueError as error:
-            raise errors.FileError(f"the run that was kept cannot go on in {self.name}: {error}") from error
-        set_generator(learner.rng, kept.agent_generator)
-        vectors[...] = kept.vectors
-        if isinstance(view, ObservationView) and position[OBSERVATION] != NONE:
-            view.arrived[...] = vectors[position[OBSERVATION]]
-        put_position(learner.run_state, kept)
-        for layer in self.facts.time_limits:
-            layer._elapsed_steps = position[ELAPSED]
-        self.use(self.loop)
-        return ""
-
-    def _check_legal(self, observation: int, state: int) -> None:
-        """Raise ValueError if a state is not the one observed, or has not the actions that are legal then."""
-        model = self.form.model
-        mdp = model.mdp if isinstance(model, POMDP) else model
-        other = isinstance(model, MDP) and self.encode is None and observation != state
-        if mdp is not None and (other or (self.learner.legal[observation] & ~mdp.legal[state]).any()):
-            raise ValueError(f"observation {observation} is not one of state {state}")
-
     def _look_again(self) -> None:
         """Check whether the environment has been changed since the last call of `learn`."""
         if not self.watch.begun:
@@ -511,11 +394,8 @@ class Run:
 
     def endless(self) -> bool:
         """Whether no episode can ever end in the model."""
-        model = self.form.model
-        if model is None or self.facts.time_limit != NO_LIMIT:
-            return False
-        mdp = model.mdp if isinstance(model, POMDP) else model
-        return not mdp.terminated.any()
+        mdp = self.form.mdp
+        return mdp is not None and self.facts.time_limit == NO_LIMIT and not mdp.terminated.any()
 
     @property
     def name(self) -> str:

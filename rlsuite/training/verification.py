@@ -23,9 +23,10 @@ from rlsuite.environments.followers import Follower
 from rlsuite.environments.forms.form import Form
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import IndexArray
-from rlsuite.training.engines import CHUNK, Advance, CompiledEngine, EnvironmentEngine, Learner
+from rlsuite.training.engines import CHUNK, Advance, CompiledEngine, Learner
 from rlsuite.training.first_steps import Snapshot
 from rlsuite.training.kernels import ALL_STEPS, ELAPSED, FRESH, OBSERVATION
+from rlsuite.training.stepping import EnvironmentEngine
 
 FIRST, STRETCH, FEW = 1_000, 50, 10
 """Steps in the environment: the first of a run, of each stretch, and where something is done for the first time."""

@@ -21,9 +21,9 @@ from rlsuite.core.aliases import Env
 from rlsuite.core.checks import fraction, one_of, whole_number
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.keywords import says_what_to_write
+from rlsuite.environments.facts import action_space_of
 from rlsuite.environments.finding import find_env
 from rlsuite.training.budget import Budget
-from rlsuite.training.engines import action_space_of
 from rlsuite.training.legality import listed_actions
 
 

@@ -29,11 +29,10 @@ from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Env
 from rlsuite.core.checks import finite_reward, fraction, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
-from rlsuite.environments.facts import facts_of, name_of
+from rlsuite.environments.facts import action_space_of, facts_of, name_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import Encoding, encoding
 from rlsuite.features.estimators import Predictor
-from rlsuite.training.engines import action_space_of
 
 Policy = Callable[[NDArray[np.float64]], NDArray[np.int64]]
 """From observations (n, d) to actions (n,)."""

@@ -17,11 +17,11 @@ from rlsuite import errors
 from rlsuite.agents.fit_features import bind_features, check_features
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.compilation import compiled
+from rlsuite.environments.facts import action_space_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.features.estimators import Transformer
 from rlsuite.features.feature_map import FeatureMap, FeatureRule
-from rlsuite.training.engines import action_space_of
 
 
 class ParametricPolicy(Protocol):
