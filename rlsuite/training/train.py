@@ -140,7 +140,13 @@ def train(
         runs: dict[int, Record | FailedRun] = {}
         if replicas is not None:
             runs = replicas.runs(chosen, workers, run, bar.update, ends)
-            if isinstance(record := runs.get(0), Record):
+            doubt = replicas.doubt
+            if doubt is not None:  # the environment does something else than its table
+                if isinstance(doubt, Record) and doubt.loop == "stepwise":
+                    run.steps_because(doubt.loop_reason)
+                bar.reset()
+                runs = Seeds(run, chosen, workers, bar.update, ends).runs()
+            elif isinstance(record := runs.get(0), Record):
                 runs[0] = dataclasses.replace(record, compiling_seconds=compiling.seconds)
         elif first is not None and first.engine.loop == "stepwise":
             run.steps_because("" if loop == "stepwise" else first.form.reason)

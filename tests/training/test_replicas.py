@@ -92,10 +92,71 @@ class MovedStart(rl.TabularEnv):
 
 def test_an_environment_of_an_unknown_kind_is_reset_itself():
     env = MovedStart(problems.ring())
-    assert prepared(rl.QLearning(), env, Budget.of(400, None, None)) is None
     results = rl.train(rl.QLearning(), env, steps=400, seeds=3)
     for record in results.records:
         assert_same(record, rl.QLearning().learn(env, steps=400, seed=record.seed, regret=True).record_)
+
+
+class Drunk(gymnasium.Env):
+    """A corridor without a table."""
+
+    observation_space = gymnasium.spaces.Discrete(6)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.cell = 0
+        return 0, {}
+
+    def step(self, action):
+        self.cell = min(max(self.cell + (1 if self.np_random.random() < 0.8 else -1) * (2 * action - 1), 0), 5)
+        return self.cell, -1.0, self.cell == 5, False, {}
+
+
+class CountedDrunk(Drunk):
+    """Its table is right until so many steps of all copies, whose number `calls` is; later it pays less."""
+
+    calls = [0]
+
+    def __init__(self, later):
+        self.model, self.s, self.later = rl.tabulate(Drunk()), 0, later
+
+    def reset(self, *, seed=None, options=None):
+        gymnasium.Env.reset(self, seed=seed)
+        self.np_random.random()  # as tables do
+        self.s = 0
+        return 0, {}
+
+    def step(self, action):
+        self.calls[0] += 1
+        row = self.model.P[self.s][action]
+        total, u = 0.0, self.np_random.random()
+        for probability, successor, reward, over in row:
+            total += probability
+            if total > u:
+                break
+        self.s = successor
+        return successor, reward - (self.calls[0] > self.later), over, False, {}
+
+
+def test_many_seeds_of_an_unknown_kind_are_asked_and_verified_together():
+    """And give the bytes of runs by themselves."""
+    stepped = rl.train(rl.QLearning(), Drunk(), steps=300, seeds=40, loop="stepwise")
+    asked = rl.train(rl.QLearning(), Drunk(), steps=300, seeds=40, tabulate=True)
+    for one, other in zip(stepped.records, asked.records, strict=True):
+        assert other.loop == "compiled"
+        assert one.cumulative_reward.tobytes() == other.cumulative_reward.tobytes()
+        assert one.episode_return.tobytes() == other.episode_return.tobytes()
+    CountedDrunk.calls[0] = 0
+    rl.train(rl.QLearning(), CountedDrunk(10**9), steps=300, seeds=40)
+    assert CountedDrunk.calls[0] == 300 * 9  # the seeds 0, 1, 2, 4, 7, 11, 17, 26, 39
+
+
+@pytest.mark.filterwarnings("ignore::rlsuite.errors.StepwiseWarning")
+def test_a_difference_that_one_of_many_seeds_finds_makes_all_of_them_step():
+    CountedDrunk.calls[0] = 0
+    rl.train(rl.QLearning(), CountedDrunk(1_500), steps=300, seeds=40)
+    assert CountedDrunk.calls[0] > 300 * 40
 
 
 def test_another_way_to_seed_a_generator_is_noticed(monkeypatch):

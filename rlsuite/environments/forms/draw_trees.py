@@ -113,6 +113,18 @@ def trees_step(
     )
 
 
+_latest: list[tuple[Tabulation, DrawTrees]] = []
+
+
+def trees_of(tabulation: Tabulation) -> DrawTrees:
+    """Number the nodes of all trees, or find the numbers of the latest tabulation: many seeds have the same."""
+    latest = _latest[:1]
+    if not latest or latest[0][0] is not tabulation:
+        latest[:] = [(tabulation, draw_trees(tabulation))]
+        _latest[:] = latest
+    return latest[0][1]
+
+
 def draw_trees(tabulation: Tabulation) -> DrawTrees:
     """Number the nodes of all trees."""
     kind: list[int] = []

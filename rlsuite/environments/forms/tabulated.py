@@ -35,9 +35,9 @@ class Tabulated(Form):
     kind = "attributes"
 
     def __init__(self, facts: EnvironmentFacts, tabulation: Tabulation, model: MDP | POMDP | None):
-        from rlsuite.environments.forms.draw_trees import draw_trees, trees_begin, trees_step  # imports numba
+        from rlsuite.environments.forms.draw_trees import trees_begin, trees_of, trees_step  # imports numba
 
-        trees, base = draw_trees(tabulation), facts.base
+        trees, base = trees_of(tabulation), facts.base
 
         def read() -> int:
             state = tabulation.state_of(base)
