@@ -3,8 +3,10 @@
 import os
 import signal
 import threading
+from typing import ClassVar
 
 import gymnasium
+import numpy as np
 import pytest
 
 import rlsuite as rl
@@ -116,7 +118,7 @@ class Drunk(gymnasium.Env):
 class CountedDrunk(Drunk):
     """Its table is right until so many steps of all copies, whose number `calls` is; later it pays less."""
 
-    calls = [0]
+    calls: ClassVar = [0]
 
     def __init__(self, later):
         self.model, self.s, self.later = rl.tabulate(Drunk()), 0, later
@@ -130,13 +132,9 @@ class CountedDrunk(Drunk):
     def step(self, action):
         self.calls[0] += 1
         row = self.model.P[self.s][action]
-        total, u = 0.0, self.np_random.random()
-        for probability, successor, reward, over in row:
-            total += probability
-            if total > u:
-                break
-        self.s = successor
-        return successor, reward - (self.calls[0] > self.later), over, False, {}
+        sums = np.cumsum([outcome[0] for outcome in row])
+        _, self.s, reward, over = row[int(np.searchsorted(sums, self.np_random.random(), side="right"))]
+        return self.s, reward - (self.calls[0] > self.later), over, False, {}
 
 
 def test_many_seeds_of_an_unknown_kind_are_asked_and_verified_together():
