@@ -5,7 +5,6 @@ the last steps, and the optimum over beliefs. Run as ``python examples/07_at_a_g
 """
 
 import sys
-from dataclasses import replace
 
 import gymnasium
 from matplotlib.figure import Figure
@@ -21,13 +20,13 @@ learner = rl.QLearning(
     gamma=0.95, learning_rate=rl.Inverse(1.0, scale=100, per="visits"), exploration=rl.EpsilonGreedy(0.2)
 )
 results = []
-for window, label in ((1, "remembers one step"), (2, "two"), (3, "three")):
+for window in (1, 2, 3):
     tiger = gymnasium.make("rlsuite/Tiger-v0", window=window)
-    run = rl.train(learner, tiger, steps=500_000, seeds=30, workers=2, evaluate_every=25_000)
-    results.append(replace(run, agent=label))
+    label = f"remembers {window} step{'s' * (window > 1)}"
+    results.append(rl.train(learner, tiger, steps=500_000, seeds=30, workers=2, evaluate_every=25_000, label=label))
 
 figure = Figure(figsize=(12.5, 5.4), layout="constrained")
 left, right = figure.subplots(1, 2, width_ratios=[1, 1.1])
-plotting.value_map(rooms, q=solution.q, ax=left)
+plotting.value_map(rooms, q=solution.q, ax=left).set_title("Four rooms: optimal values and actions", loc="left")
 plotting.evaluation(results, ax=right)
 plotting.save(figure, (sys.argv[1:] or ["07_at_a_glance.png"])[0])
