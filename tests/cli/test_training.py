@@ -125,7 +125,7 @@ def test_compiling_is_told_apart_from_learning(rlsuite, tmp_path):
 
 @pytest.mark.slow
 def test_a_policy_that_walks_in_circles_is_told(rlsuite, rlsuite_json):
-    """The README's own pair, with its default numbers."""
+    """The first command that most people type, with its default numbers."""
     cliff = ("train", "q-learning", "CliffWalking-v1", "--seed", "1")
     done = rlsuite(*cliff)
     assert done.out.splitlines()[2:] == [

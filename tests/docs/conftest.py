@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,9 +28,17 @@ def project_files() -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def blocks(root: Path) -> Callable[[str], list[str]]:
-    """Contents of the README's fenced blocks in a language."""
-    import re
+def blocks(root: Path) -> Callable[..., list[str]]:
+    """Contents of the fenced blocks of a page in a language: `blocks(language, page="README.md")`."""
 
-    text = (root / "README.md").read_text(encoding="utf-8")
-    return lambda language: re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    def fenced(language: str, page: str = "README.md") -> list[str]:
+        text = (root / page).read_text(encoding="utf-8")
+        return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+    return fenced
+
+
+@pytest.fixture(scope="session")
+def listed(root: Path) -> Callable[[str], set[str]]:
+    """Names in code marks on a page."""
+    return lambda page: set(re.findall(r"`(\w+)`", (root / page).read_text(encoding="utf-8")))

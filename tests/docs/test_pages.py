@@ -1,0 +1,166 @@
+"""The README and the pages of docs: blocks run alone, commands run, links lead somewhere, and nothing is left out."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import rlsuite as rl
+from rlsuite.agents.exploration import Exploration
+from rlsuite.cli import main
+from rlsuite.core.described import kinds
+from rlsuite.experiments import Experiment
+from rlsuite.models import MDP, POMDP
+from rlsuite.planning import methods
+from rlsuite.registry import agent_classes
+
+Blocks = Callable[..., list[str]]
+Listed = Callable[[str], set[str]]
+
+ROOT = Path(__file__).parents[2]
+IN_A_ROW = {"docs/approximators.md", "docs/reference.md"}
+"""Pages that are one program; they have tests of their own."""
+PAGES = sorted(
+    str(page.relative_to(ROOT)) for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "envs/README.md"]
+)
+WITH_CODE = [page for page in PAGES if page not in IN_A_ROW and "```python" in (ROOT / page).read_text("utf-8")]
+
+RUN_ELSEWHERE = {"rlsuite demo", "rlsuite --help"}
+"""Commands that .ci/run runs, because they are too long for a test or end the process."""
+
+EACH_ALONE = """
+import runpy, sys
+for block in sys.argv[1:]:
+    runpy.run_path(block, run_name="__main__")
+"""
+
+
+def printed_by(blocks: list[str], folder: Path) -> list[str]:
+    """Run blocks in one process, each in a namespace of its own, and return the lines that they print."""
+    files = [folder / f"block_{number}.py" for number in range(1, len(blocks) + 1)]
+    for file, block in zip(files, blocks, strict=True):
+        file.write_text(block, encoding="utf-8")
+    command = [sys.executable, "-W", "error", "-c", EACH_ALONE, *map(str, files)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def promised(code: str) -> list[str]:
+    """What the comments say that the lines with `print` print."""
+    return re.findall(r"^ *print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
+
+
+def test_there_are_pages() -> None:
+    assert {"README.md", "docs/agents.md", "docs/faq.md", "docs/saving.md", "envs/README.md"} <= set(WITH_CODE)
+
+
+@pytest.mark.parametrize("page", WITH_CODE)
+def test_blocks_import_what_they_use(page: str, blocks: Blocks) -> None:
+    """In one process an import of another block would do."""
+    for block in blocks("python", page):
+        assert "import rlsuite as rl\n" in block
+        assert ("import rlsuite_envs" in block) == ('"rlsuite/' in block), block
+
+
+@pytest.mark.parametrize("page", [page for page in WITH_CODE if page != "envs/README.md"])
+def test_each_block_runs_when_pasted_alone(page: str, blocks: Blocks, tmp_path: Path) -> None:
+    code = blocks("python", page)
+    assert printed_by(code, tmp_path) == promised("".join(code))
+    for figure in re.findall(r'plotting\.save\(.*"(\w+\.png)"\)', "".join(code)):
+        assert (tmp_path / figure).stat().st_size > 5_000
+
+
+@pytest.mark.slow
+def test_each_block_of_the_readme_runs_in_its_own_process(blocks: Blocks, tmp_path: Path) -> None:
+    code = blocks("python")
+    assert len(code) == 6
+    for block in code:
+        assert printed_by([block], tmp_path) == promised(block)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in {"CONTRIBUTING.md", "CHANGELOG.md"}])
+def test_commands_run(
+    page: str,
+    blocks: Blocks,
+    root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "runs").mkdir()
+    for file in (root / "runs").glob("*.toml"):
+        shutil.copy(file, tmp_path / "runs")
+    monkeypatch.chdir(tmp_path)
+    commands = [line for block in blocks("console", page) for line in block.splitlines() if line.startswith("rlsuite ")]
+    for command in commands:
+        assert command in RUN_ELSEWHERE or main(shlex.split(command)[1:]) == 0, (command, capsys.readouterr().err)
+        named = re.findall(r"\w+\.(?:png|gif|npz)", command)
+        assert [name for name in named if not (tmp_path / name).exists()] == []
+
+
+def anchors_of(page: Path) -> set[str]:
+    """The anchors of a page's headings, as on code hosting sites."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str, root: Path) -> None:
+    text = (root / page).read_text(encoding="utf-8")
+    targets = [target for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target]
+    for target in targets:
+        name, _, anchor = target.partition("#")
+        file = (root / page).parent / name if name else root / page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors_of(file), target
+
+
+def test_every_page_can_be_reached_from_the_readme(root: Path) -> None:
+    found, waiting = set(), [root / "README.md"]
+    while waiting:
+        page = waiting.pop().resolve()
+        if page not in found and page.suffix == ".md":
+            found.add(page)
+            targets = re.findall(r"\]\(([^)\s#]+)", page.read_text(encoding="utf-8"))
+            waiting += [page.parent / target for target in targets if "://" not in target]
+    assert {str(page.relative_to(root)) for page in found} == set(PAGES)
+
+
+def test_all_planning_methods_are_listed(listed: Listed) -> None:
+    assert methods(MDP).keys() <= listed("docs/planning.md")
+    assert methods(POMDP).keys() <= listed("docs/hidden_states.md")
+
+
+def test_all_agents_and_explorations_are_listed(listed: Listed) -> None:
+    ours = {name for name, kind in agent_classes().items() if getattr(rl, name, None) is kind}
+    explorations = {name for name, kind in kinds(Exploration).items() if getattr(rl, name, None) is kind}
+    assert len(explorations) >= 6
+    assert ours | explorations <= listed("docs/agents.md")
+
+
+def test_all_that_approximates_is_listed(listed: Listed) -> None:
+    from rlsuite.approximation import features
+
+    agents = {name for name, kind in agent_classes().items() if kind.__module__.startswith("rlsuite.approximation")}
+    found = [getattr(features, name) for name in features.__all__]
+    maps = {kind.__name__ for kind in found if hasattr(kind, "rule") and kind.rule is not features.FeatureMap.rule}
+    assert agents | maps <= listed("docs/features.md")
+
+
+def test_the_experiment_runs(blocks: Blocks, tmp_path: Path) -> None:
+    import rlsuite_envs  # noqa: F401 - as the command line does
+
+    (text,) = blocks("toml", "docs/experiments.md")
+    file = tmp_path / "experiment.toml"
+    file.write_text(text, encoding="utf-8")
+    assert tomllib.loads(text)["seeds"] == 30
+    results = Experiment.read(file, seeds=2).run(tmp_path / "experiment")
+    assert [run.agent for run in results["rlsuite/GridGoal-v0"]] == ["Q-learning", "Sarsa"]
