@@ -164,3 +164,8 @@ def test_the_experiment_runs(blocks: Blocks, tmp_path: Path) -> None:
     assert tomllib.loads(text)["seeds"] == 30
     results = Experiment.read(file, seeds=2).run(tmp_path / "experiment")
     assert [run.agent for run in results["rlsuite/GridGoal-v0"]] == ["Q-learning", "Sarsa"]
+
+
+def test_an_entry_of_the_changelog_is_one_line(root: Path) -> None:
+    lines = (root / "CHANGELOG.md").read_text(encoding="utf-8").partition("\n## ")[2].splitlines()
+    assert [line for line in lines if line.startswith(" ") or len(line) > 125] == []
