@@ -12,9 +12,9 @@ counts: one may add to them, and nothing else. As soon as one of them decides an
 
 import math
 import operator
-import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
+from time import monotonic  # the module's are out of use where an environment is asked
 from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
@@ -375,7 +375,7 @@ class ScriptedGenerator(np.random.Generator):
         self.draws = []
 
     def _next(self) -> int:
-        if time.monotonic() > self.deadline:
+        if monotonic() > self.deadline:
             raise Signal(CannotBeFollowed("there was not enough time to find all outcomes of its steps"))
         if len(self.draws) == MAX_DRAWS:  # as when it draws again until something fits: the first outcome may never
             raise Signal(CannotBeFollowed(f"one step, or one reset, may draw more than {MAX_DRAWS} numbers"))
