@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 
 from rlsuite.core.aliases import BareEnv
-from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, called
+from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
 from rlsuite.environments.symbolic import ScriptedGenerator, Tree, UnreadContainer, UnreadNumber, outcomes_of
 
 WALK = 200
@@ -413,7 +413,9 @@ class Probe:
     def unpacked(cls, packed: bytes, named: Mapping[str | int, Any]) -> Self:
         """Return a probe that has no copy: it tells states apart, and puts environments into them."""
         probe = cls.__new__(cls)
-        vars(probe).update(_Unpickler(io.BytesIO(packed), named, None, {}).load(), named=named, base=None, generators=set())
+        vars(probe).update(
+            _Unpickler(io.BytesIO(packed), named, None, {}).load(), named=named, base=None, generators=set()
+        )
         return probe
 
 
