@@ -9,6 +9,7 @@ Shared memory of several processes (``multiprocessing.Array``, a writable `numpy
 with a fork, too.
 """
 
+import _thread
 import gc
 import logging
 import os
@@ -17,6 +18,7 @@ import random
 import signal
 import sys
 import sysconfig
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -27,7 +29,7 @@ from time import monotonic
 from types import FrameType
 from typing import Any, NoReturn, TypeVar, cast
 
-from rlsuite.environments.signal_errors import CannotBeFollowed, Signal
+from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead
 
 Result = TypeVar("Result")
 
@@ -61,7 +63,6 @@ _ENDS = {
     "subprocess": "starts a process",
     "pty": "starts a process",
     "webbrowser": "starts a process",
-    "_thread": "starts a thread",
     "ctypes": "calls a C library",
     "syslog": "writes a log",
     "winreg": "uses the operating system",
@@ -73,6 +74,11 @@ _ENDS = {
     "builtins.breakpoint": "asks the user",
 }
 """What may not be done, by the audit event or the module in its name."""
+_TOO_LONG = (
+    "there was not enough time: its process was killed after {:g} s, when its step or its reset had not come to an end"
+)
+_STAND_INS = {"UniformNumber": "random number", "UnreadNumber": "counter", "UnreadContainer": "log"}
+"""What the classes of `rlsuite.environments.symbolic` stand for."""
 _LIBRARY_MAY = {"exec", "compile", "ctypes"}
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _READS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
@@ -128,10 +134,7 @@ def _forked(work: Callable[[], object], seconds: float) -> bytes:
                 os.close(end)
         signal.pthread_sigmask(signal.SIG_SETMASK, signals)
     if answer is None:
-        raise CannotBeFollowed(
-            f"there was not enough time: its process was killed after {seconds + PATIENCE:g} s, when its step or its "
-            "reset had not come to an end"
-        )
+        raise CannotBeFollowed(_TOO_LONG.format(seconds + PATIENCE))
     if ended or not answer:
         how = f"by {signal.Signals(-ended).name}" if ended < 0 else f"with exit code {ended}"
         raise CannotBeFollowed(f"its step or its reset ends the process in which it is asked, {how}")
@@ -217,18 +220,36 @@ def _sent(work: Callable[[], object], seconds: float) -> bytes:
     executor: Any = loky.ProcessPoolExecutor
     pool = executor(1)
     try:
-        return pool.submit(_receive, payload, seconds).result(seconds + STARTING)
+        if reason := pool.submit(_take, payload).result(STARTING):
+            raise CannotBeFollowed(f"it cannot be read in another process ({reason})")
+        return pool.submit(_run_taken, seconds).result(seconds + PATIENCE)
     except TimeoutError:
-        raise CannotBeFollowed("there was not enough time: its step or its reset did not come to an end") from None
+        raise CannotBeFollowed(_TOO_LONG.format(seconds + PATIENCE)) from None
     except loky.process_executor.BrokenProcessPool:
         raise CannotBeFollowed("its step or its reset ends the process in which it is asked") from None
     finally:
         pool.shutdown(kill_workers=True)
 
 
-def _receive(payload: bytes, seconds: float) -> bytes:
-    """What a new process does."""
-    return _answer(lambda: pickle.loads(payload)(), seconds, lambda: False)  # made by its parent
+_taken: list[Callable[[], object]] = []
+"""What this process has been started for."""
+
+
+def _take(payload: bytes) -> str:
+    """Read what was sent; return why that cannot be done."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(nowhere, number)
+    try:
+        _taken.append(pickle.loads(payload))  # made by its parent
+    except Exception as error:  # whatever the parts of an environment raise
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _run_taken(seconds: float) -> bytes:
+    """Call what was sent."""
+    return _answer(_taken[0], seconds, lambda: False)
 
 
 def _answer(work: Callable[[], object], seconds: float, written: Callable[[], bool]) -> bytes:
@@ -249,14 +270,20 @@ def _answer(work: Callable[[], object], seconds: float, written: Callable[[], bo
 def in_words(error: BaseException) -> str:
     """Why an environment cannot be tabulated, from what its code, or the following of its draws, has raised."""
     if isinstance(error, Signal):
-        return str(error.error)
+        error = error.error
+    if isinstance(error, WasRead):
+        return f"its attribute `{error.name}` is read where that cannot be followed"
     if isinstance(error, CannotBeFollowed):
         return str(error)
     if isinstance(error, MemoryError):
         return f"to ask it takes more than {MOST_MEMORY >> 30} GiB of memory"
     if isinstance(error, SystemExit):
         return "its step or its reset ends the program (SystemExit)"
-    return f"put into one of its states, it raised {type(error).__name__}: {error}"
+    said = f"{type(error).__name__}: {error}".removesuffix(": ")
+    for kind, name in _STAND_INS.items():
+        if kind in said:
+            return f"what it does with a {name} cannot be followed ({said.replace(kind, name)})"
+    return f"put into one of its states, it raised {said}"
 
 
 def _watch(seconds: float) -> None:
@@ -269,10 +296,13 @@ def _watch(seconds: float) -> None:
         (os, ("urandom", "getrandom"), "draws from the operating system"),
         (logging.Logger, ("_log",), "writes a log"),
         (warnings, ("_showwarnmsg",), "warns"),
+        (_thread, ("start_new_thread", "start_joinable_thread"), "starts a thread"),
+        (threading, ("_start_new_thread", "_start_joinable_thread"), "starts a thread"),
     ]
     for place, names, what in quiet:
         for name in names:
-            setattr(place, name, _refused(what))
+            if hasattr(place, name):
+                setattr(place, name, _refused(what))
     setattr(random, "_urandom", _entropy)  # noqa: B010 - private: what `secrets` and unseeded generators draw from
     with suppress(AttributeError, ValueError):  # there is no such timer everywhere, and in no other thread
 
@@ -294,11 +324,15 @@ def _end_watch() -> None:
 
 def _where(frame: FrameType | None) -> str:
     """In which line of the environment, or of what it calls, the program is."""
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+    called: list[FrameType] = []
+    while frame is not None and not (called and frame.f_code.co_filename.startswith(_OURS)):
+        if not frame.f_code.co_filename.startswith(_OURS):
+            called.append(frame)
         frame = frame.f_back
-    if frame is None:
+    if not called:
         return "still being asked"
-    return f"in {frame.f_code.co_qualname}(), {frame.f_code.co_filename}:{frame.f_lineno}"
+    at = next((one for one in called if not one.f_code.co_filename.startswith(_LIBRARIES)), called[-1])
+    return f"in {at.f_code.co_qualname}(), {at.f_code.co_filename}:{at.f_lineno}"
 
 
 def _refused(what: str) -> Callable[..., NoReturn]:

@@ -10,6 +10,7 @@ may ever have.
 import io
 import math
 import pickle
+import random
 import sys
 import types
 from collections import Counter, defaultdict, deque
@@ -104,6 +105,11 @@ class Probe:
         self.rng = ScriptedGenerator(deadline)
         self.first_action = int(base.action_space.start)
         self.generator = "_np_random"
+        self._foreign = {
+            name: type(value).__name__
+            for name, value in self.attributes.items()
+            if isinstance(value, random.Random | np.random.RandomState)
+        }
         self.named: dict[str | int, Any] = {}  # functions and classes that its parts refer to, by `name_of`
         self.generators = {id(one) for one in (*self.attributes.values(), self.rng) if _is_generator(one)}
         self._plain: set[str] = set()  # attributes in which nothing is to be named
@@ -150,6 +156,11 @@ class Probe:
 
     def belongs(self, name: str) -> None:
         """Note that an attribute belongs to the state."""
+        if name in self._foreign:
+            raise CannotBeFollowed(
+                f"it draws from its attribute `{name}`, a {self._foreign[name]}: only the outcomes of a Generator of "
+                "numpy.random can be listed"
+            )
         self.unread.pop(name, None)
         self.in_state.add(name)
         self._changes(name)
@@ -197,6 +208,12 @@ class Probe:
         for name in self.in_state:
             if values.get(name) is _NOTHING:
                 del values[name]
+
+    def most_values(self) -> tuple[str, int]:
+        """The attribute of the state that has had the most values, and how many, in the latest 1,000 states."""
+        latest: Any = [*self._index][-1_000:]
+        counts = {name: len({key[i] for key in latest}) for i, name in enumerate(sorted(self.in_state))}
+        return max(counts.items(), key=lambda one: one[1], default=("", 0))
 
     def step(self, number: int, action: int) -> Tree:
         """Return all outcomes of an action in a state, as a tree whose leaves are answers."""

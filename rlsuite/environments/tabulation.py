@@ -20,13 +20,13 @@ from rlsuite import errors
 from rlsuite.core.aliases import BareEnv
 from rlsuite.core.checks import is_array
 from rlsuite.environments.child_process import in_child, in_words
-from rlsuite.environments.facts import EnvironmentFacts, facts_of, replaced_methods
+from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, replaced_methods
 from rlsuite.environments.followers import Follower, begin, walk
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.probe import Answer, Probe, Relearn, object_named
 from rlsuite.environments.side_effects import Surroundings
 from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead, called
-from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
+from rlsuite.environments.symbolic import IntegerNode, Leaf, Tree, UniformNode
 
 MAX_STATES = 100_000
 REPLAYED = 500
@@ -129,8 +129,9 @@ class _Packed(NamedTuple):
     probe: bytes
     names: list[str | int]
     """Of the functions and classes in it."""
-    start: Tree
-    rows: list[list[Tree] | None]
+    start: Any
+    """A tree as `_flat` returns it; and so in the rows."""
+    rows: list[list[Any] | None]
     n_actions: int
 
     def tabulation(self) -> Tabulation:
@@ -139,7 +140,20 @@ class _Packed(NamedTuple):
         unnamed = {*self.names} - named.keys()
         if unnamed:  # they were there before the fork, so they are here, too
             named.update((id(one), one) for one in gc.get_objects() if id(one) in unnamed)
-        return Tabulation(Probe.unpacked(self.probe, named), *self[2:])
+        rows = [row and [*map(_tree, row)] for row in self.rows]
+        return Tabulation(Probe.unpacked(self.probe, named), _tree(self.start), rows, self.n_actions)
+
+
+def _flat(tree: Tree) -> Any:
+    """A tree as plain tuples, which are quickly sent."""
+    return (*tree.outcome,) if isinstance(tree, Leaf) else (tree[0], [*map(_flat, tree.children)])
+
+
+def _tree(flat: Any) -> Tree:
+    if len(flat) > 2:
+        return Leaf(Answer(*flat))
+    kind: Any = IntegerNode if isinstance(flat[0], int) else UniformNode
+    return kind(flat[0], (*map(_tree, flat[1]),))
 
 
 def _packed(
@@ -157,26 +171,40 @@ def _packed(
             raise CannotBeFollowed("its info['action_mask'] says which actions exist, which is not followed")
         if shared := _shared_arrays(base):
             raise CannotBeFollowed(f"its attributes `{shared[0]}` and `{shared[1]}` are views of one array")
+        if name := _method_of_generator(base):
+            raise CannotBeFollowed(
+                f"its attribute `{name}` is a method of a generator, which is followed only where it is called as "
+                "self.np_random.random()"
+            )
         try:
-            inner: BareEnv = copy.deepcopy(base)
+            witness: BareEnv = copy.deepcopy(base)
         except Exception as error:  # whatever a class of another package raises
             raise CannotBeFollowed(f"it cannot be copied ({type(error).__name__}: {error})") from error
-        probe = Probe(inner, id_of, deadline)
+        probe = Probe(base, id_of, deadline)
         tabulation = _ask_until_sure(probe, deadline, max_states)
         if changed := surroundings.changed():
             raise CannotBeFollowed(f"its step or its reset depends on, or changes, {changed}")
-        follower = TabulationFollower(facts_of(base), tabulation)
-        called(partial(walk, base, follower, REPLAYED))
+        follower = TabulationFollower(facts._replace(base=witness, time_limit=NO_LIMIT), tabulation)
+        called(partial(walk, witness, follower, REPLAYED))
         if follower.difference:
             raise CannotBeFollowed(f"stepped with its own generator, it does something else: {follower.difference}")
         packed = probe.packed()
-        new = {id(one) for one in gc.get_objects()}
+        unnamed = {name for name in probe.named if isinstance(name, int)}
+        new = {id(one) for one in gc.get_objects()} if unnamed else unnamed
         for name, thing in probe.named.items():
-            if isinstance(name, int) and name in new:
+            if name in new:
                 raise CannotBeFollowed(f"its state refers to {thing.__qualname__}, which its own code makes anew")
-        return _Packed(packed, [*probe.named], *tabulation[1:])
+        rows = [row and [*map(_flat, row)] for row in tabulation.rows]
+        return _Packed(packed, [*probe.named], _flat(tabulation.start), rows, tabulation.n_actions)
     except BaseException as error:  # whatever the environment raises
         return _Refusal(in_words(error), 0 if probe is None else len(probe.states))
+
+
+def _method_of_generator(base: BareEnv) -> str:
+    """The name of an attribute that draws, an empty text if there is none."""
+    attributes: dict[str, Any] = base.__dict__
+    owners = ((name, getattr(value, "__self__", None)) for name, value in attributes.items())
+    return next((name for name, owner in owners if isinstance(owner, np.random.Generator)), "")
 
 
 def _shared_arrays(base: BareEnv) -> tuple[str, str] | None:
@@ -233,10 +261,10 @@ def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
         for tree in rows[state]:
             arrive(tree)
         if len(probe.states) > max_states or monotonic() > deadline:
-            many = _most_values(probe)
+            name, n_values = probe.most_values()
             raise CannotBeFollowed(
                 f"it has more states than could be asked for: {len(probe.states):,} were found"
-                + (f", and its attribute `{many[0]}` has had {many[1]:,} values" if many else "")
+                + (f", and its attribute `{name}` has had {n_values:,} values" if n_values > 1 else "")
             )
     # what reset reads may tell one state from another: then it is asked in all of them
     for state in range(len(probe.states)) if probe.reset_reads else sorted({origin, 0, len(probe.states) - 1}):
@@ -252,19 +280,6 @@ def _answers(tree: Tree) -> list[Answer]:
     if isinstance(tree, Leaf):
         return [tree.outcome]
     return [answer for child in tree.children for answer in _answers(child)]
-
-
-def _most_values(probe: Probe) -> tuple[str, int] | None:
-    """The attribute with the most different values among the states."""
-    counts = {
-        name: len({str(state.plain[name]) for state in probe.states[-1_000:]})
-        for name in probe.in_state
-        if all(name in state.plain for state in probe.states[-1_000:])
-    }
-    if not counts:
-        return None
-    name = max(counts, key=lambda one: counts[one])
-    return (name, counts[name]) if counts[name] > 1 else None
 
 
 def draw(tree: Tree, rng: np.random.Generator) -> Answer:
