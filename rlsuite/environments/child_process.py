@@ -260,6 +260,7 @@ def _answer(work: Callable[[], object], seconds: float, written: Callable[[], bo
         _end_watch()
         if written():
             raise CannotBeFollowed("its step or its reset writes to a file or a terminal that was opened before")
+        gc.disable()  # it would only look at all that is pickled, again and again
         sys.setrecursionlimit(RECURSION)  # a tree may be as deep as there are draws in a step
         return pickle.dumps((True, result), pickle.HIGHEST_PROTOCOL)
     except BaseException as error:  # whatever the environment raises, SystemExit too
@@ -276,7 +277,7 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, CannotBeFollowed):
         return str(error)
     if isinstance(error, MemoryError):
-        return f"to ask it takes more than {MOST_MEMORY >> 30} GiB of memory"
+        return f"to ask it takes more than {MOST_MEMORY / 2**30:g} GiB of memory"
     if isinstance(error, SystemExit):
         return "its step or its reset ends the program (SystemExit)"
     said = f"{type(error).__name__}: {error}".removesuffix(": ")

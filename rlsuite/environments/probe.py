@@ -15,6 +15,7 @@ import sys
 import types
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from time import monotonic  # the module's are out of use where an environment is asked
 from typing import Any, NamedTuple, Self, cast
@@ -398,7 +399,8 @@ class Probe:
             return None
         try:
             if name in self._plain:
-                return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+                with suppress(Exception):  # it holds a function that has no name now
+                    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
             pickler = _Pickler(self, base or self.base, {})
             pickler.dump(value)
             if pickler.named:

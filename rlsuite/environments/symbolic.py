@@ -291,7 +291,7 @@ class UnreadNumber:
 
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _read
     __bool__ = __int__ = __index__ = __float__ = __hash__ = __str__ = __format__ = __len__ = __iter__ = _read
-    __array__ = __reduce__ = __getattr__ = _read
+    __array__ = __reduce__ = __getattr__ = __getitem__ = __setitem__ = __contains__ = __call__ = _read
 
     def __repr__(self) -> str:
         raise Signal(WasRead(self.name))

@@ -26,7 +26,7 @@ from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.probe import Answer, Probe, Relearn, object_named
 from rlsuite.environments.side_effects import Surroundings
 from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead, called
-from rlsuite.environments.symbolic import IntegerNode, Leaf, Tree, UniformNode
+from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
 
 MAX_STATES = 100_000
 REPLAYED = 500
@@ -129,10 +129,8 @@ class _Packed(NamedTuple):
     probe: bytes
     names: list[str | int]
     """Of the functions and classes in it."""
-    start: Any
-    """A tree as `_flat` returns it; and so in the rows."""
-    rows: list[list[Any] | None]
-    n_actions: int
+    parts: tuple[Tree, list[list[Tree] | None], int]
+    """Those of a `Tabulation` that follow its probe."""
 
     def tabulation(self) -> Tabulation:
         """Return what it holds."""
@@ -140,20 +138,7 @@ class _Packed(NamedTuple):
         unnamed = {*self.names} - named.keys()
         if unnamed:  # they were there before the fork, so they are here, too
             named.update((id(one), one) for one in gc.get_objects() if id(one) in unnamed)
-        rows = [row and [*map(_tree, row)] for row in self.rows]
-        return Tabulation(Probe.unpacked(self.probe, named), _tree(self.start), rows, self.n_actions)
-
-
-def _flat(tree: Tree) -> Any:
-    """A tree as plain tuples, which are quickly sent."""
-    return (*tree.outcome,) if isinstance(tree, Leaf) else (tree[0], [*map(_flat, tree.children)])
-
-
-def _tree(flat: Any) -> Tree:
-    if len(flat) > 2:
-        return Leaf(Answer(*flat))
-    kind: Any = IntegerNode if isinstance(flat[0], int) else UniformNode
-    return kind(flat[0], (*map(_tree, flat[1]),))
+        return Tabulation(Probe.unpacked(self.probe, named), *self.parts)
 
 
 def _packed(
@@ -194,8 +179,7 @@ def _packed(
         for name, thing in probe.named.items():
             if name in new:
                 raise CannotBeFollowed(f"its state refers to {thing.__qualname__}, which its own code makes anew")
-        rows = [row and [*map(_flat, row)] for row in tabulation.rows]
-        return _Packed(packed, [*probe.named], _flat(tabulation.start), rows, tabulation.n_actions)
+        return _Packed(packed, [*probe.named], tabulation[1:])
     except BaseException as error:  # whatever the environment raises
         return _Refusal(in_words(error), 0 if probe is None else len(probe.states))
 
