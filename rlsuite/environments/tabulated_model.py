@@ -171,8 +171,8 @@ def _of_table(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP:
 
 def _asked(facts: EnvironmentFacts, gamma: float, deadline: float, max_states: int) -> MDP | POMDP:
     """Tabulate an environment, and make a model of what was found."""
-    numbering = _Numbering(facts.env.observation_space)
-    table = asked(facts, Wish(gamma, patience=deadline, max_states=max_states, id_of=numbering))
+    wish = Wish(gamma, patience=deadline, max_states=max_states, id_of=_Numbering(facts.env.observation_space))
+    table = asked(facts, wish)
     numbering = cast("_Numbering", table.probe.id_of)  # which has met all observations
     found = _Found(
         {outcome.place: chance for outcome, chance in _row_of(table.start).items()},
