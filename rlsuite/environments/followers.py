@@ -7,17 +7,19 @@ the environment.
 
 import copy
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from rlsuite import errors
-from rlsuite.core.aliases import BareEnv, Env, Observation, UntypedSpace
+from rlsuite.core.aliases import BareEnv, Env, Info, Observation, UntypedSpace
 from rlsuite.core.compilation import interpreted
+from rlsuite.environments.child_process import in_child
 from rlsuite.environments.compiled_env import CompiledDynamics, State
 from rlsuite.environments.facts import EnvironmentFacts, replaced_methods
+from rlsuite.environments.signal_errors import CannotBeFollowed
 from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.models import MDP, POMDP
 
@@ -25,6 +27,9 @@ ROUNDING = 1e-12
 """Relative difference of two states that another mathematical library may cause."""
 SINGLE = 1e-6
 """Relative difference of two observations, which many environments round to single precision."""
+
+SECONDS = 60.0
+"""After which a replay is given up."""
 
 AT_RESET = "at reset"
 _SIMPLE = (bool, int, float, str)
@@ -253,6 +258,16 @@ class DynamicsFollower(Follower):
         return ""
 
 
+def begin(env: Env) -> Info:
+    """Reset an environment, with a seed if it has never been reset; return its info."""
+    base: BareEnv = env.unwrapped
+    fresh = getattr(base, "_np_random", None) is None
+    _, info = env.reset(seed=0 if fresh else None)
+    if fresh and getattr(base, "_np_random", None) is None:
+        base.np_random = np.random.default_rng(0)
+    return info
+
+
 def walk(env: Env, follower: Follower, steps: int) -> None:
     """Take random legal actions over several episodes, until something differs.
 
@@ -267,7 +282,7 @@ def walk(env: Env, follower: Follower, steps: int) -> None:
     """
     space: UntypedSpace = env.action_space
     chooser = np.random.default_rng(0)  # which actions are tried; nothing else depends on it
-    env.reset()
+    begin(env)
     follower.begin(0)
     follower.after_reset(env.reset()[0])
     over = False
@@ -281,17 +296,25 @@ def walk(env: Env, follower: Follower, steps: int) -> None:
     follower.end()
 
 
-def copy_for_replay(facts: EnvironmentFacts) -> Env:
-    """Copy an environment for a replay, or raise `UntrustedTable` if it cannot be copied."""
+def replay(facts: EnvironmentFacts, difference: Callable[[], str]) -> None:
+    """Call what compares a copy of an environment with what it declares, in a process of its own.
+
+    Raises
+    ------
+    UntrustedTable
+        If there is a difference, or it cannot be done.
+    """
     for layer in (*facts.wrappers, facts.base):
         for method in replaced_methods(layer):  # a copy would still call this environment
             raise errors.UntrustedTable(
                 f"{facts.name}: its {method} has been replaced, so that it cannot be copied for a replay"
             )
     try:
-        return copy.deepcopy(facts.env)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise errors.UntrustedTable(f"{facts.name} cannot be copied for a replay of its step ({error})") from error
+        found = in_child(difference, SECONDS)
+    except CannotBeFollowed as error:
+        found = f"it cannot be replayed: {error}"
+    if found:
+        raise errors.UntrustedTable(f"{facts.name}: {found}")
 
 
 def _close(found: object, expected: object, tolerance: float) -> bool:

@@ -10,18 +10,20 @@ may ever have.
 import io
 import math
 import pickle
+import random
 import sys
-import time
 import types
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, cast
+from time import monotonic  # the module's are out of use where an environment is asked
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
 from rlsuite.core.aliases import BareEnv
-from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, called
+from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
 from rlsuite.environments.symbolic import ScriptedGenerator, Tree, UnreadContainer, UnreadNumber, outcomes_of
 
 WALK = 200
@@ -36,11 +38,14 @@ SMALL = 4_096
 LOOK_EVERY = 20
 """Larger ones are compared after each of so many steps."""
 
-_BY_NAME = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.MethodType, type)
-_NOTHING = object()
+_BY_NAME = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 _INTEGERS: Any = np.integer
 _FLOATS: Any = np.floating
 _CONTAINERS: tuple[Any, ...] = (list, dict, set, deque, defaultdict, Counter, np.ndarray)
+
+
+class _NOTHING:
+    """Stands for an attribute that does not exist."""
 
 
 class Relearn(Exception):
@@ -101,8 +106,13 @@ class Probe:
         self.rng = ScriptedGenerator(deadline)
         self.first_action = int(base.action_space.start)
         self.generator = "_np_random"
+        self._foreign = {
+            name: type(value).__name__
+            for name, value in self.attributes.items()
+            if isinstance(value, random.Random | np.random.RandomState)
+        }
+        self.named: dict[str | int, Any] = {}  # functions and classes that its parts refer to, by `name_of`
         self.generators = {id(one) for one in (*self.attributes.values(), self.rng) if _is_generator(one)}
-        self.named: dict[int, Any] = {}  # functions and classes that a part of the state refers to
         self._plain: set[str] = set()  # attributes in which nothing is to be named
         self._watch_attributes()
         self.changing: set[str] = set()
@@ -129,7 +139,7 @@ class Probe:
         if values.keys() != self._first.keys():
             return False
         constant = self.original.keys() - {self.generator, SEED}
-        if any(self._digest(name, values[name]) != self._first[name] for name in constant):
+        if any(self._digest(name, values[name], base) != self._first[name] for name in constant):
             return False
         return self.number_of(base, known_only=True) >= 0
 
@@ -147,6 +157,11 @@ class Probe:
 
     def belongs(self, name: str) -> None:
         """Note that an attribute belongs to the state."""
+        if name in self._foreign:
+            raise CannotBeFollowed(
+                f"it draws from its attribute `{name}`, a {self._foreign[name]}: only the outcomes of a Generator of "
+                "numpy.random can be listed"
+            )
         self.unread.pop(name, None)
         self.in_state.add(name)
         self._changes(name)
@@ -163,13 +178,13 @@ class Probe:
     def number_of(self, base: BareEnv, known_only: bool = False) -> int:
         """Return the number of the state of an environment, -1 if it is new and only known ones are asked for."""
         values = _attributes_of(base)
-        key = self._key_of(values)
+        key = self._key_of(values, base)
         number = self._index.get(key)
         if number is None:
             if known_only:
                 return -1
             number = self._index[key] = len(self.states)
-            self.states.append(self._taken(values))
+            self.states.append(self._taken(values, base))
         return number
 
     def values_of(self, base: BareEnv) -> dict[str, Any]:
@@ -181,8 +196,8 @@ class Probe:
         """Return the number of the state that consists of these attributes, -1 if it is none of those found."""
         return self._index.get(self._key_of(values), -1) if values.keys() <= self.in_state else -1
 
-    def _key_of(self, values: Mapping[str, Any]) -> object:
-        return tuple(self._key(values.get(name, _NOTHING)) for name in sorted(self.in_state))
+    def _key_of(self, values: Mapping[str, Any], base: BareEnv | None = None) -> object:
+        return tuple(self._key(values.get(name, _NOTHING), base) for name in sorted(self.in_state))
 
     def put(self, number: int, base: BareEnv | None = None) -> None:
         """Put the copy, or another environment of this kind, into a state."""
@@ -194,6 +209,12 @@ class Probe:
         for name in self.in_state:
             if values.get(name) is _NOTHING:
                 del values[name]
+
+    def most_values(self) -> tuple[str, int]:
+        """The attribute of the state that has had the most values, and how many, in the latest 1,000 states."""
+        latest: Any = [*self._index][-1_000:]
+        counts = {name: len({key[i] for key in latest}) for i, name in enumerate(sorted(self.in_state))}
+        return max(counts.items(), key=lambda one: one[1], default=("", 0))
 
     def step(self, number: int, action: int) -> Tree:
         """Return all outcomes of an action in a state, as a tree whose leaves are answers."""
@@ -323,7 +344,7 @@ class Probe:
         for number, action in enumerate(chooser.integers(int(self.base.action_space.n), size=WALK).tolist()):
             _, _, terminated, truncated, _ = called(partial(self.base.step, action + self.first_action))
             look(number)
-            if time.monotonic() > deadline:
+            if monotonic() > deadline:
                 raise CannotBeFollowed(f"there was not enough time for {WALK} of its steps")
             if terminated or truncated:
                 called(self.base.reset)
@@ -335,8 +356,8 @@ class Probe:
             raise CannotBeFollowed(f"it draws from {len(used)} generators: {', '.join(used)}")
         return used[0] if used else "_np_random"
 
-    def _key(self, value: Any) -> object:
-        """A hashable image of a value, different for different values."""
+    def _key(self, value: Any, base: BareEnv | None = None) -> object:
+        """A hashable image of a value of an environment, different for different values."""
         kind = _type_of(value)
         if kind is int or isinstance(value, _INTEGERS):
             return int(value)
@@ -349,37 +370,38 @@ class Probe:
         if kind is np.ndarray and not value.dtype.hasobject:
             return (value.dtype.str, value.shape, value.tobytes())
         if kind in (tuple, list):
-            return (kind.__name__, *map(self._key, value))
+            return (kind.__name__, *(self._key(one, base) for one in value))
         if kind is dict:
-            return ("dict", *((self._key(k), self._key(v)) for k, v in value.items()))
+            return ("dict", *((self._key(k, base), self._key(v, base)) for k, v in value.items()))
         if kind in (set, frozenset):
-            return (kind.__name__, frozenset(map(self._key, value)))
-        return self._pickled(value, self.attributes)
+            return (kind.__name__, frozenset(self._key(one, base) for one in value))
+        return self._pickled(value, base)
 
-    def _taken(self, values: Mapping[str, Any]) -> Snapshot:
+    def _taken(self, values: Mapping[str, Any], base: BareEnv) -> Snapshot:
         plain: dict[str, Any] = {}
         others: dict[str, Any] = {}
         for name in self.in_state:
             value = values.get(name, _NOTHING)
             (plain if value is _NOTHING or _immutable(value) else others)[name] = value
-        return Snapshot(plain, self._pickled(others, values) if others else b"")
+        return Snapshot(plain, self._pickled(others, base) if others else b"")
 
-    def _pickled(self, value: object, attributes: Mapping[str, Any]) -> bytes:
-        pickler = _Pickler(io.BytesIO(), self, attributes)
+    def _pickled(self, value: object, base: BareEnv | None) -> bytes:
+        pickler = _Pickler(self, base, {} if base is None else _attributes_of(base))
         try:
             pickler.dump(value)
         except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise CannotBeFollowed(f"a part of its state cannot be copied ({error})") from error
         return pickler.file.getvalue()
 
-    def _digest(self, name: str, value: object) -> object:
+    def _digest(self, name: str, value: object, base: BareEnv | None = None) -> object:
         """What to compare of an attribute that should not change."""
         if value is _NOTHING or isinstance(value, np.random.Generator):
             return None
         try:
             if name in self._plain:
-                return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-            pickler = _Pickler(io.BytesIO(), self, {})
+                with suppress(Exception):  # it holds a function that has no name now
+                    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+            pickler = _Pickler(self, base or self.base, {})
             pickler.dump(value)
             if pickler.named:
                 return pickler.file.getvalue()
@@ -389,32 +411,59 @@ class Probe:
                 return pickler.file.getvalue()
             self._plain.add(name)
             return plain
-        except Exception:  # classes of other packages may raise anything
-            return id(value)
+        except Exception as error:  # classes of other packages may raise anything
+            if base is not None:
+                return None  # of another environment: then it is another one
+            raise CannotBeFollowed(
+                f"its attribute `{name}` cannot be compared with itself later ({type(error).__name__}: {error})"
+            ) from error
         except Signal as signal:  # a counter that nothing has read is in it
+            if not isinstance(signal.error, WasRead):
+                raise
             signal.forget()
             return id(value)
+
+    def packed(self) -> bytes:
+        """What tells the states apart, for the process that has asked for it; the copy stays here."""
+        self.original, self.unread = dict.fromkeys(self.original), dict.fromkeys(self.unread)
+        return self._pickled({name: vars(self)[name] for name in _KEPT}, None)
+
+    @classmethod
+    def unpacked(cls, packed: bytes, named: Mapping[str | int, Any]) -> Self:
+        """Return a probe that has no copy: it tells states apart, and puts environments into them."""
+        probe = cls.__new__(cls)
+        vars(probe).update(
+            _Unpickler(io.BytesIO(packed), named, None, {}).load(), named=named, base=None, generators=set()
+        )
+        return probe
+
+
+_KEPT = ("generator", "id_of", "in_state", "original", "states", "unread", "_first", "_index", "_plain")
 
 
 class _Pickler(pickle.Pickler):
     """Pickles a part of an environment: the environment itself and what never changes are named, not copied."""
 
-    def __init__(self, file: io.BytesIO, probe: Probe, attributes: Mapping[str, Any]):
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self.file = file
+    def __init__(self, probe: Probe, base: BareEnv | None, attributes: Mapping[str, Any]):
+        self.file = io.BytesIO()
+        super().__init__(self.file, pickle.HIGHEST_PROTOCOL)
         self.named = False  # the environment or its generator
         self.probe = probe
+        self.base = base
         self.names = {id(value): name for name, value in attributes.items() if name in getattr(probe, "original", ())}
+        own: Mapping[str, Any] = {} if base is None else _attributes_of(base)
+        self.generators = {id(value) for value in own.values() if _is_generator(value)} | probe.generators
 
     def persistent_id(self, obj: Any) -> Any:
         """Name an object that is not to be copied."""
-        if obj is self.probe.base:
+        if obj is self.base and obj is not None:
             self.named = True
             return ("env", "")
-        if isinstance(obj, _BY_NAME):
-            self.probe.named[id(obj)] = obj
-            return ("object", id(obj))
-        if isinstance(obj, np.random.Generator) and id(obj) in self.probe.generators:
+        if isinstance(obj, _BY_NAME) and isinstance(getattr(obj, "__self__", None), types.ModuleType | None):
+            name = name_of(obj)
+            self.probe.named[name] = obj
+            return ("object", name)
+        if isinstance(obj, np.random.Generator) and id(obj) in self.generators:
             self.named = True
             return ("attribute", self.probe.generator)
         name = self.names.get(id(obj))
@@ -422,7 +471,9 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, named: Mapping[int, Any], base: BareEnv, attributes: Mapping[str, Any]):
+    def __init__(
+        self, file: io.BytesIO, named: Mapping[str | int, Any], base: BareEnv | None, attributes: Mapping[str, Any]
+    ):
         super().__init__(file)
         self.named = named
         self.base = base
@@ -436,18 +487,35 @@ class _Unpickler(pickle.Unpickler):
         return self.base if kind == "env" else self.attributes[name]
 
 
+def name_of(thing: Any) -> str | int:
+    """The name of a function, class or module, "module:name" if it is found there, and otherwise its identity."""
+    if isinstance(thing, types.ModuleType):
+        return f"{thing.__name__}:" if sys.modules.get(thing.__name__) is thing else id(thing)
+    name = f"{getattr(thing, '__module__', None)}:{getattr(thing, '__qualname__', None)}"
+    return name if object_named(name) is thing else id(thing)
+
+
+def object_named(name: str) -> Any:
+    """The function, class or module with a name, None if no module that has been imported has it."""
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split(".") if path else ():
+        found = getattr(found, "__dict__", {}).get(part)
+    return found
+
+
 def _attributes_of(base: BareEnv) -> dict[str, Any]:
     """The attributes of an environment, unseen by the watch."""
     return object.__getattribute__(base, "__dict__")
 
 
+def _is_generator(value: object) -> bool:
+    return isinstance(value, np.random.Generator)
+
+
 def _type_of(value: object) -> Any:
     """The class of a value, of which nothing is known."""
     return type(value)
-
-
-def _is_generator(value: object) -> bool:
-    return isinstance(value, np.random.Generator)
 
 
 def _is_small(digest: object) -> bool:

@@ -12,9 +12,9 @@ counts: one may add to them, and nothing else. As soon as one of them decides an
 
 import math
 import operator
-import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
+from time import monotonic  # the module's are out of use where an environment is asked
 from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
@@ -291,7 +291,7 @@ class UnreadNumber:
 
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _read
     __bool__ = __int__ = __index__ = __float__ = __hash__ = __str__ = __format__ = __len__ = __iter__ = _read
-    __array__ = __reduce__ = __getattr__ = _read
+    __array__ = __reduce__ = __getattr__ = __getitem__ = __setitem__ = __contains__ = __call__ = _read
 
     def __repr__(self) -> str:
         raise Signal(WasRead(self.name))
@@ -375,7 +375,7 @@ class ScriptedGenerator(np.random.Generator):
         self.draws = []
 
     def _next(self) -> int:
-        if time.monotonic() > self.deadline:
+        if monotonic() > self.deadline:
             raise Signal(CannotBeFollowed("there was not enough time to find all outcomes of its steps"))
         if len(self.draws) == MAX_DRAWS:  # as when it draws again until something fits: the first outcome may never
             raise Signal(CannotBeFollowed(f"one step, or one reset, may draw more than {MAX_DRAWS} numbers"))

@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import gymnasium
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Observation, Space
 from rlsuite.core.checks import fraction, is_array, is_dict, is_tuple, positive_number, whole_number
-from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of, name_of
+from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.forms.form import Wish
 from rlsuite.environments.forms.known_kinds import is_known_kind
@@ -78,9 +78,9 @@ def tabulate(
 ) -> MDP | POMDP:
     """Make the model of an environment, whether or not it has a table.
 
-    A copy of the environment is put into each state that can be reached, and its own `step` is run once for each
-    outcome of what it draws: nothing is estimated. An environment that tells its table keeps it, if its `step` bears it
-    out. What was verified is said by the attribute `origin` of the model.
+    In a process of its own, a copy of the environment is put into each state that can be reached, and its own `step` is
+    run once for each outcome of what it draws: nothing is estimated. An environment that tells its table keeps it, if
+    its `step` bears it out. The attribute `origin` of the model says what was tried.
 
     Parameters
     ----------
@@ -140,9 +140,9 @@ def tabulate(
     whole_number("max_states", max_states, at_least=1)
     made = find_env(env, **kwargs)
     try:
-        made = _copied(made) if made is env else made
-        _, info = made.reset(seed=0)
         facts = facts_of(made)
+        if made is not env and is_known_kind(facts):
+            made.reset(seed=0)
         facts.check_wrappers()
         table, doubt = None, ""
         if facts.has_table:
@@ -153,8 +153,6 @@ def tabulate(
             if table is not None and is_known_kind(facts):
                 return table
         try:
-            if facts.tells_actions(info):
-                raise NotTabulated("its info['action_mask'] says which actions exist, which is not followed")
             return _asked(facts, gamma, deadline, max_states)
         except NotTabulated as reason:
             if table is not None:
@@ -165,16 +163,6 @@ def tabulate(
             made.close()
 
 
-def _copied(env: Env) -> Env:
-    """A copy of an environment, which may be reset."""
-    try:
-        return copy.deepcopy(env)
-    except Exception as error:  # whatever a class of another package raises
-        raise errors.UnsuitableEnvironment(
-            f"{name_of(env)} cannot be tabulated: it cannot be copied ({type(error).__name__}: {error})"
-        ) from error
-
-
 def _of_table(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP:
     """Return the model that an environment tells, if its step bears it out."""
     origin = f"the table of {facts.name}, with which its step agreed in a replay"
@@ -183,8 +171,9 @@ def _of_table(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP:
 
 def _asked(facts: EnvironmentFacts, gamma: float, deadline: float, max_states: int) -> MDP | POMDP:
     """Tabulate an environment, and make a model of what was found."""
-    numbering = _Numbering(facts.env.observation_space)
-    table = asked(facts, Wish(gamma, patience=deadline, max_states=max_states, id_of=numbering.id_of))
+    wish = Wish(gamma, patience=deadline, max_states=max_states, id_of=_Numbering(facts.env.observation_space))
+    table = asked(facts, wish)
+    numbering = cast("_Numbering", table.probe.id_of)  # which has met all observations
     found = _Found(
         {outcome.place: chance for outcome, chance in _row_of(table.start).items()},
         {s: [_row_of(tree) for tree in trees] for s, trees in enumerate(table.rows) if trees is not None},
@@ -330,7 +319,7 @@ class _Numbering:
         with suppress(errors.UnsuitableEnvironment):
             self.ids = ObservationIds(space)
 
-    def id_of(self, observation: Observation) -> int:
+    def __call__(self, observation: Observation) -> int:
         """Return the number of an observation."""
         if self.ids is not None:
             return self.ids.id_of(observation)
@@ -396,8 +385,9 @@ def _what_was_verified(facts: EnvironmentFacts, table: Tabulation) -> str:
     cut = any(answer.truncated and not answer.terminated for answer in answers)
     ends = "; where it truncates an episode itself, the model ends it" if cut else ""
     return (
-        f"{facts.name} was put into each of its {table.n_states:,} states ({state}), where each action was taken for "
-        f"each outcome of what it draws{counters}; {REPLAYED} of its own steps agreed{ends}{_without_limit(facts)}"
+        f"{facts.name} was put into each of the {table.n_states:,} states that were found ({state}), where each action "
+        f"was taken for each outcome of what it draws{counters}; tried on {REPLAYED} steps of its own"
+        f"{ends}{_without_limit(facts)}"
     )
 
 

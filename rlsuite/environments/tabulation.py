@@ -7,9 +7,10 @@ with the environment's own generator, give the episodes of its `step`.
 """
 
 import copy
-import time
+import gc
 from collections.abc import Callable
 from functools import partial
+from time import monotonic  # the module's are out of use where an environment is asked
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -18,12 +19,13 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import BareEnv
 from rlsuite.core.checks import is_array
-from rlsuite.environments.facts import EnvironmentFacts, facts_of, replaced_methods
-from rlsuite.environments.followers import Follower, walk
+from rlsuite.environments.child_process import in_child, in_words
+from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, replaced_methods
+from rlsuite.environments.followers import Follower, begin, walk
 from rlsuite.environments.observation_ids import ObservationIds
-from rlsuite.environments.probe import Answer, Probe, Relearn
+from rlsuite.environments.probe import Answer, Probe, Relearn, object_named
 from rlsuite.environments.side_effects import Surroundings
-from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
+from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead, called
 from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
 
 MAX_STATES = 100_000
@@ -74,19 +76,22 @@ def tabulation_of(
     seconds: float,
     max_states: int = MAX_STATES,
     id_of: Callable[[Any], int] | None = None,
+    reset: bool = False,
 ) -> Tabulation:
-    """Tabulate an environment.
+    """Tabulate an environment, in a process of its own (`rlsuite.environments.child_process`).
 
     Parameters
     ----------
     facts : EnvironmentFacts
-        Of an environment that has been reset; it is left untouched.
+        Of an environment that has been reset, but with ``reset``; it is left untouched.
     seconds : float
         Give up after this time.
     max_states : int
         Give up when there are more states.
     id_of : callable, optional
         The number of an observation; by default its id (`rlsuite.environments.observation_ids.ObservationIds`).
+    reset : bool
+        Whether to begin an episode first, in the other process.
 
     Raises
     ------
@@ -104,38 +109,86 @@ def tabulation_of(
             raise NotTabulated(f"its {method} has been replaced")
     if getattr(base, "render_mode", None) == "human":
         raise NotTabulated('it draws each step for a person to see (render_mode="human")')
-    surroundings = Surroundings(base)
-    if surroundings.forbidden:
-        raise NotTabulated(f"its step or its reset {surroundings.forbidden}")
-    if shared := _shared_arrays(base):
-        raise NotTabulated(f"its attributes `{shared[0]}` and `{shared[1]}` are views of one array")
     try:
-        inner: BareEnv = copy.deepcopy(base)
-        witness: BareEnv = copy.deepcopy(base)
-    except Exception as error:  # whatever a class of another package raises
-        raise NotTabulated(f"it cannot be copied ({type(error).__name__}: {error})") from error
-    deadline = time.monotonic() + seconds
+        found = in_child(partial(_packed, facts, id_of, seconds, max_states, reset), seconds)
+    except CannotBeFollowed as error:
+        raise NotTabulated(str(error)) from None
+    if isinstance(found, _Refusal):
+        raise NotTabulated(*found)
+    return found.tabulation()
+
+
+class _Refusal(NamedTuple):
+    reason: str
+    n_states: int
+
+
+class _Packed(NamedTuple):
+    """A tabulation, as the process that has asked sends it."""
+
+    probe: bytes
+    names: list[str | int]
+    """Of the functions and classes in it."""
+    parts: tuple[Tree, list[list[Tree] | None], int]
+    """Those of a `Tabulation` that follow its probe."""
+
+    def tabulation(self) -> Tabulation:
+        """Return what it holds."""
+        named: dict[str | int, Any] = {name: object_named(name) for name in self.names if isinstance(name, str)}
+        unnamed = {*self.names} - named.keys()
+        if unnamed:  # they were there before the fork, so they are here, too
+            named.update((id(one), one) for one in gc.get_objects() if id(one) in unnamed)
+        return Tabulation(Probe.unpacked(self.probe, named), *self.parts)
+
+
+def _packed(
+    facts: EnvironmentFacts, id_of: Callable[[Any], int], seconds: float, max_states: int, reset: bool
+) -> _Packed | _Refusal:
+    """Ask, in a process of its own."""
+    base = facts.base
     probe = None
     try:
-        probe = Probe(inner, id_of, deadline)
+        deadline = monotonic() + seconds
+        surroundings = Surroundings(base)
+        if surroundings.forbidden:
+            raise CannotBeFollowed(f"its step or its reset {surroundings.forbidden}")
+        if reset and facts.tells_actions(called(partial(begin, base))):
+            raise CannotBeFollowed("its info['action_mask'] says which actions exist, which is not followed")
+        if shared := _shared_arrays(base):
+            raise CannotBeFollowed(f"its attributes `{shared[0]}` and `{shared[1]}` are views of one array")
+        if name := _method_of_generator(base):
+            raise CannotBeFollowed(
+                f"its attribute `{name}` is a method of a generator, which is followed only where it is called as "
+                "self.np_random.random()"
+            )
+        try:
+            witness: BareEnv = copy.deepcopy(base)
+        except Exception as error:  # whatever a class of another package raises
+            raise CannotBeFollowed(f"it cannot be copied ({type(error).__name__}: {error})") from error
+        probe = Probe(base, id_of, deadline)
         tabulation = _ask_until_sure(probe, deadline, max_states)
         if changed := surroundings.changed():
-            raise NotTabulated(f"its step or its reset depends on, or changes, {changed}")
-        follower = TabulationFollower(facts_of(witness), tabulation)
-        walk(witness, follower, REPLAYED)
+            raise CannotBeFollowed(f"its step or its reset depends on, or changes, {changed}")
+        follower = TabulationFollower(facts._replace(base=witness, time_limit=NO_LIMIT), tabulation)
+        called(partial(walk, witness, follower, REPLAYED))
         if follower.difference:
             raise CannotBeFollowed(f"stepped with its own generator, it does something else: {follower.difference}")
-        return tabulation
-    except CannotBeFollowed as error:
-        raise NotTabulated(str(error), 0 if probe is None else len(probe.states)) from error
-    except NotTabulated:
-        raise
-    except Signal as signal:  # met by what keeps the states, not by the environment
-        raise NotTabulated(str(signal)) from None
-    except Exception as error:  # whatever the environment raises
-        raise NotTabulated(f"put into one of its states, it raised {type(error).__name__}: {error}") from error
-    finally:
-        surroundings.restore_global_generators()
+        packed = probe.packed()
+        unnamed = {name for name in probe.named if isinstance(name, int)}
+        new = {id(one) for one in gc.get_objects()} if unnamed else unnamed
+        for name, thing in probe.named.items():
+            if name in new:
+                raise CannotBeFollowed(f"its state refers to {thing.__qualname__}, which its own code makes anew")
+        return _Packed(packed, [*probe.named], tabulation[1:])
+    except BaseException as error:  # whatever the environment raises
+        return _Refusal(in_words(error), 0 if probe is None else len(probe.states))
+
+
+def _method_of_generator(base: BareEnv) -> str:
+    """The name of an attribute that draws, an empty text if there is none."""
+    attributes: dict[str, Any] = base.__dict__
+    owners = ((name, getattr(value, "__self__", None)) for name, value in attributes.items())
+    return next((name for name, owner in owners if isinstance(owner, np.random.Generator)), "")
 
 
 def _shared_arrays(base: BareEnv) -> tuple[str, str] | None:
@@ -191,17 +244,17 @@ def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
         rows[state] = [probe.step(state, action) for action in range(n_actions)]
         for tree in rows[state]:
             arrive(tree)
-        if len(probe.states) > max_states or time.monotonic() > deadline:
-            many = _most_values(probe)
+        if len(probe.states) > max_states or monotonic() > deadline:
+            name, n_values = probe.most_values()
             raise CannotBeFollowed(
                 f"it has more states than could be asked for: {len(probe.states):,} were found"
-                + (f", and its attribute `{many[0]}` has had {many[1]:,} values" if many else "")
+                + (f", and its attribute `{name}` has had {n_values:,} values" if n_values > 1 else "")
             )
     # what reset reads may tell one state from another: then it is asked in all of them
     for state in range(len(probe.states)) if probe.reset_reads else sorted({origin, 0, len(probe.states) - 1}):
         if probe.reset(state) != start:
             raise CannotBeFollowed("its reset depends on the state in which the last episode ended")
-        if time.monotonic() > deadline:
+        if monotonic() > deadline:
             raise CannotBeFollowed("there was not enough time to ask what reset does in each state")
     return Tabulation(probe, start, [rows.get(state) for state in range(len(probe.states))], n_actions)
 
@@ -211,19 +264,6 @@ def _answers(tree: Tree) -> list[Answer]:
     if isinstance(tree, Leaf):
         return [tree.outcome]
     return [answer for child in tree.children for answer in _answers(child)]
-
-
-def _most_values(probe: Probe) -> tuple[str, int] | None:
-    """The attribute with the most different values among the states."""
-    counts = {
-        name: len({str(state.plain[name]) for state in probe.states[-1_000:]})
-        for name in probe.in_state
-        if all(name in state.plain for state in probe.states[-1_000:])
-    }
-    if not counts:
-        return None
-    name = max(counts, key=lambda one: counts[one])
-    return (name, counts[name]) if counts[name] > 1 else None
 
 
 def draw(tree: Tree, rng: np.random.Generator) -> Answer:

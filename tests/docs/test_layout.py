@@ -28,6 +28,7 @@ FAMILIES = {
     "cli/test_filtering": "cli: beliefs filter_table",
     "cli/test_solving": "cli: figures",
     "core/test_compilation": "core: machine_code",
+    "environments/test_asking": "environments: child_process",
     "environments/test_symbolic": "environments: signal_errors",
     "environments/test_vector_observation": "environments: wrappers",
     "experiments/test_run": "experiments: experiment folder runs writing",

@@ -198,13 +198,14 @@ def test_where_an_environment_truncates_the_model_ends():
 def test_what_was_verified_is_said_and_kept():
     mdp = rl.tabulate(TimeLimit(Lake(), 50), gamma=0.9)
     assert mdp.origin == (
-        "Lake was put into each of its 16 states (s), where each action was taken for each outcome of what it draws; "
-        "500 of its own steps agreed; its time limit of 50 steps is left out"
+        "Lake was put into each of the 16 states that were found (s), where each action was taken for each outcome of "
+        "what it draws; tried on 500 steps of its own; its time limit of 50 steps is left out"
     )
     assert mdp.replace(gamma=0.5).origin == mdp.origin
     assert pickle.loads(pickle.dumps(mdp)).origin == mdp.origin
     assert rl.MDP.from_arrays([[[1.0]]], [0.0], gamma=0.5).origin == ""
-    assert rl.tabulate(Tiger()).replace(gamma=0.5).origin.startswith("Tiger was put into each of its 2 states (left)")
+    origin = rl.tabulate(Tiger()).replace(gamma=0.5).origin
+    assert origin.startswith("Tiger was put into each of the 2 states that were found (left)")
     assert "the table of FrozenLake-v1" in rl.tabulate("FrozenLake-v1").origin
 
 

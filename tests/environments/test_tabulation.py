@@ -9,7 +9,6 @@ import pytest
 from gymnasium.spaces import Discrete
 
 import rlsuite as rl
-from rlsuite.environments import side_effects
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.symbolic import Leaf
 from rlsuite.environments.tabulation import NotTabulated, draw, tabulation_of
@@ -242,7 +241,6 @@ class TakesItsTime(Cells):
         (DrawsOften, "one step, or one reset, may draw more than 400 numbers"),
         (FailsRarely, "put into one of its states, it raised ValueError: low >= high"),
         (HasSlots, r"keeps attributes where they cannot be watched \(__slots__\)"),
-        (TakesItsTime, "reads a clock"),
     ],
 )
 def test_what_once_hung_or_raised_is_refused_in_words(kind, reason):
@@ -256,8 +254,7 @@ def test_what_once_hung_or_raised_is_refused_in_words(kind, reason):
     assert agent.record_.loop == "stepwise"
 
 
-def test_the_deadline_is_looked_at_while_outcomes_are_listed(monkeypatch):
-    monkeypatch.delitem(side_effects.FORBIDDEN_MODULES, "time")
+def test_the_deadline_is_looked_at_while_outcomes_are_listed():
     env = TakesItsTime()
     env.reset(seed=1)
     began = time.monotonic()
@@ -459,7 +456,7 @@ class ResetRemembers(Walk):
     ("kind", "why"),
     [
         (Printing, "prints"),
-        (Writing, "opens files"),
+        (Writing, r"opens a file \(open .log.txt.\)"),
         (Timed, "reads a clock"),
         (GlobalGenerator, "global generator of numpy.random"),
         (Normal, r"normal\(\)"),

@@ -4,6 +4,7 @@ Those of `rlsuite.CompiledEnv` are right, as its `step` calls them. Any others a
 the run lasts (`rlsuite.training.verification`), or, for those who ask, on a copy beforehand (`trusted_dynamics`).
 """
 
+import copy
 from functools import partial
 from typing import NamedTuple
 
@@ -13,8 +14,8 @@ from rlsuite import errors
 from rlsuite.core.checks import is_tuple
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.environments.compiled_env import CompiledDynamics, State, check_dynamics
-from rlsuite.environments.facts import EnvironmentFacts, facts_of
-from rlsuite.environments.followers import DynamicsFollower, Follower, copy_for_replay, walk
+from rlsuite.environments.facts import EnvironmentFacts
+from rlsuite.environments.followers import DynamicsFollower, Follower, replay, walk
 from rlsuite.environments.forms.form import Adapter, EnvironmentFunctions, Form, Refusal, StateKeeper, Wish
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.environments.observation_view import NONE, ObservationView, next_row
@@ -93,11 +94,14 @@ def trusted_dynamics(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> Non
     check_dynamics(dynamics, facts.name)
     if is_known_kind(facts):
         return
-    double = copy_for_replay(facts)
-    follower = DynamicsFollower(facts_of(double), dynamics)
+    replay(facts, partial(_difference, facts, dynamics))
+
+
+def _difference(facts: EnvironmentFacts, dynamics: CompiledDynamics) -> str:
+    double = copy.deepcopy(facts.env)
+    follower = DynamicsFollower(facts._replace(base=double.unwrapped), dynamics)
     walk(double, follower, WALK)
-    if follower.difference:
-        raise errors.UntrustedTable(f"{facts.name}: {follower.difference}")
+    return follower.difference
 
 
 # ------------------------------------------------------------------------------------- in the compiled loop

@@ -8,7 +8,9 @@ The compiled functions draw as Gymnasium's table environments and `rlsuite.Tabul
 successor, then one for a random reward, then one for an observation; one uniform number for the start.
 """
 
+import copy
 import operator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +18,8 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import BareEnv, Env, Observation
 from rlsuite.core.compilation import Compiled, compiled
-from rlsuite.environments.facts import TRANSPARENT, EnvironmentFacts, facts_of
-from rlsuite.environments.followers import Follower, TableFollower, copy_for_replay, walk
+from rlsuite.environments.facts import TRANSPARENT, EnvironmentFacts
+from rlsuite.environments.followers import Follower, TableFollower, replay, walk
 from rlsuite.environments.forms.form import (
     Adapter,
     EnvironmentFunctions,
@@ -147,14 +149,17 @@ def trusted_model(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP:
     """
     model = declared_model(facts, gamma)
     if not is_known_kind(facts):
-        double = copy_for_replay(facts)
-        follower = TableFollower(facts_of(double), model)
-        walk(double, follower, LONG_WALK)
-        if not follower.difference:
-            _try_every_pair(double, follower, (model.mdp if isinstance(model, POMDP) else model).legal)
-        if follower.difference:
-            raise errors.UntrustedTable(f"{facts.name}: {follower.difference}")
+        replay(facts, partial(_difference, facts, model))
     return model
+
+
+def _difference(facts: EnvironmentFacts, model: MDP | POMDP) -> str:
+    double = copy.deepcopy(facts.env)
+    follower = TableFollower(facts._replace(base=double.unwrapped), model)
+    walk(double, follower, LONG_WALK)
+    if not follower.difference:
+        _try_every_pair(double, follower, (model.mdp if isinstance(model, POMDP) else model).legal)
+    return follower.difference
 
 
 def _try_every_pair(double: Env, follower: TableFollower, legal: Any) -> None:

@@ -129,7 +129,7 @@ def asked(facts: EnvironmentFacts, wish: Wish) -> Tabulation:
     key = (kind, repr(facts.env.spec))
     with _one_at_a_time:
         if wish.id_of is not None:  # the numbers of the observations are those of one model
-            return tabulation_of(facts, seconds=wish.patience, max_states=wish.max_states, id_of=wish.id_of)
+            return tabulation_of(facts, seconds=wish.patience, max_states=wish.max_states, id_of=wish.id_of, reset=True)
         found = next((one for other, one in _known if other == key and one.probe.knows(facts.base)), None)
         if found is None:
             found = tabulation_of(facts, seconds=wish.patience, max_states=wish.max_states)

@@ -1,0 +1,386 @@
+"""Run what asks an environment in a process of its own, which can do nothing that is seen outside of it.
+
+On Linux that process is a fork: it sees all that its parent has, and shares none of it. Its open files lead nowhere,
+`sys.stdout` and clocks raise, and an audit hook (PEP 578) ends each attempt to open a file, to use the network, or to
+start something. It is killed when its time is over. Elsewhere the environment is sent to a new process by cloudpickle,
+under the same hook.
+
+Shared memory of several processes (``multiprocessing.Array``, a writable `numpy.memmap`) is the exception: it is shared
+with a fork, too.
+"""
+
+import _thread
+import gc
+import logging
+import os
+import pickle
+import random
+import signal
+import sys
+import sysconfig
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
+from time import monotonic
+from types import FrameType
+from typing import Any, NoReturn, TypeVar, cast
+
+from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead
+
+Result = TypeVar("Result")
+
+FORKS = hasattr(os, "memfd_create")
+"""Whether this is Linux: elsewhere a fork may crash, or there is none."""
+GRACE = 0.25
+"""Seconds after which what goes on beyond the deadline is interrupted."""
+PATIENCE = 1.0
+"""Seconds after which it is killed."""
+STARTING = 60.0
+"""Seconds that a new process may take to start, where it is no fork."""
+RECURSION = 20_000
+"""Calls within calls while an answer is pickled."""
+MOST_MEMORY = 4 << 30
+"""Bytes that a fork may use besides what it inherits."""
+
+_ENDS = {
+    "open": "opens a file",
+    "os": "uses the operating system",
+    "shutil": "touches files",
+    "tempfile": "touches files",
+    "glob": "touches files",
+    "mmap": "touches files",
+    "fcntl": "touches files",
+    "sqlite3": "opens a database",
+    "socket": "uses the network",
+    "urllib": "uses the network",
+    "http": "uses the network",
+    "ftplib": "uses the network",
+    "smtplib": "uses the network",
+    "subprocess": "starts a process",
+    "pty": "starts a process",
+    "webbrowser": "starts a process",
+    "ctypes": "calls a C library",
+    "syslog": "writes a log",
+    "winreg": "uses the operating system",
+    "msvcrt": "uses the operating system",
+    "resource": "uses the operating system",
+    "exec": "runs text as code",
+    "compile": "runs text as code",
+    "builtins.input": "asks the user",
+    "builtins.breakpoint": "asks the user",
+}
+"""What may not be done, by the audit event or the module in its name."""
+_TOO_LONG = (
+    "there was not enough time: its process was killed after {:g} s, when its step or its reset had not come to an end"
+)
+_STAND_INS = {"UniformNumber": "random number", "UnreadNumber": "counter", "UnreadContainer": "log"}
+"""What the classes of `rlsuite.environments.symbolic` stand for."""
+_LIBRARY_MAY = {"exec", "compile", "ctypes"}
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_READS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
+_CLOCKS = [name for name in vars(time) if name.removesuffix("_ns").endswith(("time", "counter", "monotonic"))]
+_OURS = str(Path(__file__).parent.parent) + os.sep
+_hooked = False
+
+
+def in_child(work: Callable[[], Result], seconds: float) -> Result:
+    """Call a function in a process of its own.
+
+    Parameters
+    ----------
+    work : callable
+        Returns something that can be pickled.
+    seconds : float
+        It is interrupted, and soon killed, if it takes longer.
+
+    Raises
+    ------
+    CannotBeFollowed
+        If it raises anything, does something that would be seen outside of its process, takes too long, or ends the
+        process.
+    """
+    answered = (_forked if FORKS else _sent)(work, seconds)
+    done, result = pickle.loads(answered)  # made by the process that has been started here
+    if not done:
+        raise CannotBeFollowed(result)
+    return result
+
+
+def _forked(work: Callable[[], object], seconds: float) -> bytes:
+    """Call a function in a fork."""
+    reading, writing = os.pipe()
+    child = 0
+    signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the fork's number is known
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: there are threads; a fork may hang
+            child = os.fork()
+        if not child:
+            _serve(work, seconds, writing)
+        os.close(writing)
+        writing = -1
+        signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+        answer = _read(reading, monotonic() + seconds + PATIENCE)
+    except OSError as error:
+        raise CannotBeFollowed(f"there is no process in which it could be asked ({error})") from error
+    finally:
+        ended = _end(child)
+        for end in (reading, writing):
+            if end >= 0:
+                os.close(end)
+        signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+    if answer is None:
+        raise CannotBeFollowed(_TOO_LONG.format(seconds + PATIENCE))
+    if ended or not answer:
+        how = f"by {signal.Signals(-ended).name}" if ended < 0 else f"with exit code {ended}"
+        raise CannotBeFollowed(f"its step or its reset ends the process in which it is asked, {how}")
+    return answer
+
+
+def _read(pipe: int, deadline: float) -> bytes | None:
+    """Read all that a fork writes; None if it does not end."""
+    parts: list[bytes] = []
+    with DefaultSelector() as selector:
+        selector.register(pipe, EVENT_READ)
+        while selector.select(max(0.0, deadline - monotonic())):
+            part = os.read(pipe, 1 << 20)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
+    return None
+
+
+def _end(child: int) -> int:
+    """End a fork, if it has not ended; return its exit code."""
+    if not child:
+        return 0
+    try:
+        os.kill(child, signal.SIGKILL)  # what has ended is not affected
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    except (ChildProcessError, ProcessLookupError):  # who ignores SIGCHLD has no children to wait for
+        return 0
+
+
+def _serve(work: Callable[[], object], seconds: float, pipe: int) -> NoReturn:
+    """What a fork does; it runs no code of its parent's when it ends."""
+    code = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is its parent's affair
+        nowhere = _take_away(pipe)
+        answer = memoryview(_answer(work, seconds, lambda: os.fstat(nowhere).st_size > 0))
+        while answer:
+            answer = answer[os.write(pipe, answer) :]
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _take_away(pipe: int) -> int:
+    """Make a fork independent of all that it has inherited; return the file to which all open ones now lead."""
+    import ctypes
+    import resource
+
+    sys.settrace(None)
+    sys.setprofile(None)
+    gc.freeze()  # what is tracked from now on is new
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG: it ends with its parent
+    signal.set_wakeup_fd(-1)
+    signal.pthread_sigmask(signal.SIG_SETMASK, set())
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    limit = used + MOST_MEMORY if most == resource.RLIM_INFINITY else min(used + MOST_MEMORY, most)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+    nowhere = os.memfd_create("rlsuite")
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) not in (pipe, nowhere):
+            with suppress(OSError):  # the one with which they were listed
+                os.fstat(int(name))
+                os.dup2(nowhere, int(name))
+    return nowhere
+
+
+def _sent(work: Callable[[], object], seconds: float) -> bytes:
+    """Call a function in a new process."""
+    import cloudpickle
+    from joblib.externals import loky
+
+    sender: Any = cloudpickle  # without types, as joblib
+    try:
+        payload: bytes = sender.dumps(work)
+    except Exception as error:  # whatever the parts of an environment raise
+        raise CannotBeFollowed(f"it cannot be sent to another process ({type(error).__name__}: {error})") from error
+    executor: Any = loky.ProcessPoolExecutor
+    pool = executor(1)
+    try:
+        if reason := pool.submit(_take, payload).result(STARTING):
+            raise CannotBeFollowed(f"it cannot be read in another process ({reason})")
+        return pool.submit(_run_taken, seconds).result(seconds + PATIENCE)
+    except TimeoutError:
+        raise CannotBeFollowed(_TOO_LONG.format(seconds + PATIENCE)) from None
+    except loky.process_executor.BrokenProcessPool:
+        raise CannotBeFollowed("its step or its reset ends the process in which it is asked") from None
+    finally:
+        pool.shutdown(kill_workers=True)
+
+
+_taken: list[Callable[[], object]] = []
+"""What this process has been started for."""
+
+
+def _take(payload: bytes) -> str:
+    """Read what was sent; return why that cannot be done."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(nowhere, number)
+    try:
+        _taken.append(pickle.loads(payload))  # made by its parent
+    except Exception as error:  # whatever the parts of an environment raise
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _run_taken(seconds: float) -> bytes:
+    """Call what was sent."""
+    return _answer(_taken[0], seconds, lambda: False)
+
+
+def _answer(work: Callable[[], object], seconds: float, written: Callable[[], bool]) -> bytes:
+    """Call a function under watch; return what has become of it, pickled."""
+    try:
+        _watch(seconds)
+        result = work()
+        _end_watch()
+        if written():
+            raise CannotBeFollowed("its step or its reset writes to a file or a terminal that was opened before")
+        gc.disable()  # it would only look at all that is pickled, again and again
+        sys.setrecursionlimit(RECURSION)  # a tree may be as deep as there are draws in a step
+        return pickle.dumps((True, result), pickle.HIGHEST_PROTOCOL)
+    except BaseException as error:  # whatever the environment raises, SystemExit too
+        _end_watch()
+        return pickle.dumps((False, in_words(error)))
+
+
+def in_words(error: BaseException) -> str:
+    """Why an environment cannot be tabulated, from what its code, or the following of its draws, has raised."""
+    if isinstance(error, Signal):
+        error = error.error
+    if isinstance(error, WasRead):
+        return f"its attribute `{error.name}` is read where that cannot be followed"
+    if isinstance(error, CannotBeFollowed):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"to ask it takes more than {MOST_MEMORY / 2**30:g} GiB of memory"
+    if isinstance(error, SystemExit):
+        return "its step or its reset ends the program (SystemExit)"
+    said = f"{type(error).__name__}: {error}".removesuffix(": ")
+    for kind, name in _STAND_INS.items():
+        if kind in said:
+            return f"what it does with a {name} cannot be followed ({said.replace(kind, name)})"
+    return f"put into one of its states, it raised {said}"
+
+
+def _watch(seconds: float) -> None:
+    """Have everything that would be seen outside of this process raise a `Signal`."""
+    global _hooked
+    sys.dont_write_bytecode = True
+    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = cast("Any", _Screen())
+    quiet: list[tuple[Any, Iterable[str], str]] = [
+        (time, _CLOCKS, "reads a clock"),
+        (os, ("urandom", "getrandom"), "draws from the operating system"),
+        (logging.Logger, ("_log",), "writes a log"),
+        (warnings, ("_showwarnmsg",), "warns"),
+        (_thread, ("start_new_thread", "start_joinable_thread"), "starts a thread"),
+        (threading, ("_start_new_thread", "_start_joinable_thread"), "starts a thread"),
+    ]
+    for place, names, what in quiet:
+        for name in names:
+            if hasattr(place, name):
+                setattr(place, name, _refused(what))
+    setattr(random, "_urandom", _entropy)  # noqa: B010 - private: what `secrets` and unseeded generators draw from
+    with suppress(AttributeError, ValueError):  # there is no such timer everywhere, and in no other thread
+
+        def late(_: int, frame: FrameType | None) -> NoReturn:
+            raise Signal(CannotBeFollowed(f"there was not enough time: after {seconds:g} s it was {_where(frame)}"))
+
+        signal.signal(signal.SIGALRM, late)
+        signal.setitimer(signal.ITIMER_REAL, seconds + GRACE)
+    sys.addaudithook(_hook)
+    _hooked = True
+
+
+def _end_watch() -> None:
+    global _hooked
+    _hooked = False
+    with suppress(AttributeError, ValueError):
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+def _where(frame: FrameType | None) -> str:
+    """In which line of the environment, or of what it calls, the program is."""
+    called: list[FrameType] = []
+    while frame is not None and not (called and frame.f_code.co_filename.startswith(_OURS)):
+        if not frame.f_code.co_filename.startswith(_OURS):
+            called.append(frame)
+        frame = frame.f_back
+    if not called:
+        return "still being asked"
+    at = next((one for one in called if not one.f_code.co_filename.startswith(_LIBRARIES)), called[-1])
+    return f"in {at.f_code.co_qualname}(), {at.f_code.co_filename}:{at.f_lineno}"
+
+
+def _refused(what: str) -> Callable[..., NoReturn]:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise Signal(CannotBeFollowed(f"its step or its reset {what}"))
+
+    return refuse
+
+
+def _caller(depth: int) -> str:
+    """The file whose code has called, so many calls above."""
+    python: Any = sys
+    return python._getframe(depth).f_code.co_filename
+
+
+def _entropy(size: int) -> bytes:
+    """Refuse to draw, but for NumPy's copying of a generator, which makes an unseeded one first."""
+    if _caller(3).endswith("_pickle.py"):
+        return bytes(size)
+    return _refused("draws from the operating system")()
+
+
+class _Screen:
+    """Stands for the terminal."""
+
+    encoding, errors = "utf-8", "strict"
+    write = writelines = read = readline = _refused("prints")
+
+    def flush(self) -> None:
+        """Nothing has been written."""
+
+    def isatty(self) -> bool:
+        """It is none."""
+        return False
+
+
+def _hook(event: str, args: tuple[Any, ...]) -> None:
+    """Raise a `Signal` if an audit event is one of what an environment may not do."""
+    group = event if event in _ENDS else event.partition(".")[0]
+    if not _hooked or group not in _ENDS:
+        return
+    caller = _caller(2)
+    if caller.startswith(("<frozen importlib", "<frozen zipimport")):  # Python imports something
+        return
+    if group in _LIBRARY_MAY and caller.startswith(_LIBRARIES):
+        return
+    if event == "open" and str(args[0]).startswith(_LIBRARIES) and not args[2] & ~_READS:
+        return
+    named = f" {args[0]!r:.100}" if args and isinstance(args[0], str | bytes) else ""
+    raise Signal(CannotBeFollowed(f"its step or its reset {_ENDS[group]} ({event}{named})"))
