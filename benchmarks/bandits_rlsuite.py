@@ -81,7 +81,7 @@ def main(name: str, bandits: int, pulls: int, threads: int) -> None:
             seeds=COPIES,
             workers=threads,
             loop="compiled",
-            checkpoint_every=steps,
+            record_every=steps,
             regret=False,
         )
         return COPIES * steps
@@ -94,7 +94,7 @@ def main(name: str, bandits: int, pulls: int, threads: int) -> None:
 
     def go_on(pupils: list[rl.Agent]) -> int:
         for pupil in pupils:
-            pupil.learn(env, steps=steps - 1, checkpoint_every=steps, loop="compiled")
+            pupil.learn(env, steps=steps - 1, record_every=steps, loop="compiled")
         return COPIES * (steps - 1)
 
     if threads > 1:
@@ -116,7 +116,7 @@ def reward_per_pull(case: Case, agent: rl.Agent, env: rl.TabularEnv, bandits: in
     """
     linear = case.kind == "linear"
     steps, runs = (pulls, LONE_RUNS) if linear else (bandits * pulls, COPIES)
-    found = rl.train(agent, env, steps=steps, seeds=runs, loop="compiled", checkpoint_every=steps, regret=False)
+    found = rl.train(agent, env, steps=steps, seeds=runs, loop="compiled", record_every=steps, regret=False)
     mean = math.fsum(float(record.cumulative_reward[-1]) for record in found.records) / (steps * runs)
     return {"reward": mean, "learners": runs if linear else runs * bandits}
 

@@ -46,7 +46,7 @@ def new_agent() -> rl.QLearning:
 def learning(env_id: str, loop: str, steps: int) -> float:
     """Seconds per step of rlsuite; making the environment and checking its table are not counted."""
     agent = new_agent().learn(env_id, steps=1, seed=SEED, loop=loop)
-    return seconds(lambda: agent.learn(env_id, steps=steps, checkpoint_every=steps, loop=loop)) / steps
+    return seconds(lambda: agent.learn(env_id, steps=steps, record_every=steps, loop=loop)) / steps
 
 
 def against_python(env_id: str) -> Iterator[Line]:

@@ -41,7 +41,7 @@ def rlsuite(env_id: str, steps: str) -> None:
         return ()
 
     def work() -> int:
-        agent.learn(env_id, steps=int(steps) - 1, checkpoint_every=int(steps), loop="compiled")
+        agent.learn(env_id, steps=int(steps) - 1, record_every=int(steps), loop="compiled")
         return int(steps) - 1
 
     serve(work, prepare, lambda: fingerprint(agent.q_))

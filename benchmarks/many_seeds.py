@@ -5,7 +5,7 @@ which records nothing but the sum of rewards, in single precision. Each is a pro
 its first call, compiling included; rlsuite's once with the cache that numba keeps on disk, and once with an empty one.
 JAX is installed into an environment of its own on first use, see `peers.py`. An idle machine is needed.
 
-Then what a seed costs beside its steps, and what a checkpoint costs.
+Then what a seed costs beside its steps, and what a record costs.
 """
 
 import os
@@ -56,13 +56,13 @@ def write_table(file: Path) -> None:
     )
 
 
-def seconds_of(seeds: int, steps: int, checkpoint_every: int) -> float:
+def seconds_of(seeds: int, steps: int, record_every: int) -> float:
     """Processor seconds of one call, compiled before; the least of five."""
     agent = rl.QLearning(gamma=0.99, learning_rate=0.1)
     found: list[float] = []
     for _ in range(6):
         before = time.process_time()
-        rl.train(agent, "CliffWalking-v1", steps=steps, seeds=seeds, regret=False, checkpoint_every=checkpoint_every)
+        rl.train(agent, "CliffWalking-v1", steps=steps, seeds=seeds, regret=False, record_every=record_every)
         found.append(time.process_time() - before)
     return min(found[1:])
 
@@ -91,7 +91,7 @@ def main() -> int:
     few, many = seconds_of(1_000, 10, 10), seconds_of(5_000, 10, 10)
     print_line(Line("a seed of ten steps", (many - few) / 4_000 * 1e6, "us", Target("<=", 50.0)))
     rare, often = seconds_of(50, 20_000, 20_000), seconds_of(50, 20_000, 10)
-    print_line(Line("a checkpoint", (often - rare) / (50 * 1_999) * 1e6, "us", Target("<=", 1.0)))
+    print_line(Line("a record", (often - rare) / (50 * 1_999) * 1e6, "us", Target("<=", 1.0)))
     return min(missed, 1)
 
 

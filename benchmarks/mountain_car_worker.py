@@ -37,7 +37,7 @@ def rlsuite(loop: str, steps: str) -> None:
         return ()
 
     def work() -> int:
-        agent.learn(ENV, steps=int(steps) - 1, checkpoint_every=int(steps), loop=loop)
+        agent.learn(ENV, steps=int(steps) - 1, record_every=int(steps), loop=loop)
         return int(steps) - 1
 
     serve(work, prepare)

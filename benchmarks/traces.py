@@ -45,9 +45,7 @@ def eligible_pairs(agent: rl.TabularAgent, env: rl.TabularEnv) -> float:
     """Mean number of eligible pairs at a hundred moments."""
     traces = agent.memory_.scratch.traces
     return statistics.mean(
-        int(traces.n_listed[0])
-        for _ in range(100)
-        if agent.learn(env, steps=500, checkpoint_every=500, loop="compiled")
+        int(traces.n_listed[0]) for _ in range(100) if agent.learn(env, steps=500, record_every=500, loop="compiled")
     )
 
 
@@ -58,7 +56,7 @@ def learners(side: int) -> dict[str, Side]:
     for label, agent in agents().items():
         env = model.to_env()
         agent.learn(env, steps=STEPS, seed=SEED, loop="compiled")
-        learn = partial(agent.learn, env, steps=STEPS, checkpoint_every=STEPS, loop="compiled")
+        learn = partial(agent.learn, env, steps=STEPS, record_every=STEPS, loop="compiled")
         found[label] = Side(lambda learn=learn: seconds(learn) / STEPS, partial(eligible_pairs, agent, env))
     return found
 

@@ -12,7 +12,7 @@ from rlsuite import plotting
 common = {"gamma": 1.0, "learning_rate": 0.5, "exploration": rl.EpsilonGreedy(0.1)}
 agents = (rl.Sarsa(**common), rl.QLearning(**common), rl.ExpectedSarsa(**common))
 results = [
-    rl.train(agent, "CliffWalking-v1", episodes=500, seeds=100, workers=2, checkpoint_every=500, regret=False)
+    rl.train(agent, "CliffWalking-v1", episodes=500, seeds=100, workers=2, record_every=500, regret=False)
     for agent in agents
 ]
 axes = plotting.episode_return(results, smooth=10)

@@ -14,7 +14,7 @@ import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite import plotting
 
 agent = rl.Sarsa(gamma=1.0, learning_rate=0.5, exploration=rl.EpsilonGreedy(0.1))
-runs = rl.train(agent, "rlsuite/WindyGrid-v0", steps=8_000, seeds=30, checkpoint_every=8_000, regret=False)
+runs = rl.train(agent, "rlsuite/WindyGrid-v0", steps=8_000, seeds=30, record_every=8_000, regret=False)
 steps = np.arange(8_001)
 finished = [np.searchsorted(np.cumsum(run.episode_length), steps, side="right") for run in runs.records]
 

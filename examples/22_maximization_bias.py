@@ -16,7 +16,7 @@ from rlsuite import plotting
 axes = Figure(figsize=(6.4, 4.0), layout="constrained").add_subplot()
 for kind in (rl.QLearning, rl.DoubleQLearning):
     agent = kind(gamma=1.0, learning_rate=0.1, exploration=rl.EpsilonGreedy(0.1))
-    runs = rl.train(agent, "rlsuite/MaximizationBias-v0", episodes=300, seeds=500, checkpoint_every=300, regret=False)
+    runs = rl.train(agent, "rlsuite/MaximizationBias-v0", episodes=300, seeds=500, record_every=300, regret=False)
     went_left = np.mean([run.episode_length == 2 for run in runs.records], axis=0)
     axes.plot(np.arange(1, 301), 100 * went_left, label=runs.agent)
 axes.axhline(5, color="black", linestyle="--", label="optimum")

@@ -29,7 +29,7 @@ for label, new in agents.items():
     runs = []
     for seed in range(10):
         agent = new().learn(CHAIN, steps=int(times[0]), seed=seed)
-        runs.append([agent.learn(CHAIN, steps=int(more), checkpoint_every=200_000).gain_ for more in np.diff(times)])
+        runs.append([agent.learn(CHAIN, steps=int(more), record_every=200_000).gain_ for more in np.diff(times)])
     mean, half = np.mean(runs, axis=0), 2.26 * np.std(runs, axis=0, ddof=1) / np.sqrt(10)
     axes.plot(times[1:], mean, label=label)
     axes.fill_between(times[1:], mean - half, mean + half, alpha=0.2)

@@ -18,9 +18,9 @@ from rlsuite_envs.maps import read_map
 def updates(agent, model, way, seed):
     """How many values are changed until `way` greedy steps lead to the goal."""
     ends, env, state = model.terminated.reshape(-1, 4).all(axis=1), model.to_env(), 0
-    agent.learn(env, steps=200, seed=seed, checkpoint_every=200)
+    agent.learn(env, steps=200, seed=seed, record_every=200)
     while not ends[state]:
-        agent.learn(env, steps=200, checkpoint_every=200)
+        agent.learn(env, steps=200, record_every=200)
         state = model.start.argmax()
         for _ in range(way):
             state = model.next_state[4 * state + agent.q_[state].argmax()]

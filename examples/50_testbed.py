@@ -24,7 +24,7 @@ for epsilon, label in ((0.0, "greedy"), (0.01, "epsilon 0.01"), (0.1, "epsilon 0
     agent = rl.QLearning(gamma=0.0, learning_rate=sample_average, exploration=rl.EpsilonGreedy(epsilon))
     sums, counts = [0.0], [0]
     for pull in range(PULLS):
-        agent.learn(env, steps=BANDITS, checkpoint_every=BANDITS, seed=None if pull else 7)
+        agent.learn(env, steps=BANDITS, record_every=BANDITS, seed=None if pull else 7)
         sums.append(agent.record_.cumulative_reward[-1])
         counts.append(agent.visits_[best].sum())
     look = plotting.Palette(["greedy", "epsilon 0.01", "epsilon 0.1"])[label]

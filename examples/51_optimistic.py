@@ -27,7 +27,7 @@ for label, parameters in agents.items():
     agent = rl.QLearning(gamma=0.0, learning_rate=0.1, **parameters)
     counts = [0]
     for pull in range(PULLS):
-        agent.learn(env, steps=BANDITS, checkpoint_every=BANDITS, seed=None if pull else 7)
+        agent.learn(env, steps=BANDITS, record_every=BANDITS, seed=None if pull else 7)
         counts.append(agent.visits_[best].sum())
     look = plotting.Palette(agents)[label]
     axes.plot(range(1, PULLS + 1), 100 * np.diff(counts) / BANDITS, color=look.colour, label=label)

@@ -23,7 +23,7 @@ agents = {
 figure = Figure(figsize=(7.5, 4), dpi=150, layout="constrained")
 axes = figure.subplots()
 for label, agent in agents.items():
-    agent.learn(env, steps=BANDITS * PULLS, seed=7, checkpoint_every=BANDITS)
+    agent.learn(env, steps=BANDITS * PULLS, seed=7, record_every=BANDITS)
     rewards = np.diff(agent.record_.cumulative_reward, prepend=0.0) / BANDITS
     axes.plot(range(1, PULLS + 1), rewards, color=plotting.Palette(agents)[label].colour, label=label)
 axes.set(xlabel="pulls", ylabel="average reward", xlim=(-10, PULLS), ylim=(-0.1, 1.6))

@@ -24,7 +24,7 @@ for baseline, name, colour in (("average", "with baseline", "#0072b2"), ("none",
         agent = rl.GradientBandit(learning_rate=learning_rate, baseline=baseline)
         counts = [0]
         for pull in range(PULLS):
-            agent.learn(env, steps=BANDITS, checkpoint_every=BANDITS, seed=None if pull else 7)
+            agent.learn(env, steps=BANDITS, record_every=BANDITS, seed=None if pull else 7)
             counts.append(agent.visits_[best].sum())
         label = f"{name}, step size {learning_rate}"
         axes.plot(range(1, PULLS + 1), 100 * np.diff(counts) / BANDITS, color=colour, linestyle=line, label=label)

@@ -24,7 +24,7 @@ agents = {"UCB1": rl.UCB1(), "MOSS": rl.MOSS(horizon=50_000), "KL-UCB": rl.KLUCB
 for label, agent in agents.items():
     curves = []
     for steps in COPIES * np.diff(times, prepend=0):
-        agent.learn(env, steps=steps, checkpoint_every=steps, seed=None if curves else 7)
+        agent.learn(env, steps=steps, record_every=steps, seed=None if curves else 7)
         curves.append(agent.visits_ @ (0.9 - arms))
     colour = plotting.Palette(agents)[label].colour
     axes.plot(times, np.mean(curves, axis=1), color=colour, label=label)

@@ -25,7 +25,7 @@ agents = {
 figure = Figure(figsize=(7.5, 4.5), dpi=150, layout="constrained")
 axes = figure.subplots()
 for label, agent in agents.items():
-    results = rl.train(agent, arms, steps=3_000, seeds=25, checkpoint_every=100)
+    results = rl.train(agent, arms, steps=3_000, seeds=25, record_every=100)
     rewards = np.diff(results.stacked("cumulative_reward"), prepend=0.0) / 100
     axes.plot(results.time, rewards.mean(axis=0), color=plotting.Palette(agents)[label].colour, label=label)
 axes.set(xlabel="pulls", ylabel="average reward of 100 pulls", title="Drifting arms, mean over 25 walks")

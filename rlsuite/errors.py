@@ -23,6 +23,7 @@
     |-- RoundingWarning       probabilities in a file that had to be changed to sum to one
     |-- RewardWarning         rewards outside the range that an agent expects
     |-- FormerSignatureWarning  a rule with the signature of an earlier version  (also a FutureWarning)
+    |-- FormerNameWarning     an argument under its name of an earlier version   (also a FutureWarning)
     |-- NewRunWarning         a run that cannot go on after it was saved
     |-- OneProcessWarning     runs that other processes cannot help with
     |-- FailedRunsWarning     some of many runs had to stop
@@ -113,6 +114,10 @@ class RewardWarning(RlsuiteWarning):
 
 class FormerSignatureWarning(RlsuiteWarning, FutureWarning):
     """A function of the user's has the signature of an earlier version, which a later one will refuse."""
+
+
+class FormerNameWarning(RlsuiteWarning, FutureWarning):
+    """An argument has its name of an earlier version, which a later one will not know; the message shows the new."""
 
 
 class NewRunWarning(RlsuiteWarning):

@@ -301,7 +301,7 @@ R: * : right : * 5
 """
 EXPERIMENT = b"""steps = 40
 seeds = 2
-checkpoint_every = 20
+record_every = 20
 loop = "stepwise"
 figures = ["cumulative_reward"]
 [[environments]]

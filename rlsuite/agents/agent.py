@@ -138,11 +138,11 @@ class Agent(Described):
         loop: LoopChoice = "auto",
         tabulate: bool | None = None,
         evaluate_every: int | None = None,
-        checkpoint_every: int | None = None,
+        record_every: int | None = None,
         regret: bool = False,
         progress: bool = False,
-        checkpoint: str | PathLike[str] | None = None,
-        every: float | None = None,
+        save_to: str | PathLike[str] | None = None,
+        save_every: float | None = None,
         optima: Optima | None = None,
     ) -> Self:
         """Learn from an environment, and return self.
@@ -174,19 +174,19 @@ class Agent(Described):
             Whether to build a table by probing the environment, as `rlsuite.tabulate` does, with many calls of its
             `step`: True, or an error where it cannot be done; False, never. By default only with ``loop="compiled"``.
         evaluate_every : int, optional
-            Evaluate the greedy policy, frozen, after each so many steps (episodes).
-        checkpoint_every : int, optional
-            Note the cumulative reward after each so many steps (episodes); about 200 times by default.
+            Steps (or episodes) between two evaluations of the greedy policy.
+        record_every : int, optional
+            Steps (or episodes) between two records of the cumulative reward; by default there are about 200 records.
         regret : bool
-            Solve the model, if there is one, and note the regret.
+            Solve the model, if there is one, and record the regret.
         progress : bool
             Show a progress bar.
-        checkpoint : str or path, optional
-            A file ``.npz`` in which the agent and its run are saved at the beginning, every `every` seconds, at the
-            end, and when Ctrl-C, SIGTERM or SIGHUP ends the run; ``rlsuite.load(checkpoint).learn(env, steps=...)``
-            goes on.
-        every : float, optional
-            Seconds between two of these, at least; 60 by default.
+        save_to : str or path, optional
+            A file ``.npz``. The agent and its run are saved in it at the beginning, every `save_every` seconds, at the
+            end, and when Ctrl-C, SIGTERM or SIGHUP ends the run; ``rlsuite.load(save_to).learn(env, steps=...)``
+            continues the run.
+        save_every : float, optional
+            Minimum number of seconds between two saves; 60 by default.
         optima : Optima, optional
             A store of solved models to share between runs; implies ``regret``.
 
@@ -203,16 +203,16 @@ class Agent(Described):
             If the environment answers with NaN or outside its spaces; what was learned until then is kept. Or if this
             agent is learning already, in another thread.
         FileError
-            If the checkpoint cannot be written.
+            If `save_to` cannot be written.
 
         Warns
         -----
         NewRunWarning
             If the run of the file from which the agent was loaded cannot go on, so that a new one begins; or if the
-            present one cannot be kept in the checkpoint.
+            present one cannot be saved in `save_to`.
         """
-        budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every, tabulate)
-        keeping = self._keeping(checkpoint, every)
+        budget = Budget.of(steps, episodes, evaluate_every, record_every, tabulate)
+        keeping = self._keeping(save_to, save_every)
         return self.learn_for(env, budget, seed, loop, optima or (Optima() if regret else None), keeping, progress)
 
     def learn_for(
@@ -304,14 +304,14 @@ class Agent(Described):
     def check_divergence(self, before: list[AnyArray] | None, error: errors.LearningError | None = None) -> None:
         """Check what was learned, after a run that may have ended in an error; nothing here."""
 
-    def _keeping(self, checkpoint: str | PathLike[str] | None, every: float | None) -> Keeping | None:
+    def _keeping(self, save_to: str | PathLike[str] | None, save_every: float | None) -> Keeping | None:
         """Check where and how often the run is to be kept."""
-        if checkpoint is None:
-            if every is not None:
-                raise errors.ParameterError(f"{every=} is the time between two checkpoints: give checkpoint=, too")
+        if save_to is None:
+            if save_every is not None:
+                raise errors.ParameterError(f"{save_every=} is the time between two saves: give save_to= as well")
             return None
-        seconds = 60.0 if every is None else positive_number("every", every)
-        return Keeping(lambda: save(self, checkpoint, compress=False), seconds)
+        seconds = 60.0 if save_every is None else positive_number("save_every", save_every)
+        return Keeping(lambda: save(self, save_to, compress=False), seconds)
 
     def _go_on_or_start(
         self, env: str | Env, seed: int | None, loop: LoopChoice, optima: Optima | None, patience: float

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from rlsuite import __version__, errors
 from rlsuite.cli import checking, demo, experiments, filtering, listing, solving, training
 from rlsuite.cli.output import complain, note, show_warning
-from rlsuite.synonyms import nearest
+from rlsuite.synonyms import FORMER_NAMES, in_dashes, nearest
 
 COMMANDS = (demo, listing, training, experiments, checking, solving, filtering)
 """Modules of commands, in the order in which help lists them."""
@@ -99,21 +99,43 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     return parser, commands.choices
 
 
+def _with_present_flags(given: list[str], known: list[str]) -> list[str]:
+    """The words of a command line; flags under their names of an earlier version are replaced, with a warning."""
+    flags = {f"--{in_dashes(former)}": f"--{in_dashes(name)}" for former, name in FORMER_NAMES.items()}
+    words: list[str] = []
+    for word in given:
+        flag, equals, value = word.partition("=")
+        if flag in flags and flag not in known and flags[flag] in known:
+            warnings.warn(
+                f"{flag} is called {flags[flag]} since rlsuite 0.2, and a later version will not know the former name",
+                errors.FormerNameWarning,
+                stacklevel=2,
+            )
+            word = f"{flags[flag]}{equals}{value}"
+        words.append(word)
+    return words
+
+
 def _parse(
     parser: argparse.ArgumentParser, commands: dict[str, argparse.ArgumentParser], given: list[str]
 ) -> argparse.Namespace:
     if given and not given[0].startswith("-") and given[0] not in commands:
         raise errors.ParameterError(errors.unknown("command", given[0], commands))
+    if given[0] in commands:
+        given = _with_present_flags(given, _flags(commands[given[0]]))
     chosen, extra = parser.parse_known_args(given)
     if "words" in chosen and not any(one.startswith("-") and not one[1:2].isdigit() for one in extra):
         # argparse stops collecting them at the first flag, and takes -1,2 for a flag
         chosen.words, extra = [*chosen.words, *extra], []
     if extra:
-        known = [option for action in commands[chosen.command]._actions for option in action.option_strings]
         flag = extra[0].partition("=")[0]
-        near = nearest(flag, known)
+        near = nearest(flag, _flags(commands[chosen.command]))
         hint = f"; did you mean {near[0]!r}?" if near else ""
         what = "flag" if flag.startswith("-") else "argument"
         raise errors.ParameterError(f"unknown {what} {flag!r}{hint} (see 'rlsuite {chosen.command} --help')")
     chosen.typed = given
     return chosen
+
+
+def _flags(parser: argparse.ArgumentParser) -> list[str]:
+    return [option for action in parser._actions for option in action.option_strings]

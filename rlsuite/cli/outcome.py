@@ -21,7 +21,7 @@ NOT_EVALUATED = (
 SURE = 1.0 - 1e-9
 """An event with at least this probability is taken as certain."""
 
-SINGLE_AGENT_FLAGS = ("--seed", "--save", "--gif", "--checkpoint", "--every")
+SINGLE_AGENT_FLAGS = ("--seed", "--save", "--gif", "--save-to", "--save-every")
 """Flags for a single agent, which cannot be used with several seeds."""
 
 
@@ -113,7 +113,7 @@ def _slack(record: "Record") -> float:
 def _next(chosen: argparse.Namespace, written: dict[str, str], *, solvable: bool) -> str:
     """The command that a user will want next, with the keywords that were typed."""
     if chosen.agent_name.endswith(".npz"):
-        file = written.get("save", chosen.checkpoint)
+        file = written.get("save", chosen.save_to)
         return command("train", file, chosen.environment, env=chosen.env) if file else "the same with --save agent.npz"
     if chosen.seeds is None:
         picture = [] if chosen.plot else ["--plot", "curve.png"]

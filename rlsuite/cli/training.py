@@ -65,7 +65,7 @@ def add(commands: Commands) -> None:
         "--evaluate-every", type=whole_number, metavar="N", help="steps or episodes between evaluations"
     )
     parser.add_argument(
-        "--checkpoint-every", type=whole_number, metavar="N", help="steps or episodes between checkpoints"
+        "--record-every", type=whole_number, metavar="N", help="steps or episodes between records of the reward"
     )
     parser.add_argument("--loop", default="auto", metavar="LOOP", help="auto, compiled or stepwise (default auto)")
     parser.add_argument(
@@ -82,8 +82,8 @@ def add(commands: Commands) -> None:
     add_agent_flags(parser)
     output = parser.add_argument_group("output")
     output.add_argument("--save", metavar="FILE.npz", help="save the agent; rlsuite.load reads it")
-    output.add_argument("--checkpoint", metavar="FILE.npz", help="save the agent and its run now and then, too")
-    output.add_argument("--every", type=float, metavar="SECONDS", help="seconds between two checkpoints (default 60)")
+    output.add_argument("--save-to", metavar="FILE.npz", help="save the agent and its run periodically as it learns")
+    output.add_argument("--save-every", type=float, metavar="SECONDS", help="seconds between two saves (default 60)")
     output.add_argument("--plot", metavar="FILE.png", help="draw its learning curve (.png, .svg, .pdf)")
     output.add_argument("--figure", metavar="NAME", help=f"which curve --plot draws (default {CUMULATIVE_REWARD})")
     output.add_argument("--gif", metavar="FILE.gif", help="draw one episode of the learned greedy policy")
@@ -130,14 +130,16 @@ def _saved_agent(chosen: argparse.Namespace) -> "Agent":
 def _check_outputs(chosen: argparse.Namespace) -> None:
     """Raise before learning, not after it, if a file cannot be written."""
     if chosen.seeds is not None:
-        for flag in ("save", "gif", "checkpoint"):
+        for flag in ("save", "gif", "save_to"):
             if getattr(chosen, flag):
-                raise ParameterError(f"--{flag} needs a single agent, and --seeds trains several: give --seed instead")
+                raise ParameterError(
+                    f"--{flag.replace('_', '-')} needs a single agent, and --seeds trains several: give --seed instead"
+                )
     npz = (".npz",)
-    for flag, suffixes in (("save", npz), ("checkpoint", npz), ("gif", (".gif",)), ("plot", FIGURE_SUFFIXES)):
+    for flag, suffixes in (("save", npz), ("save_to", npz), ("gif", (".gif",)), ("plot", FIGURE_SUFFIXES)):
         path = getattr(chosen, flag)
         if path:
-            check_writable(Path(path), f"--{flag}", suffixes)
+            check_writable(Path(path), f"--{flag.replace('_', '-')}", suffixes)
     if chosen.plot:
         check_figures([_figure(chosen)])
     elif chosen.figure:
@@ -199,8 +201,8 @@ def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords
         tabulate=chosen.tabulate,
         regret=chosen.regret,
         progress=_watched(),
-        checkpoint=chosen.checkpoint,
-        every=chosen.every,
+        save_to=chosen.save_to,
+        save_every=chosen.save_every,
     )
     return Results(type(agent).__name__, chosen.environment, [agent.record_])
 
@@ -238,7 +240,7 @@ def _length(chosen: argparse.Namespace, agent: "Agent", env: "Env") -> Keywords:
         "steps": chosen.steps,
         "episodes": chosen.episodes,
         "evaluate_every": every,
-        "checkpoint_every": chosen.checkpoint_every,
+        "record_every": chosen.record_every,
     }
 
 

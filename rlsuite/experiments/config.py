@@ -84,7 +84,7 @@ class Settings(SaysWhatToWrite):
     episodes: int | None = None
     seeds: int | Sequence[int] = 10
     evaluate_every: int | None = None
-    checkpoint_every: int | None = None
+    record_every: int | None = None
     loop: LoopChoice = "auto"
     regret: bool = True
     figures: Sequence[str] = ()
@@ -92,7 +92,7 @@ class Settings(SaysWhatToWrite):
     file: Path | None = None
 
     def __post_init__(self) -> None:
-        Budget.of(self.steps, self.episodes, self.evaluate_every, self.checkpoint_every)
+        Budget.of(self.steps, self.episodes, self.evaluate_every, self.record_every)
         if not isinstance(cast("object", self.seeds), int | list | tuple):
             raise ParameterError(f"seeds={self.seeds!r} must be a number of seeds, or a list of seeds")
         seed_list(self.seeds)
@@ -129,8 +129,8 @@ class Settings(SaysWhatToWrite):
 
     @property
     def timing(self) -> Plain:
-        """``steps``, ``episodes``, ``evaluate_every`` and ``checkpoint_every``, without those that were not given."""
-        names = ("steps", "episodes", "evaluate_every", "checkpoint_every")
+        """``steps``, ``episodes``, ``evaluate_every`` and ``record_every``, without those that were not given."""
+        names = ("steps", "episodes", "evaluate_every", "record_every")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     @property

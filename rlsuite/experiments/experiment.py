@@ -4,7 +4,7 @@
 
     steps = 2_000                     # or episodes = ...
     seeds = 30                        # or a list of seeds
-    evaluate_every = 100              # optional, as are checkpoint_every, loop and name
+    evaluate_every = 100              # optional, as are record_every, loop and name
 
     [[environments]]
     id = "CliffWalking-v1"            # or module:Id, or file.py:Class relative to this file
@@ -29,7 +29,7 @@ from typing import Self
 
 from rlsuite import errors
 from rlsuite.core.checks import whole_number
-from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.keywords import rename_former, says_what_to_write, takes_former_names
 from rlsuite.core.narrowing import is_list
 from rlsuite.errors import FileError, ParameterError, RlsuiteError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
@@ -40,6 +40,7 @@ from rlsuite.experiments.store import Table, is_table
 from rlsuite.training.results import Results
 
 
+@takes_former_names
 @dataclass(frozen=True, kw_only=True)
 class Experiment(Settings):
     """Many agents in many environments with many seeds.
@@ -54,7 +55,7 @@ class Experiment(Settings):
         Length of every run; one of the two.
     seeds : int or sequence of int
         Number of seeds (0, 1, ...), or the seeds.
-    evaluate_every, checkpoint_every : int, optional
+    evaluate_every, record_every : int, optional
         As for `rlsuite.train`.
     loop : {"auto", "compiled", "stepwise"}
         As for `rlsuite.train`; the results do not depend on it.
@@ -126,7 +127,10 @@ class Experiment(Settings):
         ParameterError
             If a key is unknown, has a value of the wrong type or out of range; the message begins with the key.
         """
-        _check_keys(table, [one.name for one in fields(cls) if one.name != "file"], "")
+        known = [one.name for one in fields(cls) if one.name != "file"]
+        table = dict(table)
+        rename_former(table, known, "{} = {}")
+        _check_keys(table, known, "")
         folder = Path() if file is None else file.parent
         name = _text(table, "name", "")
         environments = [_environment(entry, where) for entry, where in _tables(table, "environments")]

@@ -24,6 +24,7 @@ from rlsuite.agents import Agent
 from rlsuite.agents.schedules import EPISODES, STEPS
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compiling_clock import Compiling
+from rlsuite.core.keywords import as_taken_by
 from rlsuite.environments.facts import action_space_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import encoding
@@ -349,7 +350,8 @@ class _Workers:
         env = self.originals.copy(cell)
         try:
             if type(agent).learn is not Agent.learn:
-                agent.learn(env, **experiment.timing, seed=cell.seed, loop=experiment.loop, optima=self.optima)
+                timing = as_taken_by(agent.learn, experiment.timing)
+                agent.learn(env, **timing, seed=cell.seed, loop=experiment.loop, optima=self.optima)
                 return agent.record_
             budget, checkpoint = Budget.of(**experiment.timing), self._checkpoint(cell)
             loop, optima = experiment.loop, self.optima

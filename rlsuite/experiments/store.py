@@ -8,7 +8,7 @@ A cell is a folder of
     seconds, so that the same seed gives the same bytes; the first line says so. Where the optimum is known a column
     ``regret`` follows.
 ``curve.csv``
-    ``time,cumulative_reward`` and, where the optimum is known, ``regret``: the checkpoints.
+    ``time,cumulative_reward`` and, where the optimum is known, ``regret``: the records.
 ``evaluation.csv``
     ``time,value,return``: the evaluations of the greedy policy, discounted and undiscounted; only if there were some.
 ``cell.json``
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from rlsuite.core.checks import finite_number, fraction, whole_number
 from rlsuite.core.files import sync
 from rlsuite.errors import FileError
+from rlsuite.synonyms import FORMER_NAMES
 from rlsuite.training.failures import Failure
 from rlsuite.training.results import Record
 
@@ -117,7 +118,7 @@ def read_failure(folder: Path, spec: Table) -> Failure | None:
     """Read why a cell failed; None if it has not, or did so with another spec. A damaged file is none."""
     try:
         content = json.loads(_failure_file(folder).read_text(encoding="utf-8"))
-        if content["format"] != FAILURE_FORMAT or content["spec"] != spec:
+        if content["format"] != FAILURE_FORMAT or with_present_names(content["spec"]) != spec:
             return None
         failure = Failure(**content["failure"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -126,6 +127,11 @@ def read_failure(folder: Path, spec: Table) -> Failure | None:
     counts = (failure.seed, 0 if failure.step is None else failure.step)
     valid = all(type(one) is str for one in texts) and all(type(one) is int for one in counts)
     return failure if valid else None
+
+
+def with_present_names(spec: Table) -> Table:
+    """The spec of a cell that an earlier version has written, under the names of this version."""
+    return {FORMER_NAMES.get(name, name): value for name, value in spec.items()}
 
 
 def forget_failure(folder: Path) -> None:
@@ -157,6 +163,7 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise _damaged(file, "is not the JSON of a cell") from error
     if stated != _own_checksum(cell):
         raise _damaged(file, "does not have the checksum that it states")
+    cell["spec"] = with_present_names(cell["spec"]) if known else {}
     if not known or not {MONITOR, CURVE} <= tables <= {MONITOR, CURVE, EVALUATION}:
         raise _damaged(file, "does not describe a cell")
     return cell
@@ -229,11 +236,11 @@ def _contents(spec: Table, record: Record) -> dict[str, str]:
     header = {"t_start": 0.0, "env_id": spec["environment"]["id"], "t_unit": "environment steps"}
     ends = np.cumsum(record.episode_length)
     episodes = {"r": record.episode_return, "l": record.episode_length, "t": ends}
-    checkpoints = {"time": record.time, "cumulative_reward": record.cumulative_reward}
+    records = {"time": record.time, "cumulative_reward": record.cumulative_reward}
     if record.regret.size or record.episode_regret.size:  # of an unfinished run, one may be empty yet
         episodes["regret"] = record.episode_regret
-        checkpoints["regret"] = record.regret
-    contents = {MONITOR: f"#{json.dumps(header)}\n" + _table(episodes), CURVE: _table(checkpoints)}
+        records["regret"] = record.regret
+    contents = {MONITOR: f"#{json.dumps(header)}\n" + _table(episodes), CURVE: _table(records)}
     if record.evaluation.size:
         evaluations = {"time": record.evaluation_time, "value": record.evaluation}
         if record.evaluation_return.size:

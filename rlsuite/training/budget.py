@@ -25,7 +25,7 @@ class Budget:
         Length of the run in units of time, at least 1.
     unit : {"steps", "episodes"}
         The unit of all three numbers.
-    checkpoint_every : int
+    record_every : int
         Time between two records of cumulative reward and regret.
     evaluate_every : int or None
         Time between two evaluations of the greedy policy; None for no evaluation.
@@ -37,7 +37,7 @@ class Budget:
 
     amount: int
     unit: TimeUnit
-    checkpoint_every: int
+    record_every: int
     evaluate_every: int | None
     tabulate: bool | None = None
     done: int = 0
@@ -48,24 +48,24 @@ class Budget:
         steps: int | None = None,
         episodes: int | None = None,
         evaluate_every: int | None = None,
-        checkpoint_every: int | None = None,
+        record_every: int | None = None,
         tabulate: bool | None = None,
     ) -> Self:
-        """Check the arguments of `learn` and `train`; by default about 200 checkpoints are noted."""
+        """Check the arguments of `learn` and `train`; by default there are about 200 records."""
         if (steps is None) == (episodes is None):
             raise errors.ParameterError(f"give either steps= or episodes=, got {steps=} and {episodes=}")
         unit: TimeUnit = "steps" if episodes is None else "episodes"
         amount = whole_number(unit, steps if episodes is None else episodes, at_least=1)
         if evaluate_every is not None:
             whole_number("evaluate_every", evaluate_every, at_least=1)
-        if checkpoint_every is not None:
-            whole_number("checkpoint_every", checkpoint_every, at_least=1)
+        if record_every is not None:
+            whole_number("record_every", record_every, at_least=1)
         if tabulate not in (None, True, False) or type(tabulate) is int:
             raise errors.ParameterError(
                 f"{tabulate=} is not one of True (make a table by asking step, or fail), False (never), and None "
                 "(only with loop='compiled')"
             )
-        return cls(amount, unit, checkpoint_every or math.ceil(amount / 200), evaluate_every, tabulate)
+        return cls(amount, unit, record_every or math.ceil(amount / 200), evaluate_every, tabulate)
 
     def first_loop(self, loop: LoopChoice) -> LoopChoice:
         """Return the loop to begin with: the compiled one if there has to be a table, because it fails without.

@@ -172,7 +172,7 @@ class _Replica:
             if array is not learner.legal and array.flags.writeable
         ]
         self.unit: TimeUnit = budget.unit
-        self.marks = np.array(budget.marks(budget.checkpoint_every))
+        self.marks = np.array(budget.marks(budget.record_every))
         self.clock = kernels.ALL_STEPS if budget.unit == "steps" else kernels.ALL_EPISODES
         self.noted, self.finished = np.empty((self.marks.size, 2)), np.empty((min(CHUNK, budget.amount), 3))
         self.arguments: tuple[Any, ...] = kernel_arguments(

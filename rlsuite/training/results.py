@@ -41,11 +41,11 @@ class Record:
         Steps of each finished episode.
     episode_regret : ndarray of float64, shape (n_episodes,)
         Sum of ``V*(s) - Q*(s, a)`` over the episode's steps at the agent's discount; empty if the optimum is unknown.
-    time : ndarray of int64, shape (n_checkpoints,)
+    time : ndarray of int64, shape (n_records,)
         When the two following sums were noted.
-    cumulative_reward : ndarray of float64, shape (n_checkpoints,)
+    cumulative_reward : ndarray of float64, shape (n_records,)
         Sum of all rewards so far.
-    regret : ndarray of float64, shape (n_checkpoints,)
+    regret : ndarray of float64, shape (n_records,)
         Sum of all optimality gaps ``V*(s) - Q*(s, a)`` so far; empty if the optimum is unknown. For a bandit this is
         the pseudo-regret, and for an undiscounted episodic task its expectation is the loss against the optimal policy
         (the performance difference lemma, Kakade & Langford 2002, Lemma 6.1).
@@ -124,7 +124,7 @@ class Results:
 
     @property
     def time(self) -> IndexArray:
-        """Times of the checkpoints, shape (n_checkpoints,)."""
+        """Times of the records, shape (n_records,)."""
         return self.records[0].time
 
     @property

@@ -217,7 +217,7 @@ class Run:
         clock = ALL_STEPS if budget.unit == "steps" else ALL_EPISODES
         notes = self.notes
         start = int(place[clock])
-        notes.checkpoints = marks = start + np.array(budget.marks(budget.checkpoint_every))
+        notes.recorded = marks = start + np.array(budget.marks(budget.record_every))
         stops = marks[-1:]
         evaluate = None
         if budget.evaluate_every:
@@ -303,8 +303,8 @@ class Run:
         notes = self.notes
         sums = np.concatenate([np.empty((0, 2)), *notes.sums])
         reached = notes.marks[: len(sums)]
-        if notes.marks is not notes.checkpoints:  # some are the times of evaluations only
-            due = np.isin(reached, notes.checkpoints)
+        if notes.marks is not notes.recorded:  # some are the times of evaluations only
+            due = np.isin(reached, notes.recorded)
             reached, sums = reached[due], sums[due]
         record = self.record_of(
             self.seed, notes.unit, np.concatenate(notes.finished), reached, sums, notes.seconds, compiling_seconds

@@ -76,7 +76,7 @@ class RunLog:
     finished: list[FloatArray] = field(default_factory=lambda: [np.empty((0, 3))])  # (n, 3): return, regret, length
     marks: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # times of what follows
     sums: list[FloatArray] = field(default_factory=lambda: [])  # (n, 2): reward and regret in all, at the first marks
-    checkpoints: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # the marks that are recorded
+    recorded: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # the marks that are recorded
     evaluations: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, value, total
     ends: float | None = None
     seconds: float = 0.0  # of learning alone

@@ -16,7 +16,7 @@ from rlsuite import errors
 from rlsuite.core.aliases import Env, Info
 from rlsuite.core.checks import seed_list, whole_number
 from rlsuite.core.compiling_clock import CompilingTime
-from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.keywords import as_taken_by, says_what_to_write
 from rlsuite.environments.facts import name_of
 from rlsuite.environments.finding import find_env
 from rlsuite.training.budget import Budget, LoopChoice
@@ -42,7 +42,7 @@ def train(
     loop: LoopChoice = "auto",
     tabulate: bool | None = None,
     evaluate_every: int | None = None,
-    checkpoint_every: int | None = None,
+    record_every: int | None = None,
     regret: bool = True,
     fail_fast: bool = False,
     progress: bool = False,
@@ -69,7 +69,7 @@ def train(
         where the environment has to be stepped: this one, and others, which are started if there are some seconds of
         work for them. An environment or agent that cannot be sent to a process is learned in this one, and a warning
         says so.
-    loop, tabulate, evaluate_every, checkpoint_every
+    loop, tabulate, evaluate_every, record_every
         As for `Agent.learn`. A network has no compiled loop.
     regret : bool
         Solve the model, if there is one, and note regret and optimal value; networks note none.
@@ -107,7 +107,7 @@ def train(
     >>> [record.seed for record in results.records]
     [0, 1, 2]
     """
-    budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every, tabulate)
+    budget = Budget.of(steps, episodes, evaluate_every, record_every, tabulate)
     budget.first_loop(loop)
     if isinstance(env, list | tuple):
         raise errors.ParameterError(
@@ -123,10 +123,10 @@ def train(
         "steps": steps,
         "episodes": episodes,
         "evaluate_every": evaluate_every,
-        "checkpoint_every": checkpoint_every,
+        "record_every": record_every,
         **_own_options(agent, loop, tabulate, optima),
     }
-    run = _Run(agent, env, options)
+    run = _Run(agent, env, as_taken_by(agent.learn, options))
     ends = always if fail_fast else ends_all
     where = env if isinstance(env, str) else name_of(env)
     bar = tqdm(total=len(chosen), unit="seed", disable=not progress, desc=where)

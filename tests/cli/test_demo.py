@@ -10,7 +10,7 @@ TINY = """
 steps = 60
 seeds = 2
 evaluate_every = 30
-checkpoint_every = 30
+record_every = 30
 figures = ["cumulative_reward"]
 
 [[environments]]

@@ -12,7 +12,7 @@ SMALL = """
 steps = 300
 seeds = 3
 evaluate_every = 100
-checkpoint_every = 50
+record_every = 50
 
 [[environments]]
 id = "rlsuite/GridGoal-v0"

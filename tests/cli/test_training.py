@@ -78,7 +78,7 @@ def test_the_next_command_has_the_keywords_that_were_typed(rlsuite):
 
 def test_going_on_with_a_file(rlsuite, tmp_path):
     lake = ["FrozenLake-v1", "--no-regret"]
-    rlsuite("train", "sarsa", *lake, "--steps=300", "--seed=3", "--checkpoint", "half.npz", "--every", "0.5")
+    rlsuite("train", "sarsa", *lake, "--steps=300", "--seed=3", "--save-to", "half.npz", "--save-every", "0.5")
     done = rlsuite("train", "half.npz", *lake, "--steps=200", "--save", "all.npz")
     assert (done.code, done.err) == (0, "next: rlsuite train all.npz FrozenLake-v1\n")
     assert "learned 200 steps in" in done.out
@@ -88,11 +88,25 @@ def test_going_on_with_a_file(rlsuite, tmp_path):
         (["--gamma", "0.5"], "--gamma: the parameters of the agent are those in half.npz"),
         (["--agent", "n=3"], "--agent: the parameters of the agent are those in half.npz"),
         (["--seeds", "3"], "half.npz holds a single agent, and --seeds trains several: give --seed, or none"),
-        (["--every", "3"], "every=3.0 is the time between two checkpoints: give checkpoint=, too"),
-        (["--checkpoint", "a.pkl"], "--checkpoint a.pkl: unknown suffix '.pkl' (choices: .npz)"),
+        (["--save-every", "3"], "save_every=3.0 is the time between two saves: give save_to= as well"),
+        (["--save-to", "a.pkl"], "--save-to a.pkl: unknown suffix '.pkl' (choices: .npz)"),
     ):
         done = rlsuite("train", "half.npz", *lake, *flags)
         assert (done.code, done.err) == (2, f"rlsuite: error: {sentence}\n")
+
+
+def test_former_names_of_flags_work_and_the_warning_shows_the_present_ones(rlsuite, tmp_path):
+    former = ("--steps=300", "--seed=3", "--checkpoint-every=100", "--checkpoint", "run.npz", "--every", "30")
+    done = rlsuite("train", "sarsa", "FrozenLake-v1", "--no-regret", *former)
+    assert done.code == 0
+    assert rl.load(tmp_path / "run.npz").steps_ == 300
+    pairs = [("checkpoint-every", "record-every"), ("checkpoint", "save-to"), ("every", "save-every")]
+    assert done.err.splitlines()[:3] == [
+        f"rlsuite: warning: --{one} is called --{other} since rlsuite 0.2, and a later version will not know the former "
+        "name"
+        for one, other in pairs
+    ]
+    assert "--record-every=100" in done.err.splitlines()[3]
 
 
 FRESH = """

@@ -6,7 +6,7 @@ SMALL = """
 steps = 400
 seeds = 3
 evaluate_every = 200
-checkpoint_every = 100
+record_every = 100
 
 [[environments]]
 id = "FrozenLake-v1"

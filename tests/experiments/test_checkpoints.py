@@ -16,7 +16,7 @@ from rlsuite.training import run_log
 LONG = """
 steps = 3_000_000
 seeds = 2
-checkpoint_every = 70_001
+record_every = 70_001
 evaluate_every = 900_000
 
 [[environments]]
@@ -181,7 +181,7 @@ def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):
 
     monkeypatch.setattr(run_log.Keeping, "begin", begin)
     with pytest.warns(CheckpointWarning, match="No space left"):
-        agent.learn("FrozenLake-v1", steps=1_000_000, seed=1, checkpoint=tmp_path / "run.npz", every=0.05)
+        agent.learn("FrozenLake-v1", steps=1_000_000, seed=1, save_to=tmp_path / "run.npz", save_every=0.05)
     assert len(saves) == 1
     assert agent.q_.tobytes() == rl.QLearning().learn("FrozenLake-v1", steps=1_000_000, seed=1).q_.tobytes()
     assert os.listdir(tmp_path) == ["run.npz"]

@@ -3,7 +3,7 @@ import json
 import pytest
 
 import rlsuite as rl
-from rlsuite.errors import FileError, ParameterError
+from rlsuite.errors import FileError, FormerNameWarning, ParameterError
 from rlsuite.experiments import AgentEntry, EnvironmentEntry, Experiment
 
 HEAD = "steps = 100\nseeds = 2\n"
@@ -21,6 +21,12 @@ def test_a_file_becomes_an_experiment(toml):
     ]
     assert [entry.label for entry in experiment.agents] == ["QLearning", "fast learner"]
     assert repr(experiment.agents[1].agent) == repr(rl.QLearning(gamma=0.9, learning_rate=0.5))
+
+
+def test_the_former_name_of_a_key_works_and_the_warning_shows_the_present_one(toml):
+    with pytest.warns(FormerNameWarning, match=r"checkpoint_every is called record_every .*: write record_every = 5$"):
+        experiment = Experiment.read(toml("checkpoint_every = 5\n" + HEAD + LAKE + LEARNER))
+    assert experiment.plain()["record_every"] == 5
 
 
 def test_schedules_and_explorations_are_tables(toml):
@@ -46,7 +52,7 @@ def test_changes_take_the_place_of_what_the_file_says(toml):
 BAD = {
     "unknown key": (
         "step = 5\n" + HEAD + LAKE + LEARNER,
-        "step: unknown key 'step'; did you mean 'steps'? (choices: agents, checkpoint_every, environments, episodes, "
+        "step: unknown key 'step'; did you mean 'steps'? (choices: agents, record_every, environments, episodes, "
         "evaluate_every, figures, loop, name, regret, seeds, steps)",
     ),
     "unknown key of an environment": (

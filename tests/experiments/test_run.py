@@ -87,7 +87,7 @@ def test_cells_are_what_learn_gives(toml, tmp_path):
     ]
     record = results["rlsuite/GridGoal-v0"][1].records[2]
     agent = rl.QLearning(gamma=0.9, learning_rate=0.5)
-    agent.learn("rlsuite/GridGoal-v0", steps=400, seed=2, evaluate_every=200, checkpoint_every=100, regret=True)
+    agent.learn("rlsuite/GridGoal-v0", steps=400, seed=2, evaluate_every=200, record_every=100, regret=True)
     for name, value in results_of(agent.record_).items():
         assert np.array_equal(getattr(record, name), value), name
     assert record.optimal_value == pytest.approx(81.0)
@@ -314,6 +314,21 @@ def test_cells_made_otherwise_are_not_overwritten(toml, tmp_path, tree, key, lin
     assert sentence.startswith(f"{tmp_path / 'out'}{os.sep}")
     assert f"was made with other parameters: {difference}" in sentence
     assert "Nothing was changed" in sentence
+    assert tree(tmp_path / "out") == before
+
+
+def test_cells_of_an_earlier_version_are_gone_on_with(toml, tmp_path, tree):
+    """They name what `record_every` was called then."""
+    experiment = Experiment.read(toml())
+    experiment.run(tmp_path / "out")
+    for cell in (tmp_path / "out").rglob("cell.json"):
+        content = json.loads(cell.read_text())
+        content["spec"]["checkpoint_every"] = content["spec"].pop("record_every")
+        content["sha256"].pop("cell.json")
+        content["sha256"]["cell.json"] = store._own_checksum(content)
+        cell.write_text(store._json(content))
+    before = tree(tmp_path / "out")
+    experiment.run(tmp_path / "out")
     assert tree(tmp_path / "out") == before
 
 

@@ -100,7 +100,7 @@ def test_the_loops_may_change_in_the_middle(name):
 @pytest.mark.parametrize("name", ["FrozenLake-v1", "rlsuite/GridGoal-v0", "rlsuite/Tiger-v0"])
 def test_evaluations_and_regret_are_the_same_in_both_loops(name, same_agents):
     pair = [
-        learn("q-learning", name, loop, 2, steps=600, evaluate_every=100, checkpoint_every=70, regret=True)
+        learn("q-learning", name, loop, 2, steps=600, evaluate_every=100, record_every=70, regret=True)
         for loop in ("compiled", "stepwise")
     ]
     same_agents(*pair)

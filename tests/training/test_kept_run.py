@@ -140,7 +140,7 @@ POINTS = [1, 7, 20, 21, 204]
     ids=["table", "many states", "dynamics"],
 )
 def test_in_either_loop_and_at_any_step(agent, env, first, second, after, tmp_path):
-    whole = agent().learn(env(), steps=after + 400, seed=5, loop="stepwise", checkpoint_every=after)
+    whole = agent().learn(env(), steps=after + 400, seed=5, loop="stepwise", record_every=after)
     half = agent().learn(env(), steps=after, seed=5, loop=first)
     half.save(tmp_path / "half.npz")
     for _ in range(2):

@@ -57,7 +57,7 @@ def test_every_agent_learns_the_same_among_other_seeds(name, problem):
 
 
 @pytest.mark.cases(".*-FrozenLake-v1-length0")
-@pytest.mark.parametrize("length", [{"steps": 501, "checkpoint_every": 7}, {"episodes": 31}, {"episodes": 1}])
+@pytest.mark.parametrize("length", [{"steps": 501, "record_every": 7}, {"episodes": 31}, {"episodes": 1}])
 @pytest.mark.parametrize("env", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v4", "rlsuite/WindyGrid-v0"])
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_neither_threads_nor_blocks_change_a_byte(length, env, workers, monkeypatch):
@@ -71,9 +71,9 @@ def test_neither_threads_nor_blocks_change_a_byte(length, env, workers, monkeypa
 
 def test_a_run_of_several_calls_is_the_same(monkeypatch):
     monkeypatch.setattr(replicas, "CHUNK", 100)
-    results = rl.train(rl.Sarsa(), "FrozenLake-v1", steps=1_050, seeds=3, checkpoint_every=333)
+    results = rl.train(rl.Sarsa(), "FrozenLake-v1", steps=1_050, seeds=3, record_every=333)
     for record in results.records:
-        alone = rl.Sarsa().learn("FrozenLake-v1", steps=1_050, seed=record.seed, checkpoint_every=333, regret=True)
+        alone = rl.Sarsa().learn("FrozenLake-v1", steps=1_050, seed=record.seed, record_every=333, regret=True)
         assert_same(record, alone.record_)
 
 

@@ -23,7 +23,7 @@ import sys
 import rlsuite as rl
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored
 path, loop, every = sys.argv[1:]
-rl.SarsaLambda().learn("FrozenLake-v1", steps=10**10, seed=1, loop=loop, checkpoint=path, every=float(every))
+rl.SarsaLambda().learn("FrozenLake-v1", steps=10**10, seed=1, loop=loop, save_to=path, save_every=float(every))
 """
 
 
@@ -142,9 +142,9 @@ def test_between_two_steps_it_comes_at_once():
 
 def test_the_last_checkpoint_is_the_end(tmp_path):
     path = tmp_path / "run.npz"
-    agent = rl.QLearning().learn(LAKE, steps=5_000, seed=1, checkpoint=path)
+    agent = rl.QLearning().learn(LAKE, steps=5_000, seed=1, save_to=path)
     assert rl.load(path).steps_ == 5_000
-    again = rl.load(path).learn(LAKE, steps=300, checkpoint=path, every=1e-9)
+    again = rl.load(path).learn(LAKE, steps=300, save_to=path, save_every=1e-9)
     assert agent.learn(LAKE, steps=300).q_.tobytes() == again.q_.tobytes() == rl.load(path).q_.tobytes()
     assert agent.episodes_.tobytes() == rl.load(path).episodes_.tobytes()
 
@@ -152,7 +152,7 @@ def test_the_last_checkpoint_is_the_end(tmp_path):
 def test_checkpoints_of_episodes(tmp_path):
     path = tmp_path / "run.npz"
     plain = rl.QLearning().learn(LAKE, episodes=30, seed=1)
-    agent = rl.QLearning().learn(LAKE, episodes=30, seed=1, checkpoint=path, every=1e-3)
+    agent = rl.QLearning().learn(LAKE, episodes=30, seed=1, save_to=path, save_every=1e-3)
     assert agent.q_.tobytes() == plain.q_.tobytes()
     assert agent.record_.time.tobytes() == plain.record_.time.tobytes()
 
@@ -160,9 +160,9 @@ def test_checkpoints_of_episodes(tmp_path):
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"every": 3}, "every=3 is the time between two checkpoints: give checkpoint=, too"),
-        ({"checkpoint": "run.npz", "every": 0}, "every=0"),
-        ({"checkpoint": "run.npz", "every": "soon"}, "every='soon'"),
+        ({"save_every": 3}, "save_every=3 is the time between two saves: give save_to= as well"),
+        ({"save_to": "run.npz", "save_every": 0}, "save_every=0"),
+        ({"save_to": "run.npz", "save_every": "soon"}, "save_every='soon'"),
     ],
 )
 def test_mistakes(options, why):
@@ -173,5 +173,5 @@ def test_mistakes(options, why):
 def test_a_checkpoint_that_cannot_be_written_is_found_out_at_once(tmp_path):
     agent = rl.QLearning()
     with pytest.raises(FileError, match="cannot write"):
-        agent.learn(LAKE, steps=10, checkpoint=tmp_path / "nowhere" / "run.npz")
+        agent.learn(LAKE, steps=10, save_to=tmp_path / "nowhere" / "run.npz")
     assert agent.steps_ == 0

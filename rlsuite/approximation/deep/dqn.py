@@ -153,7 +153,7 @@ class DQN(NetworkAgent):
         episodes: int | None = None,
         seed: int | None = None,
         evaluate_every: int | None = None,
-        checkpoint_every: int | None = None,
+        record_every: int | None = None,
         progress: bool = False,
     ) -> Self:
         """Learn from an environment, and return self.
@@ -176,8 +176,8 @@ class DQN(NetworkAgent):
         evaluate_every : int, optional
             Play 20 episodes of the greedy policy, frozen, every so many steps (episodes), always the same;
             `restore_best` goes back to the weights that did best in them.
-        checkpoint_every : int, optional
-            Note the cumulative reward every so many steps (episodes); about 200 times by default.
+        record_every : int, optional
+            Steps (or episodes) between two records of the cumulative reward; by default there are about 200 records.
         progress : bool
             Show a progress bar.
 
@@ -193,7 +193,7 @@ class DQN(NetworkAgent):
             If the environment answers with NaN or outside its spaces, or learning diverges; what was learned until
             then is kept.
         """
-        budget = Budget.of(steps, episodes, evaluate_every, checkpoint_every)
+        budget = Budget.of(steps, episodes, evaluate_every, record_every)
         with one_thread(), CompilingTime() as compiling:
             run = self._run
             if run is None or seed is not None or env is not self._asked_for:

@@ -90,7 +90,7 @@ class DeepRun:
         """Learn; `record` returns the results, also when an error or Ctrl-C ended it early."""
         clock, which = self.memory.clock, STEPS if budget.unit == "steps" else EPISODES
         self.log = log = _Log(budget.unit)
-        checkpoints = budget.marks(budget.checkpoint_every)
+        checkpoints = budget.marks(budget.record_every)
         evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else []
         evaluate = self._evaluator() if budget.evaluate_every else None
         start = int(clock[which])

@@ -217,7 +217,7 @@ def test_the_short_corridor_needs_a_random_policy():
     agent = rl.ActorCriticLambda(gamma=1.0, actor_rate=0.0005, critic_rate=0.005, actor_lambda=1.0, critic_lambda=1.0)
     env = ShortCorridor()
     agent.learn(env, steps=100_000, seed=1)
-    chances = [agent.learn(env, steps=20_000, checkpoint_every=20_000).policy()[0, 1] for _ in range(20)]
+    chances = [agent.learn(env, steps=20_000, record_every=20_000).policy()[0, 1] for _ in range(20)]
     assert np.mean(chances) == pytest.approx(2 - np.sqrt(2), abs=0.03)
     drawn = np.mean([agent.act(0) for _ in range(2_000)])
     assert drawn == pytest.approx(agent.policy()[0, 1], abs=5 * np.sqrt(0.25 / 2_000))

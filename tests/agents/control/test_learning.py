@@ -111,7 +111,7 @@ def mean_and_error(samples):
 def test_cliff_figure_6_4(kind, alpha, published):
     """Mean return of episodes 401 to 500, a hundred seeds: within five standard errors of another simulation."""
     agent = kind(gamma=1.0, learning_rate=alpha, exploration=EpsilonGreedy(0.1))
-    runs = rl.train(agent, "CliffWalking-v1", episodes=500, seeds=100, checkpoint_every=500, regret=False)
+    runs = rl.train(agent, "CliffWalking-v1", episodes=500, seeds=100, record_every=500, regret=False)
     mean, standard_error = mean_and_error([run.episode_return[400:].mean() for run in runs.records])
     assert standard_error < 0.03 * abs(published)
     assert abs(mean - published) < 5 * standard_error
@@ -149,7 +149,7 @@ def test_maximization_bias_is_the_problem_of_the_book():
 def test_maximization_bias_figure_6_5(kind, peak, last):
     """How many of 500 runs go left in an episode, in percent: within five standard errors of the published share."""
     agent = kind(gamma=1.0, learning_rate=0.1, exploration=EpsilonGreedy(0.1))
-    runs = rl.train(agent, "rlsuite/MaximizationBias-v0", episodes=300, seeds=500, checkpoint_every=300, regret=False)
+    runs = rl.train(agent, "rlsuite/MaximizationBias-v0", episodes=300, seeds=500, record_every=300, regret=False)
     went_left = np.array([run.episode_length == 2 for run in runs.records]).mean(axis=0) * 100
 
     def is_near(share, published):

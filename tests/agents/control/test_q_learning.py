@@ -201,7 +201,7 @@ def test_q_learning_tends_to_the_optimal_values(name):
     agent = rl.QLearning(
         gamma=0.9, learning_rate=rl.Polynomial(1.0, power=0.7, per="visits"), exploration=rl.RandomActions()
     )
-    agent.learn(env, steps=4_000_000, seed=10, loop="compiled", checkpoint_every=1_000_000)
+    agent.learn(env, steps=4_000_000, seed=10, loop="compiled", record_every=1_000_000)
     visited = agent.visits_ > 0
     assert visited.any(axis=1).sum() >= np.count_nonzero(mdp.legal.any(axis=1)) / 2  # the rest cannot be reached
     error = np.abs(agent.q_ - best.q)[visited].max()

@@ -108,7 +108,7 @@ def test_the_mean_over_seeds_is_the_value_of_the_policy(name):
     """After 2,000 episodes a step size of 1/100 has left nothing of the initial value, so the bias is small."""
     value = rl.evaluate_policy(WALK, RIGHTWARDS)[1:6]
     env = WALK.to_env()
-    agents = [CONVERGENT[name]().learn(env, episodes=2_000, seed=s, checkpoint_every=2_000) for s in range(30)]
+    agents = [CONVERGENT[name]().learn(env, episodes=2_000, seed=s, record_every=2_000) for s in range(30)]
     learned = np.array([agent.value_[1:6] for agent in agents])
     error = np.abs(learned.mean(axis=0) - value)
     assert (error < 5 * learned.std(axis=0, ddof=1) / np.sqrt(30)).all()
@@ -125,7 +125,7 @@ def errors(agent_of, walk, truth, times, seeds):
         agent = agent_of()
         for k, more in enumerate(np.diff(times, prepend=0)):
             # without checkpoints on the way: each is a call of the compiled loop
-            agent.learn(walk, episodes=int(more), seed=None if k else seed, checkpoint_every=int(more))
+            agent.learn(walk, episodes=int(more), seed=None if k else seed, record_every=int(more))
             table[seed, k] = np.sqrt(np.mean((agent.value_[1:-1] - truth) ** 2))
     return table
 

@@ -49,7 +49,7 @@ def test_two_halves_are_the_whole(learned):
 
 
 def test_the_record_tells_what_happened():
-    agent = DQN(**SMALL).learn("CartPole-v1", steps=100, seed=7, evaluate_every=40, checkpoint_every=30)
+    agent = DQN(**SMALL).learn("CartPole-v1", steps=100, seed=7, evaluate_every=40, record_every=30)
     record = agent.record_
     assert (record.seed, record.loop, record.unit) == (7, "stepwise", "steps")
     assert record.time.tolist() == [30, 60, 90, 100]
