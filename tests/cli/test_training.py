@@ -102,8 +102,8 @@ def test_former_names_of_flags_work_and_the_warning_shows_the_present_ones(rlsui
     assert rl.load(tmp_path / "run.npz").steps_ == 300
     pairs = [("checkpoint-every", "record-every"), ("checkpoint", "save-to"), ("every", "save-every")]
     assert done.err.splitlines()[:3] == [
-        f"rlsuite: warning: --{one} is called --{other} since rlsuite 0.2, and a later version will not know the former "
-        "name"
+        f"rlsuite: warning: --{one} is called --{other} since rlsuite 0.2, and a later version will not know the former"
+        " name"
         for one, other in pairs
     ]
     assert "--record-every=100" in done.err.splitlines()[3]

@@ -52,8 +52,8 @@ def test_changes_take_the_place_of_what_the_file_says(toml):
 BAD = {
     "unknown key": (
         "step = 5\n" + HEAD + LAKE + LEARNER,
-        "step: unknown key 'step'; did you mean 'steps'? (choices: agents, record_every, environments, episodes, "
-        "evaluate_every, figures, loop, name, regret, seeds, steps)",
+        "step: unknown key 'step'; did you mean 'steps'? (choices: agents, environments, episodes, "
+        "evaluate_every, figures, loop, name, record_every, regret, seeds, steps)",
     ),
     "unknown key of an environment": (
         HEAD + LAKE + "parametres = {}\n" + LEARNER,

@@ -21,7 +21,7 @@ from rlsuite.errors import (
     RlsuiteWarning,
     UnsuitableEnvironment,
 )
-from rlsuite.experiments import Experiment, load_results
+from rlsuite.experiments import Experiment, load_results, store
 from rlsuite.experiments.writing import versions, writing
 
 LONG = """
