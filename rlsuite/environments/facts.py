@@ -11,7 +11,13 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import gymnasium
 import numpy as np
-from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit
+from gymnasium.wrappers import (
+    OrderEnforcing,
+    PassiveEnvChecker,
+    RecordEpisodeStatistics,
+    TimeAwareObservation,
+    TimeLimit,
+)
 
 from rlsuite import errors
 from rlsuite.core.aliases import BareEnv, Env
@@ -28,6 +34,9 @@ GROUP = "rlsuite.dynamics"
 
 # These change nothing that an agent sees, except that TimeLimit truncates, which the compiled loop does too.
 TRANSPARENT: tuple[type, ...] = (PassiveEnvChecker, OrderEnforcing, TimeLimit)
+
+_SHOW_ONLY = (gymnasium.ObservationWrapper.step, TimeAwareObservation.step)
+"""The `step` of wrappers that change nothing but what is observed."""
 
 Wrapper: TypeAlias = gymnasium.Wrapper[Any, Any, Any, Any]
 
@@ -84,16 +93,25 @@ class EnvironmentFacts(NamedTuple):
             return not (self.model.mdp if isinstance(self.model, POMDP) else self.model).legal.all()
         return not self.comes_with_table
 
+    def check_recorders(self) -> None:
+        """Raise UntrustedTable if a `RecordEpisodeStatistics` cannot be told what happens."""
+        for place, layer in enumerate(self.wrappers):
+            if layer not in self.recorders:
+                continue
+            for outer in self.wrappers[:place]:
+                kind: Any = type(outer)
+                if outer in self.time_limits or not (kind in TRANSPARENT or kind.step in _SHOW_ONLY):
+                    raise errors.UntrustedTable(
+                        f"{self.name}: its RecordEpisodeStatistics is inside of {kind.__name__}, and does not see it "
+                        f"end an episode or change a reward; wrap the environment in {kind.__name__} first, and in "
+                        "RecordEpisodeStatistics then"
+                    )
+
     def check_wrappers(self, allowed: tuple[type, ...] = TRANSPARENT) -> None:
         """Raise UntrustedTable if a wrapper may change what an agent observes; or if it cannot be told what happens."""
-        for place, layer in enumerate(self.wrappers):
-            if layer in self.recorders:
-                if any(outer in self.time_limits for outer in self.wrappers[:place]):
-                    raise errors.UntrustedTable(
-                        f"{self.name}: its RecordEpisodeStatistics is inside of TimeLimit, and does not see it end an "
-                        "episode; wrap the environment in TimeLimit first, and in RecordEpisodeStatistics then"
-                    )
-            elif type(layer) not in allowed:
+        self.check_recorders()
+        for layer in self.wrappers:
+            if layer not in self.recorders and type(layer) not in allowed:
                 raise errors.UntrustedTable(
                     f"{self.name} is wrapped in {type(layer).__name__}, which may change its dynamics or observations"
                 )

@@ -64,11 +64,11 @@ class Follower:
         self._rng = copy.deepcopy(self.generator())
         self.take_state()
 
-    def after_reset(self, observation: Observation) -> None:
+    def after_reset(self, observation: Observation, info: Info) -> None:
         """Compare the answer of `reset`."""
         if not self.difference:
             self._elapsed = 0
-            self._compare(AT_RESET, ("observation",), (observation,), (self.reset(),))
+            self._compare(AT_RESET, ("observation",), (observation,), (self.reset(),), info)
 
     def after_step(self, action: int, found: tuple[Any, ...]) -> None:
         """Compare the answer of `step` to an action, counted from 0."""
@@ -78,7 +78,7 @@ class Follower:
         self._elapsed += 1
         observation, reward, terminated, truncated = self.step(action)
         expected = (observation, reward, terminated, truncated or self._elapsed >= self.limit)
-        self._compare(where, ("observation", "reward", "terminated", "truncated"), found[:4], expected)
+        self._compare(where, ("observation", "reward", "terminated", "truncated"), found[:4], expected, found[4])
 
     def take(self, env: Env, action: int) -> bool:
         """Take an action, counted from 0, in the environment, and compare; return whether the episode is over."""
@@ -92,7 +92,9 @@ class Follower:
         self.after_step(action, found)
         return bool(found[2] or found[3])
 
-    def _compare(self, where: str, names: tuple[str, ...], found: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
+    def _compare(
+        self, where: str, names: tuple[str, ...], found: tuple[Any, ...], expected: tuple[Any, ...], info: Info
+    ) -> None:
         for name, value, wanted in zip(names, found, expected, strict=True):
             if not self.same(name, value, wanted):
                 called = "reset" if where == AT_RESET else "step"
@@ -101,7 +103,7 @@ class Follower:
         if not same_state(self._rng, self.generator()):
             self.difference = f"{where} it draws other random numbers than {self.needs}"
             return
-        self.difference = self.other_state(where)
+        self.difference = self.other_info(where, info) or self.other_state(where)
 
     # ------------------------------------------------------------------------- what a kind of follower knows
 
@@ -137,6 +139,10 @@ class Follower:
         if np.ndim(expected):
             return np.array_equal(np.ravel(found), expected)
         return not np.ndim(found) and bool(found == expected)
+
+    def other_info(self, where: str, info: Info) -> str:
+        """How what is told besides differs from what it should be, as a sentence; empty if it does not."""
+        return ""
 
     def other_state(self, where: str) -> str:
         """How the state of the environment differs from what it should be, as a sentence; empty if it does not."""
@@ -284,13 +290,13 @@ def walk(env: Env, follower: Follower, steps: int) -> None:
     chooser = np.random.default_rng(0)  # which actions are tried; nothing else depends on it
     begin(env)
     follower.begin(0)
-    follower.after_reset(env.reset()[0])
+    follower.after_reset(*env.reset())
     over = False
     for u in chooser.random(steps).tolist():
         if follower.difference:
             return
         if over:
-            follower.after_reset(env.reset()[0])
+            follower.after_reset(*env.reset())
         legal = follower.legal_actions(int(space.n))
         over = follower.take(env, int(legal[int(u * len(legal))]))
     follower.end()

@@ -22,7 +22,11 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
-from rlsuite.core.aliases import BareEnv
+from rlsuite import errors
+from rlsuite.core.aliases import Env, UntypedSpace
+from rlsuite.core.checks import legal_actions
+from rlsuite.environments.facts import NO_LIMIT
+from rlsuite.environments.layers import attributes_of, layers_of, passages_of, prefix_of, truncates
 from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
 from rlsuite.environments.symbolic import ScriptedGenerator, Tree, UnreadContainer, UnreadNumber, outcomes_of
 
@@ -61,6 +65,8 @@ class Answer(NamedTuple):
     reward: float
     terminated: bool
     truncated: bool
+    legal: bytes = b""
+    """Which actions are legal then, a bool for each; empty if its info does not say so."""
 
 
 class Snapshot(NamedTuple):
@@ -77,12 +83,17 @@ class Probe:
 
     Parameters
     ----------
-    base : gymnasium.Env
-        The unwrapped copy. It has been reset. It is used up.
+    env : gymnasium.Env
+        The copy, in those of its wrappers that may change something (`rlsuite.environments.layers`). It has been reset.
+        It is used up.
     id_of : callable
         The number of an observation. It raises ValueError for what is no observation.
     deadline : float
         The time, of `time.monotonic`, until which it may be stepped to see what changes.
+    horizon : int
+        Steps after which every episode is over.
+    masks : bool
+        Whether each info says which actions are legal.
 
     Attributes
     ----------
@@ -97,14 +108,23 @@ class Probe:
         If its state cannot be found, or cannot be set.
     """
 
-    def __init__(self, base: BareEnv, id_of: Callable[[Any], int], deadline: float = math.inf):
-        self.base = base
-        self.id_of = id_of
-        self.attributes = _attributes_of(base)
+    def __init__(
+        self,
+        env: Env,
+        id_of: Callable[[Any], int],
+        deadline: float = math.inf,
+        horizon: int = NO_LIMIT,
+        masks: bool = False,
+    ):
+        self.env = env
+        self.passages = passages_of(env)
+        self.id_of, self.horizon, self.masks = id_of, horizon, masks
+        self.attributes = attributes_of(env)
         self.written: set[str] = set()
         self.read: set[str] = set()
         self.rng = ScriptedGenerator(deadline)
-        self.first_action = int(base.action_space.start)
+        space: UntypedSpace = env.action_space
+        self.first_action, self.n_actions = int(space.start), int(space.n)
         self.generator = "_np_random"
         self._foreign = {
             name: type(value).__name__
@@ -114,8 +134,10 @@ class Probe:
         self.named: dict[str | int, Any] = {}  # functions and classes that its parts refer to, by `name_of`
         self.generators = {id(one) for one in (*self.attributes.values(), self.rng) if _is_generator(one)}
         self._plain: set[str] = set()  # attributes in which nothing is to be named
-        self._watch_attributes()
+        layers = layers_of(env)
+        self._class_attributes = [self._watch_attributes(layers, place) for place in range(len(layers))]
         self.changing: set[str] = set()
+        kinds = {name: _type_of(value) for name, value in self.attributes.items()}
         self._asked = 0
         self.generator = self._walk(deadline)
         self.changing -= {self.generator, SEED}
@@ -123,7 +145,7 @@ class Probe:
         self.unread = {
             name: stand_in
             for name in self.changing
-            if name in self.attributes and (stand_in := _unread(name, self.attributes)) is not None
+            if name in self.attributes and (stand_in := _unread(name, self.attributes, kinds.get(name))) is not None
         }
         self.original = {name: value for name, value in self.attributes.items() if name not in self.changing}
         self._first = {name: self._digest(name, value) for name, value in self.attributes.items()}
@@ -133,15 +155,15 @@ class Probe:
         self.attributes[self.generator] = self.rng
         self.reset_reads: set[str] = set()
 
-    def knows(self, base: BareEnv) -> bool:
+    def knows(self, env: Env) -> bool:
         """Whether another environment of this kind has the same constants, and is in one of the states found."""
-        values = _attributes_of(base)
+        values = attributes_of(env)
         if values.keys() != self._first.keys():
             return False
         constant = self.original.keys() - {self.generator, SEED}
-        if any(self._digest(name, values[name], base) != self._first[name] for name in constant):
+        if any(self._digest(name, values[name], env) != self._first[name] for name in constant):
             return False
-        return self.number_of(base, known_only=True) >= 0
+        return self.number_of(env, known_only=True) >= 0
 
     def learn_again(self) -> None:
         """Forget the states: another attribute belongs to them."""
@@ -153,7 +175,7 @@ class Probe:
             if name not in self._first:
                 self.attributes.pop(name, None)
             elif isinstance(first, bytes):
-                self.attributes[name] = _Unpickler(io.BytesIO(first), self.named, self.base, self.attributes).load()
+                self.attributes[name] = _Unpickler(io.BytesIO(first), self.named, self.env, self.attributes).load()
 
     def belongs(self, name: str) -> None:
         """Note that an attribute belongs to the state."""
@@ -173,39 +195,39 @@ class Probe:
 
     def here(self) -> int:
         """Return the number of the state in which the copy is."""
-        return self.number_of(self.base)
+        return self.number_of(self.env)
 
-    def number_of(self, base: BareEnv, known_only: bool = False) -> int:
+    def number_of(self, env: Env, known_only: bool = False) -> int:
         """Return the number of the state of an environment, -1 if it is new and only known ones are asked for."""
-        values = _attributes_of(base)
-        key = self._key_of(values, base)
+        values = attributes_of(env)
+        key = self._key_of(values, env)
         number = self._index.get(key)
         if number is None:
             if known_only:
                 return -1
             number = self._index[key] = len(self.states)
-            self.states.append(self._taken(values, base))
+            self.states.append(self._taken(values, env))
         return number
 
-    def values_of(self, base: BareEnv) -> dict[str, Any]:
+    def values_of(self, env: Env) -> dict[str, Any]:
         """Return the attributes that make up the state of an environment."""
-        values = _attributes_of(base)
+        values = attributes_of(env)
         return {name: values[name] for name in sorted(self.in_state) if name in values}
 
     def number_with(self, values: Mapping[str, Any]) -> int:
         """Return the number of the state that consists of these attributes, -1 if it is none of those found."""
         return self._index.get(self._key_of(values), -1) if values.keys() <= self.in_state else -1
 
-    def _key_of(self, values: Mapping[str, Any], base: BareEnv | None = None) -> object:
-        return tuple(self._key(values.get(name, _NOTHING), base) for name in sorted(self.in_state))
+    def _key_of(self, values: Mapping[str, Any], env: Env | None = None) -> object:
+        return tuple(self._key(values.get(name, _NOTHING), env) for name in sorted(self.in_state))
 
-    def put(self, number: int, base: BareEnv | None = None) -> None:
+    def put(self, number: int, env: Env | None = None) -> None:
         """Put the copy, or another environment of this kind, into a state."""
-        values = self.attributes if base is None else _attributes_of(base)
+        values = self.attributes if env is None else attributes_of(env)
         snapshot = self.states[number]
         values.update(snapshot.plain)
         if snapshot.pickled:
-            values.update(_Unpickler(io.BytesIO(snapshot.pickled), self.named, base or self.base, values).load())
+            values.update(_Unpickler(io.BytesIO(snapshot.pickled), self.named, env or self.env, values).load())
         for name in self.in_state:
             if values.get(name) is _NOTHING:
                 del values[name]
@@ -215,6 +237,10 @@ class Probe:
         latest: Any = [*self._index][-1_000:]
         counts = {name: len({key[i] for key in latest}) for i, name in enumerate(sorted(self.in_state))}
         return max(counts.items(), key=lambda one: one[1], default=("", 0))
+
+    def generator_of(self, env: Env) -> np.random.Generator:
+        """Return the generator that an environment of this kind draws from."""
+        return attributes_of(env)[self.generator]
 
     def step(self, number: int, action: int) -> Tree:
         """Return all outcomes of an action in a state, as a tree whose leaves are answers."""
@@ -226,35 +252,69 @@ class Probe:
 
     def disturbed(self) -> str:
         """The name of an attribute that does not belong to the state and has changed all the same, or an empty text."""
-        if self._names_of_class() != self._class_attributes:
+        if list(map(_names_of_class, layers_of(self.env))) != self._class_attributes:
             raise CannotBeFollowed("it sets an attribute of its class")
         for name, digest in self._first.items():
             if name in self.original and self._digest(name, self.attributes.get(name, _NOTHING)) != digest:
                 return name
         return ""
 
-    def _names_of_class(self) -> set[str]:
-        names: dict[str, Any] = _type_of(self.base).__dict__
-        return set(names)
-
     def _step(self, number: int, action: int) -> Answer:
         self._begin(number)
-        answer: Any = self.base.step(action + self.first_action)
+        try:
+            answer: Any = self.env.step(action + self.first_action)
+        except Exception:  # whatever the environment raises, as where it is not yet put into its whole state
+            self._check_reads(self.read)
+            raise
         if type(answer) is not tuple or len(cast("tuple[Any, ...]", answer)) != 5:
             raise CannotBeFollowed("its step does not return five things")
-        observation, reward, terminated, truncated, _ = cast("tuple[Any, ...]", answer)
-        end = bool(terminated), bool(truncated)
-        seen = self._id_of(observation)
+        observation, reward, terminated, truncated, info = cast("tuple[Any, ...]", answer)
+        end = bool(terminated), truncates(truncated)
+        self._check_passages(steps=1, resets=0)
+        seen, legal = self._id_of(observation), self._legal(info, over=any(end))
         self._check_reads(self.read)
-        return Answer(self.here(), seen, float(reward), *end)
+        return Answer(self.here(), seen, float(reward), *end, legal)
 
     def _reset(self, number: int) -> Answer:
         self._begin(number)
-        observation, _ = self.base.reset()
-        seen = self._id_of(observation)
+        observation, info = self.env.reset()
+        self._check_passages(steps=0, resets=1)
+        seen, legal = self._id_of(observation), self._legal(info, over=False)
         self.reset_reads |= self.read & self.in_state
         self._check_reads(self.read)
-        return Answer(self.here(), seen, 0.0, False, False)
+        return Answer(self.here(), seen, 0.0, False, False, legal)
+
+    def _check_passages(self, steps: int, resets: int) -> None:
+        """Raise CannotBeFollowed if a wrapper around a time limit does not call it once each time."""
+        for one in self.passages:
+            if (one.steps, one.resets) != (steps, resets):
+                raise CannotBeFollowed("one of its wrappers steps or resets what is inside its TimeLimit by itself")
+
+    def _legal(self, info: Mapping[str, Any], over: bool) -> bytes:
+        """Which actions are legal, as bytes; empty where that is neither said nor needed."""
+        try:
+            legal = self.mask_in(info)
+        except errors.ParameterError as error:
+            raise CannotBeFollowed(str(error)) from error
+        if self.masks and not over and not any(legal):
+            raise CannotBeFollowed("its info['action_mask'] is missing, or leaves no action, and the episode goes on")
+        return legal
+
+    def mask_in(self, info: Mapping[str, Any]) -> bytes:
+        """Return a bool for each action; empty if masks are not followed, or if there is none.
+
+        Raises
+        ------
+        ParameterError
+            If it is none.
+        """
+        if not self.masks or "action_mask" not in info:
+            return b""
+        return legal_actions("info['action_mask']", info["action_mask"], self.n_actions).tobytes()
+
+    def legal_in(self, answer: Answer) -> list[bool]:
+        """Which actions are legal after an answer."""
+        return list(map(bool, answer.legal)) if self.masks else [True] * self.n_actions
 
     def _id_of(self, observation: Any) -> int:
         pickle.dumps(observation)  # raises if a counter, or a random number, is shown in it
@@ -267,6 +327,8 @@ class Probe:
         self.put(number)
         self.attributes.update(self.unread)
         self.attributes[self.generator] = self.rng
+        for one in self.passages:
+            one.steps = one.resets = 0
         self.written.clear()
         self.read.clear()
 
@@ -294,34 +356,44 @@ class Probe:
         if needed or new:
             raise Relearn
 
-    def _watch_attributes(self) -> None:
-        """Have all reading and writing of attributes noted, by a subclass that does nothing else."""
-        kind = _type_of(self.base)
-        read, written, attributes = self.read, self.written, self.attributes
+    def _watch_attributes(self, layers: list[Any], place: int) -> set[str]:
+        """Have all reading and writing of a layer's attributes noted, by a subclass that does nothing else.
+
+        Returns the names in that class.
+        """
+        layer, prefix = layers[place], prefix_of(layers, place)
+        kind = _type_of(layer)
+        read, written, attributes = self.read, self.written, object.__getattribute__(layer, "__dict__")
+        inner = {"env"} if place else set[str]()  # what a wrapper wraps
 
         def get(env: Any, name: str) -> Any:
             if name in attributes:
-                if name not in written:
-                    read.add(name)
+                if prefix + name not in written and name not in inner:
+                    read.add(prefix + name)
             elif name == "__dict__":
                 raise Signal(CannotBeFollowed("it reads all its attributes at once"))
             return kind.__getattribute__(env, name)
 
         def put(env: Any, name: str, value: object) -> None:
-            written.add(name)
+            change(name)
             kind.__setattr__(env, name, value)
 
         def remove(env: Any, name: str) -> None:
-            written.add(name)
+            change(name)
             kind.__delattr__(env, name)
+
+        def change(name: str) -> None:
+            if name in inner:
+                raise Signal(CannotBeFollowed(f"{kind.__name__} wraps another environment in step or reset"))
+            written.add(prefix + name)
 
         names = {"__getattribute__": get, "__setattr__": put, "__delattr__": remove, "__slots__": ()}
         names |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
         try:
-            self.base.__class__ = type(kind)(kind.__name__, (kind,), names)
-            self._class_attributes = self._names_of_class()
+            layer.__class__ = type(kind)(kind.__name__, (kind,), names)
         except TypeError as error:
             raise CannotBeFollowed(f"its attributes cannot be watched ({error})") from error
+        return _names_of_class(layer)
 
     def _walk(self, deadline: float) -> str:
         """Step at random with the environment's own generators; return the name of the one that it draws from."""
@@ -340,14 +412,20 @@ class Probe:
             self.written.clear()
             self.read.clear()
 
-        called(self.base.reset)
-        for number, action in enumerate(chooser.integers(int(self.base.action_space.n), size=WALK).tolist()):
-            _, _, terminated, truncated, _ = called(partial(self.base.step, action + self.first_action))
+        _, info = called(self.env.reset)
+        taken = 0  # steps of this episode
+        for number, u in enumerate(chooser.random(WALK).tolist()):
+            legal = self._legal(info, over=False)
+            actions = [a for a in range(self.n_actions) if not self.masks or legal[a]]
+            action = actions[int(u * len(actions))]
+            _, _, terminated, truncated, info = called(partial(self.env.step, action + self.first_action))
+            taken += 1
             look(number)
             if monotonic() > deadline:
                 raise CannotBeFollowed(f"there was not enough time for {WALK} of its steps")
-            if terminated or truncated:
-                called(self.base.reset)
+            if terminated or truncates(truncated) or taken >= self.horizon:
+                _, info = called(self.env.reset)
+                taken = 0
                 look(number)
         used = [name for name, v in generators.items() if str(v.bit_generator.state) != before[name]]
         if any(self.attributes.get(name) is not v for name, v in generators.items()):
@@ -356,44 +434,44 @@ class Probe:
             raise CannotBeFollowed(f"it draws from {len(used)} generators: {', '.join(used)}")
         return used[0] if used else "_np_random"
 
-    def _key(self, value: Any, base: BareEnv | None = None) -> object:
+    def _key(self, value: Any, env: Env | None = None) -> object:
         """A hashable image of a value of an environment, different for different values."""
         kind = _type_of(value)
-        if kind is int or isinstance(value, _INTEGERS):
+        if kind is int or issubclass(kind, _INTEGERS):
             return int(value)
         if kind is bool or value is None or kind is str:
             return (kind.__name__, value)
-        if kind is float or isinstance(value, _FLOATS):
+        if kind is float or issubclass(kind, _FLOATS):
             return ("float", float(value), str(value))  # tells 0.0 from -0.0
         if kind is np.bool_:
             return ("bool", bool(value))
         if kind is np.ndarray and not value.dtype.hasobject:
             return (value.dtype.str, value.shape, value.tobytes())
         if kind in (tuple, list):
-            return (kind.__name__, *(self._key(one, base) for one in value))
+            return (kind.__name__, *(self._key(one, env) for one in value))
         if kind is dict:
-            return ("dict", *((self._key(k, base), self._key(v, base)) for k, v in value.items()))
+            return ("dict", *((self._key(k, env), self._key(v, env)) for k, v in value.items()))
         if kind in (set, frozenset):
-            return (kind.__name__, frozenset(self._key(one, base) for one in value))
-        return self._pickled(value, base)
+            return (kind.__name__, frozenset(self._key(one, env) for one in value))
+        return self._pickled(value, env)
 
-    def _taken(self, values: Mapping[str, Any], base: BareEnv) -> Snapshot:
+    def _taken(self, values: Mapping[str, Any], env: Env) -> Snapshot:
         plain: dict[str, Any] = {}
         others: dict[str, Any] = {}
         for name in self.in_state:
             value = values.get(name, _NOTHING)
             (plain if value is _NOTHING or _immutable(value) else others)[name] = value
-        return Snapshot(plain, self._pickled(others, base) if others else b"")
+        return Snapshot(plain, self._pickled(others, env) if others else b"")
 
-    def _pickled(self, value: object, base: BareEnv | None) -> bytes:
-        pickler = _Pickler(self, base, {} if base is None else _attributes_of(base))
+    def _pickled(self, value: object, env: Env | None) -> bytes:
+        pickler = _Pickler(self, env, {} if env is None else attributes_of(env))
         try:
             pickler.dump(value)
         except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise CannotBeFollowed(f"a part of its state cannot be copied ({error})") from error
         return pickler.file.getvalue()
 
-    def _digest(self, name: str, value: object, base: BareEnv | None = None) -> object:
+    def _digest(self, name: str, value: object, env: Env | None = None) -> object:
         """What to compare of an attribute that should not change."""
         if value is _NOTHING or isinstance(value, np.random.Generator):
             return None
@@ -401,7 +479,7 @@ class Probe:
             if name in self._plain:
                 with suppress(Exception):  # it holds a function that has no name now
                     return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-            pickler = _Pickler(self, base or self.base, {})
+            pickler = _Pickler(self, env or self.env, {})
             pickler.dump(value)
             if pickler.named:
                 return pickler.file.getvalue()
@@ -412,7 +490,7 @@ class Probe:
             self._plain.add(name)
             return plain
         except Exception as error:  # classes of other packages may raise anything
-            if base is not None:
+            if env is not None:
                 return None  # of another environment: then it is another one
             raise CannotBeFollowed(
                 f"its attribute `{name}` cannot be compared with itself later ({type(error).__name__}: {error})"
@@ -433,32 +511,45 @@ class Probe:
         """Return a probe that has no copy: it tells states apart, and puts environments into them."""
         probe = cls.__new__(cls)
         vars(probe).update(
-            _Unpickler(io.BytesIO(packed), named, None, {}).load(), named=named, base=None, generators=set()
+            _Unpickler(io.BytesIO(packed), named, None, {}).load(), named=named, env=None, generators=set()
         )
         return probe
 
 
-_KEPT = ("generator", "id_of", "in_state", "original", "states", "unread", "_first", "_index", "_plain")
+_KEPT = (
+    "generator",
+    "id_of",
+    "in_state",
+    "original",
+    "states",
+    "unread",
+    "_first",
+    "_index",
+    "_plain",
+    "masks",
+    "n_actions",
+)
 
 
 class _Pickler(pickle.Pickler):
     """Pickles a part of an environment: the environment itself and what never changes are named, not copied."""
 
-    def __init__(self, probe: Probe, base: BareEnv | None, attributes: Mapping[str, Any]):
+    def __init__(self, probe: Probe, env: Env | None, attributes: Mapping[str, Any]):
         self.file = io.BytesIO()
         super().__init__(self.file, pickle.HIGHEST_PROTOCOL)
         self.named = False  # the environment or its generator
         self.probe = probe
-        self.base = base
+        self.layers = [] if env is None else layers_of(env)
         self.names = {id(value): name for name, value in attributes.items() if name in getattr(probe, "original", ())}
-        own: Mapping[str, Any] = {} if base is None else _attributes_of(base)
+        own: Mapping[str, Any] = {} if env is None else attributes_of(env)
         self.generators = {id(value) for value in own.values() if _is_generator(value)} | probe.generators
 
     def persistent_id(self, obj: Any) -> Any:
         """Name an object that is not to be copied."""
-        if obj is self.base and obj is not None:
-            self.named = True
-            return ("env", "")
+        for place, layer in enumerate(self.layers):
+            if obj is layer:
+                self.named = True
+                return ("layer", place)
         if isinstance(obj, _BY_NAME) and isinstance(getattr(obj, "__self__", None), types.ModuleType | None):
             name = name_of(obj)
             self.probe.named[name] = obj
@@ -472,11 +563,11 @@ class _Pickler(pickle.Pickler):
 
 class _Unpickler(pickle.Unpickler):
     def __init__(
-        self, file: io.BytesIO, named: Mapping[str | int, Any], base: BareEnv | None, attributes: Mapping[str, Any]
+        self, file: io.BytesIO, named: Mapping[str | int, Any], env: Env | None, attributes: Mapping[str, Any]
     ):
         super().__init__(file)
         self.named = named
-        self.base = base
+        self.layers = [] if env is None else layers_of(env)
         self.attributes = attributes
 
     def persistent_load(self, pid: Any) -> Any:
@@ -484,7 +575,7 @@ class _Unpickler(pickle.Unpickler):
         kind, name = pid
         if kind == "object":
             return self.named[name]
-        return self.base if kind == "env" else self.attributes[name]
+        return self.layers[name] if kind == "layer" else self.attributes[name]
 
 
 def name_of(thing: Any) -> str | int:
@@ -504,9 +595,9 @@ def object_named(name: str) -> Any:
     return found
 
 
-def _attributes_of(base: BareEnv) -> dict[str, Any]:
-    """The attributes of an environment, unseen by the watch."""
-    return object.__getattribute__(base, "__dict__")
+def _names_of_class(layer: object) -> set[str]:
+    names: dict[str, Any] = _type_of(layer).__dict__
+    return set(names)
 
 
 def _is_generator(value: object) -> bool:
@@ -526,15 +617,18 @@ def _immutable(value: Any) -> bool:
     kind = _type_of(value)
     if kind is tuple:
         return all(map(_immutable, value))
-    return kind in (bool, int, float, str, bytes, type(None), complex) or isinstance(value, np.generic)
+    return kind in (bool, int, float, str, bytes, type(None), complex) or issubclass(kind, np.generic)
 
 
-def _unread(name: str, attributes: Mapping[str, Any]) -> UnreadNumber | UnreadContainer | None:
-    """What stands for an attribute of which it is to be shown that nothing reads it; None for other kinds of values."""
+def _unread(name: str, attributes: Mapping[str, Any], before: object) -> UnreadNumber | UnreadContainer | None:
+    """What stands for an attribute of which it is to be shown that nothing reads it; None for other kinds of values.
+
+    Its class was ``before`` when nothing had been stepped.
+    """
     value = attributes[name]
     kind = _type_of(value)
     if isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_):
-        return UnreadNumber(name)
+        return UnreadNumber(name, kind if kind is before else None)
     plain_object = kind.__module__ not in ("builtins", "numpy") and not kind.__module__.startswith("gymnasium.")
     if kind in _CONTAINERS or (plain_object and hasattr(value, "__dict__")):
         del value

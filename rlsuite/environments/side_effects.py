@@ -17,9 +17,11 @@ import types
 from collections.abc import Iterator
 from typing import Any, cast
 
+import gymnasium
 import numpy as np
 
 from rlsuite.core.aliases import BareEnv
+from rlsuite.environments.facts import Wrapper
 from rlsuite.environments.signal_errors import Signal
 
 # Only what the process in which it is asked does not notice.
@@ -32,6 +34,8 @@ FORBIDDEN_MODULES = {
 }
 FORBIDDEN_FUNCTIONS = {"globals": "reads all globals", "vars": "reads all attributes"}
 _TRUSTED_PACKAGES = {"rlsuite", "gymnasium", "numpy", "numba", "scipy", *sys.stdlib_module_names}
+_WRAPPED = ("step", "reset", "observation", "reward", "action")
+"""The methods of wrappers that are called in a step."""
 _ATOMS = (bool, int, float, complex, str, bytes, type(None), range)
 
 
@@ -42,6 +46,8 @@ class Surroundings:
     ----------
     base : gymnasium.Env
         The unwrapped environment.
+    *wrappers : gymnasium.Wrapper
+        Those that may change something.
 
     Attributes
     ----------
@@ -49,25 +55,35 @@ class Surroundings:
         What the methods do that a copy must not do, in words; empty if nothing was found.
     """
 
-    def __init__(self, base: BareEnv):
+    def __init__(self, base: BareEnv, *wrappers: Wrapper):
         self.forbidden = ""
         self._data: dict[str, tuple[Any, str]] = {}  # where a value is kept, and its name there
         self._seen: set[int] = set()
-        self._kinds = [kind for kind in type(base).__mro__ if not _trusted(kind.__module__)]
-        attributes: dict[str, Any] = base.__dict__
-        for value in attributes.values():
+        layers: tuple[Any, ...] = (base, *wrappers)
+        own: list[type] = [kind for layer in layers for kind in type(layer).__mro__ if not _trusted(kind.__module__)]
+        self._kinds = list(dict.fromkeys(own))
+        values: list[tuple[dict[str, Any], str, Any]] = [
+            (vars(layer), name, value)
+            for layer in layers
+            for name, value in cast("dict[str, Any]", vars(layer)).items()
+            if name != "env" or layer is base  # not what a wrapper wraps
+        ]
+        for _, _, value in values:
             kind: Any = value.__class__
             if not _trusted(kind.__module__) and kind not in self._kinds:
                 self._kinds += [one for one in kind.__mro__ if not _trusted(one.__module__)]
         for kind in self._kinds:
             self._add_class(kind)
-            if kind in type(base).__mro__ and "__slots__" in vars(kind):
+            if kind in own and "__slots__" in vars(kind):
                 self._forbid("__slots__", "keeps attributes where they cannot be watched")
-        for name, value in attributes.items():
+        for attributes, name, value in values:
             if isinstance(value, (*_CALLED, types.MethodType)):
                 self._refer(f"its attribute `{name}`", name, value, attributes)
-        for name in ("step", "reset"):
-            self._follow(getattr(cast("Any", type(base)), name))
+            elif callable(value):
+                self._follow(cast("Any", type(value)).__call__)
+        for layer in layers:
+            for name in ("step", "reset") if layer is base else _WRAPPED:
+                self._follow(getattr(cast("Any", type(layer)), name, None))
         self._before = self._contents()
         for name, content in self._before.items():
             if content is _UNKNOWN:
@@ -152,6 +168,8 @@ class Surroundings:
                     self._follow(vars(value).get(method))
         elif isinstance(value, _CALLED) or hasattr(value, "__wrapped__"):
             self._follow(value)
+        elif isinstance(value, gymnasium.Env):
+            self._forbid(name, "refers to an environment by another name than self")
         elif not callable(value):
             self._data[where] = (holder, name)
 

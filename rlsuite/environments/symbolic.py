@@ -85,6 +85,12 @@ class UniformNumber:
     def _now(self) -> Number:
         return self.function(self.draw.first / GRID)
 
+    @property
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] - what isinstance asks for
+        """The class of the number, so that `isinstance` answers as it will when the number is drawn."""
+        now: object = self._now()
+        return type(now)
+
     def _decide(self, question: Callable[[Number], Number]) -> Number:
         """Answer a question that changes its answer monotonically with the number, and note where it changes next."""
         answer = question(self._now())
@@ -124,7 +130,7 @@ class UniformNumber:
         return self._compare(lambda _, c: not self._equals(c), other)
 
     def _compare(self, compare: Callable[[Number, Number], Number], other: Number) -> Number:
-        if isinstance(other, UniformNumber | UnreadNumber):
+        if type(other) in _STAND_INS:
             _refuse("compared with another random number or a counter")
         if isinstance(other, _ARRAY):
             answers = [self._compare(compare, c) for c in other.ravel().tolist()]
@@ -140,7 +146,7 @@ class UniformNumber:
         return type(self)(self.draw, lambda u: function(before(u)))
 
     def _arithmetic(self, operation: Callable[[Number, Number], Number], other: Number, swapped: bool) -> Number:
-        if not isinstance(other, _NUMBERS) or not math.isfinite(other):
+        if type(other) in _STAND_INS or not isinstance(other, _NUMBERS) or not math.isfinite(other):
             _refuse(f"combined with a {type(other).__name__}")
         if swapped:
             return self._mapped(lambda x: operation(other, x))
@@ -213,7 +219,7 @@ class UniformNumber:
         if len(inputs) == 1:
             return plain(inputs[0])
         one, other = inputs
-        if isinstance(one, UniformNumber):
+        if type(one) is UniformNumber:
             return plain(one, other)
         if ufunc.__name__ in _MIRRORED:  # array < u is u > array, without asking the array
             return _PLAIN_OPERATIONS[_MIRRORED[ufunc.__name__]](other, one)
@@ -264,19 +270,29 @@ class UnreadNumber:
     It is no int, because C code would read the number of a subclass without a word.
     """
 
-    __slots__ = ("name",)
+    __slots__ = ("kind", "name")
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, kind: type | None = None):
         self.name = name
+        self.kind = kind  # the class of the number, if that is known
+
+    @property
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] - what isinstance asks for
+        """The class of the number, so that `isinstance` answers as it would; one that changes is part of the state."""
+        return self.kind or self._read()
 
     def _with(self, other: Number) -> Self:
-        if isinstance(other, UniformNumber):
+        if type(other) is UniformNumber:
             _refuse("added to a counter")
-        return self
+        kind = other.kind if type(other) is UnreadNumber else type(other)
+        same = kind in (self.kind, int, bool) or (self.kind is float and kind is not None and issubclass(kind, float))
+        return self if same else self._of_any_class(other)
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _with
-    __floordiv__ = __mod__ = __and__ = __or__ = __xor__ = _with
-    __iadd__ = __isub__ = __imul__ = _with
+    def _of_any_class(self, *_: object) -> Self:
+        return type(self)(self.name)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __iadd__ = __isub__ = __imul__ = _with
+    __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __and__ = __or__ = __xor__ = _of_any_class
 
     def __neg__(self) -> Self:
         return self
@@ -284,7 +300,7 @@ class UnreadNumber:
     __pos__ = __abs__ = __neg__
 
     def __round__(self, digits: int | None = None) -> Self:
-        return self
+        return self._of_any_class()
 
     def _read(self, *_: object) -> NoReturn:
         raise Signal(WasRead(self.name))
@@ -308,6 +324,11 @@ class UnreadContainer:
     def __init__(self, name: str, kind: type):
         object.__setattr__(self, "_name", name)
         object.__setattr__(self, "_kind", kind)
+
+    @property
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] - what isinstance asks for
+        """The class of the container."""
+        return object.__getattribute__(self, "_kind")
 
     def _look_up(self, *_: object) -> UnreadNumber:
         return UnreadNumber(object.__getattribute__(self, "_name"))
@@ -353,6 +374,8 @@ _MODIFIERS: dict[type, dict[str, str]] = {
 }
 
 
+_STAND_INS = (UniformNumber, UnreadNumber, UnreadContainer)
+
 Draw: TypeAlias = UniformDraw | IntegerDraw
 
 
@@ -381,10 +404,10 @@ class ScriptedGenerator(np.random.Generator):
             raise Signal(CannotBeFollowed(f"one step, or one reset, may draw more than {MAX_DRAWS} numbers"))
         return self.script[len(self.draws)] if len(self.draws) < len(self.script) else 0
 
-    def _uniform(self) -> UniformNumber:
+    def _uniform(self, kind: Callable[[float], Number] = float) -> UniformNumber:
         draw = UniformDraw(self._next())
         self.draws.append(draw)
-        return UniformNumber(draw, float)
+        return UniformNumber(draw, kind)
 
     def _integer(self, low: Number, high: Number) -> np.int64:
         first, n = operator.index(low), operator.index(high) - operator.index(low)
@@ -404,7 +427,7 @@ class ScriptedGenerator(np.random.Generator):
         """Draw uniform numbers in [0, 1)."""
         if out is not None or np.dtype(dtype) != np.float64:
             raise Signal(CannotBeFollowed("its generator draws single precision, or into an array"))
-        return self._uniform() if size is None else _array(size, self._uniform)
+        return self._uniform() if size is None else _array(size, lambda: self._uniform(np.float64))
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         """Draw uniform numbers in [low, high)."""
@@ -412,7 +435,7 @@ class ScriptedGenerator(np.random.Generator):
             raise Signal(CannotBeFollowed("its generator draws uniform numbers between bounds in arrays"))
 
         def draw() -> Number:
-            return self._uniform() * (float(high) - float(low)) + float(low)
+            return self._uniform(float if size is None else np.float64) * (float(high) - float(low)) + float(low)
 
         return draw() if size is None else _array(size, draw)
 

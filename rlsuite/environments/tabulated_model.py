@@ -24,6 +24,7 @@ from rlsuite.environments.forms.form import Wish
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.environments.forms.table import trusted_model
 from rlsuite.environments.forms.tabulated import asked
+from rlsuite.environments.layers import horizon_of
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.probe import Answer
 from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
@@ -86,8 +87,9 @@ def tabulate(
     ----------
     env : str, EnvSpec or gymnasium.Env
         An id, ``"module:Id"``, ``"file.py:Class"`` or an environment, which is left untouched. The space of its actions
-        is Discrete. A time limit (`gymnasium.wrappers.TimeLimit`) is not part of the model; one of the environment's
-        own is: where it truncates an episode, the model ends it.
+        is Discrete. A time limit (`gymnasium.wrappers.TimeLimit`) is not part of the model, unless the time is observed
+        (`gymnasium.wrappers.TimeAwareObservation`); one of the environment's own is: where it truncates an episode, the
+        model ends it. What wrappers do to observations and rewards is part of the model.
     gamma : float
         Discount factor of the model, in [0, 1].
     deadline : float
@@ -143,7 +145,6 @@ def tabulate(
         facts = facts_of(made)
         if made is not env and is_known_kind(facts):
             made.reset(seed=0)
-        facts.check_wrappers()
         table, doubt = None, ""
         if facts.has_table:
             try:
@@ -175,8 +176,8 @@ def _asked(facts: EnvironmentFacts, gamma: float, deadline: float, max_states: i
     table = asked(facts, wish)
     numbering = cast("_Numbering", table.probe.id_of)  # which has met all observations
     found = _Found(
-        {outcome.place: chance for outcome, chance in _row_of(table.start).items()},
-        {s: [_row_of(tree) for tree in trees] for s, trees in enumerate(table.rows) if trees is not None},
+        {outcome.place: chance for outcome, chance in _row_of(table.start, table).items()},
+        {s: [_row_of(tree, table) for tree in trees] for s, trees in enumerate(table.rows) if trees is not None},
     )
     places = found.places()
     going_on = found.places(over=False)
@@ -214,18 +215,21 @@ class _Found(NamedTuple):
         return {*self.start, *(one.place for one in outcomes if over or not one.over)}
 
 
-def _row_of(tree: Tree) -> Row:
-    """Return the outcomes of a tree of draws, each with its probability."""
+def _row_of(tree: Tree | None, table: Tabulation) -> Row:
+    """Return the outcomes of a tree of draws, each with its probability; none of an action that is not legal."""
     row: Row = defaultdict(float)
     for chance, answer in _leaves(tree, 1.0):
         if chance > 0.0:
             place = (answer.state, answer.observation)
-            row[Outcome(place, answer.reward, answer.terminated or answer.truncated)] += chance
+            over = answer.terminated or answer.truncated or table.rows[answer.state] is None
+            row[Outcome(place, answer.reward, over)] += chance
     return dict(row)
 
 
-def _leaves(tree: Tree, chance: float) -> Iterator[tuple[float, Answer]]:
+def _leaves(tree: Tree | None, chance: float) -> Iterator[tuple[float, Answer]]:
     """The answers at the leaves of a tree, each with its probability."""
+    if tree is None:
+        return
     if isinstance(tree, Leaf):
         yield chance, tree.outcome
         return
@@ -373,7 +377,11 @@ def _labels_of_states(table: Tabulation) -> list[str] | None:
 
 
 def _without_limit(facts: EnvironmentFacts) -> str:
-    return "" if facts.time_limit == NO_LIMIT else f"; its time limit of {facts.time_limit:,} steps is left out"
+    if facts.time_limit == NO_LIMIT:
+        return ""
+    if horizon_of(facts) == facts.time_limit:
+        return f"; its time limit of {facts.time_limit:,} steps ends the episodes"
+    return f"; its time limit of {facts.time_limit:,} steps is left out"
 
 
 def _what_was_verified(facts: EnvironmentFacts, table: Tabulation) -> str:

@@ -8,7 +8,7 @@ with the environment's own generator, give the episodes of its `step`.
 
 import copy
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import monotonic  # the module's are out of use where an environment is asked
 from typing import Any, NamedTuple
@@ -17,11 +17,12 @@ import gymnasium
 import numpy as np
 
 from rlsuite import errors
-from rlsuite.core.aliases import BareEnv
+from rlsuite.core.aliases import Env
 from rlsuite.core.checks import is_array
 from rlsuite.environments.child_process import in_child, in_words
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, replaced_methods
 from rlsuite.environments.followers import Follower, begin, walk
+from rlsuite.environments.layers import attributes_of, horizon_of, layers_of, why_not_copied, without_counting
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.probe import Answer, Probe, Relearn, object_named
 from rlsuite.environments.side_effects import Surroundings
@@ -47,8 +48,9 @@ class Tabulation(NamedTuple):
     probe: Probe
     start: Tree
     """What `reset` draws; its leaves are answers."""
-    rows: list[list[Tree] | None]
-    """``rows[s][a]``: what an action draws; its leaves are answers. None where an episode is over."""
+    rows: list[list[Tree | None] | None]
+    """``rows[s][a]``: what an action draws; its leaves are answers. None for actions that are not legal, and None in
+    place of a row where an episode is over."""
     n_actions: int
 
     @property
@@ -56,18 +58,17 @@ class Tabulation(NamedTuple):
         """Number of states that can be reached."""
         return len(self.probe.states)
 
-    @property
-    def generator(self) -> str:
-        """The attribute with the generator that the environment draws from."""
-        return self.probe.generator
+    def generator_of(self, env: Env) -> np.random.Generator:
+        """Return the generator that an environment draws from."""
+        return self.probe.generator_of(env)
 
-    def state_of(self, base: BareEnv) -> int:
+    def state_of(self, env: Env) -> int:
         """Return the number of the state in which an environment is; -1 if it is none of these."""
-        return self.probe.number_of(base, known_only=True)
+        return self.probe.number_of(env, known_only=True)
 
-    def put(self, state: int, base: BareEnv) -> None:
+    def put(self, state: int, env: Env) -> None:
         """Put an environment into a state."""
-        self.probe.put(state, base)
+        self.probe.put(state, env)
 
 
 def tabulation_of(
@@ -77,6 +78,7 @@ def tabulation_of(
     max_states: int = MAX_STATES,
     id_of: Callable[[Any], int] | None = None,
     reset: bool = False,
+    masks: bool = False,
 ) -> Tabulation:
     """Tabulate an environment, in a process of its own (`rlsuite.environments.child_process`).
 
@@ -91,7 +93,9 @@ def tabulation_of(
     id_of : callable, optional
         The number of an observation; by default its id (`rlsuite.environments.observation_ids.ObservationIds`).
     reset : bool
-        Whether to begin an episode first, in the other process.
+        Whether to begin an episode first, in the other process; its info says whether there are masks.
+    masks : bool
+        Whether each info says which actions are legal; the others are not asked for.
 
     Raises
     ------
@@ -101,16 +105,18 @@ def tabulation_of(
         If there are infinitely many observations, and no `id_of`.
     """
     id_of = id_of or ObservationIds(facts.env.observation_space).id_of
-    base = facts.base
-    if not isinstance(base.action_space, gymnasium.spaces.Discrete):
-        raise NotTabulated(f"its action space is {base.action_space}, not Discrete")
+    base, env = facts.base, facts.env
+    if not isinstance(env.action_space, gymnasium.spaces.Discrete):
+        raise NotTabulated(f"its action space is {env.action_space}, not Discrete")
     for layer in (*facts.wrappers, base):
         for method in replaced_methods(layer):
             raise NotTabulated(f"its {method} has been replaced")
     if getattr(base, "render_mode", None) == "human":
         raise NotTabulated('it draws each step for a person to see (render_mode="human")')
+    if reason := why_not_copied(facts):
+        raise NotTabulated(reason)
     try:
-        found = in_child(partial(_packed, facts, id_of, seconds, max_states, reset), seconds)
+        found = in_child(partial(_packed, facts, id_of, seconds, max_states, reset, masks), seconds)
     except CannotBeFollowed as error:
         raise NotTabulated(str(error)) from None
     if isinstance(found, _Refusal):
@@ -129,7 +135,7 @@ class _Packed(NamedTuple):
     probe: bytes
     names: list[str | int]
     """Of the functions and classes in it."""
-    parts: tuple[Tree, list[list[Tree] | None], int]
+    parts: tuple[Tree, list[list[Tree | None] | None], int]
     """Those of a `Tabulation` that follow its probe."""
 
     def tabulation(self) -> Tabulation:
@@ -142,34 +148,42 @@ class _Packed(NamedTuple):
 
 
 def _packed(
-    facts: EnvironmentFacts, id_of: Callable[[Any], int], seconds: float, max_states: int, reset: bool
+    facts: EnvironmentFacts,
+    id_of: Callable[[Any], int],
+    seconds: float,
+    max_states: int,
+    reset: bool,
+    masks: bool,
 ) -> _Packed | _Refusal:
     """Ask, in a process of its own."""
-    base = facts.base
+    env = facts.env
+    attributes = attributes_of(env)
     probe = None
     try:
         deadline = monotonic() + seconds
-        surroundings = Surroundings(base)
+        surroundings = Surroundings(*layers_of(env))
         if surroundings.forbidden:
             raise CannotBeFollowed(f"its step or its reset {surroundings.forbidden}")
-        if reset and facts.tells_actions(called(partial(begin, base))):
-            raise CannotBeFollowed("its info['action_mask'] says which actions exist, which is not followed")
-        if shared := _shared_arrays(base):
+        if reset:
+            masks = facts.tells_actions(called(partial(begin, env)))
+        if shared := _shared_arrays(attributes):
             raise CannotBeFollowed(f"its attributes `{shared[0]}` and `{shared[1]}` are views of one array")
-        if name := _method_of_generator(base):
+        if name := _method_of_generator(attributes):
             raise CannotBeFollowed(
                 f"its attribute `{name}` is a method of a generator, which is followed only where it is called as "
                 "self.np_random.random()"
             )
         try:
-            witness: BareEnv = copy.deepcopy(base)
+            witness = without_counting(copy.deepcopy(env), limits=True)
         except Exception as error:  # whatever a class of another package raises
             raise CannotBeFollowed(f"it cannot be copied ({type(error).__name__}: {error})") from error
-        probe = Probe(base, id_of, deadline)
+        probe = Probe(without_counting(env, limits=False), id_of, deadline, horizon_of(facts), masks)
         tabulation = _ask_until_sure(probe, deadline, max_states)
         if changed := surroundings.changed():
             raise CannotBeFollowed(f"its step or its reset depends on, or changes, {changed}")
-        follower = TabulationFollower(facts._replace(base=witness, time_limit=NO_LIMIT), tabulation)
+        limit = NO_LIMIT if witness is witness.unwrapped else facts.time_limit
+        of_witness = facts._replace(env=witness, base=witness.unwrapped, time_limit=limit)
+        follower = TabulationFollower(of_witness, tabulation)
         called(partial(walk, witness, follower, REPLAYED))
         if follower.difference:
             raise CannotBeFollowed(f"stepped with its own generator, it does something else: {follower.difference}")
@@ -184,17 +198,15 @@ def _packed(
         return _Refusal(in_words(error), 0 if probe is None else len(probe.states))
 
 
-def _method_of_generator(base: BareEnv) -> str:
+def _method_of_generator(attributes: Mapping[str, Any]) -> str:
     """The name of an attribute that draws, an empty text if there is none."""
-    attributes: dict[str, Any] = base.__dict__
     owners = ((name, getattr(value, "__self__", None)) for name, value in attributes.items())
     return next((name for name, owner in owners if isinstance(owner, np.random.Generator)), "")
 
 
-def _shared_arrays(base: BareEnv) -> tuple[str, str] | None:
+def _shared_arrays(attributes: Mapping[str, Any]) -> tuple[str, str] | None:
     """The names of two attributes that are views of one array: a change of one is a change of the other."""
     found: dict[int, str] = {}
-    attributes: dict[str, Any] = base.__dict__
     for name, value in attributes.items():
         if is_array(value):
             root: Any = value
@@ -226,37 +238,48 @@ def _ask_until_sure(probe: Probe, deadline: float, max_states: int) -> Tabulatio
 
 
 def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
-    n_actions = int(probe.base.action_space.n)
     origin = probe.here()
     start = probe.reset(origin)
-    rows: dict[int, list[Tree]] = {}
+    rows: dict[int, list[Tree | None]] = {}
     queue: list[int] = []  # states in which an episode goes on
-    waiting: set[int] = set()
+    first: dict[int, Answer] = {}  # which led there
+    depth: dict[int, int] = {}  # fewest steps from the beginning of an episode
+    different: list[Answer] = []  # with other legal actions than the first
 
-    def arrive(tree: Tree) -> None:
+    def arrive(tree: Tree, steps: int) -> None:
         for answer in _answers(tree):
-            if not (answer.terminated or answer.truncated) and answer.state not in waiting:
-                waiting.add(answer.state)
+            if answer.terminated or answer.truncated:
+                continue
+            if answer.state not in first:
+                first[answer.state], depth[answer.state] = answer, steps
                 queue.append(answer.state)
+            elif first[answer.state].legal != answer.legal:
+                different.append(answer)  # which is no fault before all that belongs to the state is known
 
-    arrive(start)
+    arrive(start, 0)
     for state in queue:  # which grows meanwhile
-        rows[state] = [probe.step(state, action) for action in range(n_actions)]
-        for tree in rows[state]:
-            arrive(tree)
+        if depth[state] >= probe.horizon:
+            break  # as all that follow
+        legal = probe.legal_in(first[state])
+        rows[state] = row = [probe.step(state, action) if allowed else None for action, allowed in enumerate(legal)]
+        for tree in row:
+            if tree is not None:
+                arrive(tree, depth[state] + 1)
         if len(probe.states) > max_states or monotonic() > deadline:
             name, n_values = probe.most_values()
             raise CannotBeFollowed(
                 f"it has more states than could be asked for: {len(probe.states):,} were found"
                 + (f", and its attribute `{name}` has had {n_values:,} values" if n_values > 1 else "")
             )
+    if different:
+        raise CannotBeFollowed("its info['action_mask'] depends on more than the state in which it is")
     # what reset reads may tell one state from another: then it is asked in all of them
     for state in range(len(probe.states)) if probe.reset_reads else sorted({origin, 0, len(probe.states) - 1}):
         if probe.reset(state) != start:
             raise CannotBeFollowed("its reset depends on the state in which the last episode ended")
         if monotonic() > deadline:
             raise CannotBeFollowed("there was not enough time to ask what reset does in each state")
-    return Tabulation(probe, start, [rows.get(state) for state in range(len(probe.states))], n_actions)
+    return Tabulation(probe, start, [rows.get(state) for state in range(len(probe.states))], probe.n_actions)
 
 
 def _answers(tree: Tree) -> list[Answer]:
@@ -282,15 +305,16 @@ class TabulationFollower(Follower):
     def __init__(self, facts: EnvironmentFacts, tabulation: Tabulation):
         super().__init__(facts, "the table that was made of it says", "that table needs")
         self.tabulation = tabulation
-        self._state = -1
+        self._env = facts.env
+        self._state, self._legal = -1, b""
 
     def generator(self) -> np.random.Generator:
         """The generator that was found."""
-        return getattr(self.base, self.tabulation.generator)
+        return self.tabulation.generator_of(self._env)
 
     def take_state(self) -> None:
         """Look up the state."""
-        self._state = self.tabulation.state_of(self.base)
+        self._state = self.tabulation.state_of(self._env)
         if self._state < 0:
             self.difference = "it is in a state that was not found when it was tabulated"
 
@@ -300,18 +324,30 @@ class TabulationFollower(Follower):
 
     def reset(self) -> Any:
         """Draw the beginning of an episode."""
-        answer = draw(self.tabulation.start, self._rng)
-        self._state = answer.state
-        return answer.observation
+        return self._arrive(draw(self.tabulation.start, self._rng))
 
     def step(self, action: int) -> tuple[Any, float, bool, bool]:
         """Draw an answer."""
         row = self.tabulation.rows[self._state]
-        if row is None:
-            return "(none, as the episode is over)", 0.0, True, False
-        answer = draw(row[action], self._rng)
-        self._state = answer.state
-        return answer.observation, answer.reward, answer.terminated, answer.truncated
+        tree = None if row is None else row[action]
+        if tree is None:
+            return "(none, as the episode is over or the action is not legal)", 0.0, True, False
+        answer = draw(tree, self._rng)
+        return self._arrive(answer), answer.reward, answer.terminated, answer.truncated
+
+    def _arrive(self, answer: Answer) -> int:
+        self._state, self._legal = answer.state, answer.legal
+        return answer.observation
+
+    def legal_actions(self, n_actions: int) -> Sequence[int]:
+        """The actions that are legal in the state."""
+        row = self.tabulation.rows[self._state] or []
+        return [action for action, tree in enumerate(row) if tree is not None] or range(n_actions)
+
+    def other_info(self, where: str, info: Mapping[str, Any]) -> str:
+        """Compare the legal actions."""
+        found = self.tabulation.probe.mask_in(info)
+        return "" if found == self._legal else f"{where} {self.says} other legal actions than its info['action_mask']"
 
     def same(self, name: str, found: Any, expected: Any) -> bool:
         """Compare observations by their ids."""
@@ -319,5 +355,5 @@ class TabulationFollower(Follower):
 
     def other_state(self, where: str) -> str:
         """Look up the state."""
-        same = self.tabulation.state_of(self.base) == self._state
+        same = self.tabulation.state_of(self._env) == self._state
         return "" if same else f"{where} it comes into another state than {self.says}"

@@ -60,7 +60,8 @@ def kernel_arguments(
 ) -> tuple[Any, ...]:
     """The arguments of `run_compiled` up to the state of the environment."""
     rule, memory, view, legal, legality, gap, rng, run_state = learner
-    return adapter.functions, view, rule, memory, legal, legality, gap, rng, env_rng, run_state, time_limit, fresh
+    functions = adapter.functions if adapter.noting is None else adapter.noting(legal)
+    return functions, view, rule, memory, legal, legality, gap, rng, env_rng, run_state, time_limit, fresh
 
 
 class Advance(NamedTuple):

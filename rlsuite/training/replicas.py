@@ -65,7 +65,7 @@ class Replicas:
         adapter = run.form.adapter
         if budget.evaluate_every is not None or run.engine.loop != "compiled":
             return None
-        if adapter is None or run.learner.view or not run.facts.only_transparent():
+        if adapter is None or adapter.noting is not None or run.learner.view or not run.facts.only_transparent():
             return None
         if budget.unit == "episodes" and run.endless():
             return None

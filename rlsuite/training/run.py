@@ -150,7 +150,7 @@ class Run:
         follower = form.follower(self.facts) if compiles or form.model is not None else None
         if follower is not None:
             loop = "compiled" if compiles else "stepwise"
-            return VerifiedEngine(self.facts, form, follower, self.learner, self.encode, info, loop)
+            return VerifiedEngine(self.facts, form, follower, self.learner, self.mask_info, self.encode, info, loop)
         if form.adapter is not None and compiles:
             return CompiledEngine(self.facts, form.adapter, self.learner)
         expected = self.expected if form.model is None else None

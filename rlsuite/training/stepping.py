@@ -46,7 +46,7 @@ CHECKED_STEPS = 10
 class Witness(Protocol):
     """Is told what an environment answers."""
 
-    def after_reset(self, observation: Observation, /) -> None:
+    def after_reset(self, observation: Observation, info: Info, /) -> None:
         """Take the answer of `reset`."""
         ...
 
@@ -154,7 +154,7 @@ class EnvironmentEngine:
                     if place[OBSERVATION] == NONE:
                         observation, info = first_answer(self.env)
                         if witness is not None:
-                            witness.after_reset(observation)
+                            witness.after_reset(observation, info)
                         self.buffer.receive_step(observation, 0.0, False, False, info)
                     action = self._checked(next_action())
                 observation, reward, terminated, truncated, info = env_step(action + action_offset)

@@ -40,7 +40,7 @@ class VerifiedEngine:
 
     Parameters
     ----------
-    facts, learner, encode, info
+    facts, learner, mask_info, encode, info
         As for `EnvironmentEngine`.
     form : Form
         The form that is verified.
@@ -57,12 +57,13 @@ class VerifiedEngine:
         form: Form,
         follower: Follower,
         learner: Learner,
+        mask_info: Info | None,
         encode: Encoding | None,
         info: Info,
         loop: Literal["compiled", "stepwise"],
     ):
         assert form.adapter is not None
-        self.facts, self.learner, self.encode, self.info = facts, learner, encode, info
+        self.facts, self.learner, self.mask_info, self.encode, self.info = facts, learner, mask_info, encode, info
         self.loop: Literal["compiled", "stepwise"] = loop
         self.stop: Sequence[int] = ()
         self.end: int | None = None
@@ -111,9 +112,9 @@ class VerifiedEngine:
             self._follower.end()
         return self._follower.difference
 
-    def after_reset(self, observation: Observation) -> None:
+    def after_reset(self, observation: Observation, info: Info) -> None:
         """Compare the answer of `reset`."""
-        self._compare(self._follower.after_reset, observation)
+        self._compare(self._follower.after_reset, observation, info)
 
     def _compare(self, compare: Callable[..., None], *arguments: object) -> None:
         """Compare; what cannot be compared is a difference, and not an error of the run."""
@@ -132,7 +133,7 @@ class VerifiedEngine:
         """Take steps of a stretch, and compare."""
         position = self.learner.run_state.position
         if self._stepping is None:
-            self._stepping = EnvironmentEngine(self.facts, self.learner, None, self.encode, self.info, None)
+            self._stepping = EnvironmentEngine(self.facts, self.learner, self.mask_info, self.encode, self.info, None)
             self._stepping.at_first.stay()
             self._following = False
         engine = self._stepping

@@ -235,7 +235,7 @@ def test_the_environment_is_left_alone():
         ("Taxi-v4", {"deadline": 0.0}, ParameterError, "deadline"),
         ("Taxi-v4", {"max_states": 0}, ParameterError, "max_states"),
         (Lake(), {"max_states": 5}, UnsuitableEnvironment, "more states than"),
-        (gym.wrappers.TransformReward(Lake(), lambda r: -r), {}, UnsuitableEnvironment, "TransformReward"),
+        (gym.wrappers.NormalizeReward(Lake()), {}, UnsuitableEnvironment, "NormalizeReward"),
     ],
 )
 def test_mistakes_are_named(env, options, error, message):

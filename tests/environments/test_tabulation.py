@@ -510,7 +510,7 @@ class AsksForItsType(gym.Env):
 
     def step(self, action):
         u = self.np_random.random()
-        forward = isinstance(u, float) or u < 0.5
+        forward = type(u) is float or u < 0.5
         self.x = min(self.x + 1, 3) if forward else 0
         return self.x, float(self.x == 3), self.x == 3, False, {}
 
@@ -544,3 +544,65 @@ class BeginsWhereItWas(gym.Env):
 def test_a_reset_that_depends_on_one_of_many_states_is_found():
     with pytest.raises(NotTabulated, match="its reset depends on the state in which the last episode ended"):
         asked(BeginsWhereItWas())
+
+
+class Careful(Walk):
+    """Asks for the classes of all numbers, as functions of libraries do."""
+
+    def __init__(self):
+        super().__init__()
+        self.taken, self.total, self.log = 0, 0.0, [0, 0]
+
+    def step(self, action):
+        u, v = self.np_random.random(), self.np_random.random(2)[1]
+        steps = self.np_random.integers(1, 3)
+        self.taken += 1
+        self.total += 0.5
+        self.log[0] += 1
+        numbers = isinstance(u, float) and isinstance(v * 2.0, np.float64) and isinstance(steps, np.integer)
+        counters = isinstance(self.taken, (int, np.integer)) and isinstance(self.total, float)
+        wrong = isinstance(u, np.floating) or isinstance(self.taken, str) or not isinstance(self.log, list)
+        if wrong or not (numbers and counters):
+            raise TypeError("these are other numbers")
+        self.where = min(4, self.where + int(steps)) if u < 0.5 and v < 0.5 else max(0, self.where - action)
+        return self.where, 1.0, self.where == 4, False, {}
+
+
+class Suspicious(Careful):
+    """Counts, and looks at the number only after it has asked for its class."""
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return (observation, reward + (isinstance(self.taken, int) and self.taken > 7_000), *rest)
+
+
+class Mixed(Careful):
+    """A sum that is an integer at first, and a float later."""
+
+    def reset(self, *, seed=None, options=None):
+        self.total = 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        whole = isinstance(self.total, int)
+        self.total = self.total + 0.5
+        observation, _, *rest = Walk.step(self, action)
+        return (observation, float(whole), *rest)
+
+
+def test_stand_ins_are_of_the_class_of_what_they_stand_for():
+    table = asked(Careful())
+    assert table.probe.in_state == {"where"}
+    assert {"taken", "total", "log"} <= table.probe.unread.keys()
+    one, other = Careful(), Careful()
+    learned = rl.QLearning().learn(one, steps=2_000, seed=1, tabulate=True)
+    assert learned.record_.loop == "compiled"
+    assert learned.q_.tobytes() == rl.QLearning().learn(other, steps=2_000, seed=1, loop="stepwise").q_.tobytes()
+
+
+@pytest.mark.parametrize(("kind", "name"), [(Suspicious, "taken"), (Mixed, "total")])
+def test_a_class_that_is_asked_for_hides_nothing(kind, name):
+    env = kind()
+    env.reset(seed=1)
+    with pytest.raises(NotTabulated, match=f"attribute `{name}` has had"):
+        tabulation_of(facts_of(env), seconds=5.0, max_states=500)

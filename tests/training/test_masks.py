@@ -6,7 +6,9 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.approximation import LinearActorCritic, Reinforce, SemiGradientSarsa
-from rlsuite.errors import LearningError, StepwiseWarning, UnsuitableEnvironment
+from rlsuite.environments.facts import facts_of
+from rlsuite.environments.tabulation import NotTabulated, TabulationFollower, tabulation_of
+from rlsuite.errors import LearningError, StepwiseWarning
 
 
 class Line(gymnasium.Env):
@@ -93,8 +95,9 @@ def test_masks_that_are_law_are_the_reason_for_the_stepwise_loop():
     reason = r'^Law declares metadata\["action_mask"\] = "law": its masks say .* P\[s\]\[a\] = \[\] instead'
     with pytest.warns(StepwiseWarning, match=reason):
         rl.QLearning().learn(Law(), steps=3, seed=1)
-    with pytest.raises(UnsuitableEnvironment, match=reason):
-        rl.QLearning().learn(Law(), steps=3, seed=1, loop="compiled")
+    assert (
+        rl.QLearning().learn(Law(), steps=3, seed=1, loop="compiled").record_.loop_reason.startswith("it has been tab")
+    )
 
 
 def test_an_empty_list_in_the_table_says_the_same_and_is_compiled():
@@ -187,3 +190,124 @@ class Alternating(Line):
 def test_evaluations_of_tabular_agents_follow_masks_that_come_by_info(agent, env):
     learned = agent().learn(env(), steps=4, seed=1, evaluate_every=2)  # both raise where a mask is not followed
     assert learned.record_.evaluation_return.tolist() == ([39.0, 39.0] if env is Widening else [-12.0, -12.0])
+
+
+class Slipping(Line):
+    """A third action, which exists in every other cell, may slip; where an episode ends, no mask is told."""
+
+    observation_space = gymnasium.spaces.Discrete(6)
+    action_space = gymnasium.spaces.Discrete(3)
+
+    def mask(self):
+        return np.array([self.s > 0, True, self.s % 2 == 0])
+
+    def step(self, action):
+        if not self.mask()[action]:
+            raise ValueError("no way there")
+        slips = action == 2 and self.np_random.random() < 0.5
+        self.s += 0 if slips else (1, -1)[action == 0]
+        return self.s, -1.0, self.s == 5, False, {} if self.s == 5 else {"action_mask": self.mask()}
+
+
+class Paired(Slipping):
+    """Shows the cells in pairs, which have different legal actions."""
+
+    observation_space = gymnasium.spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed)
+        return observation // 2, info
+
+    def step(self, action):
+        observation, *rest = super().step(action)
+        return (observation // 2, *rest)
+
+
+ASKED = {
+    "Slipping-QLearning": (Slipping, rl.QLearning),
+    "Paired-QLearning": (Paired, rl.QLearning),
+    "Slipping-DynaQ": (Slipping, rl.DynaQ),
+    "Slipping-RMax": (Slipping, rl.RMax),
+    "Slipping-PrioritizedSweeping": (Slipping, rl.PrioritizedSweeping),
+    "Slipping-NStepSarsa": (Slipping, rl.NStepSarsa),
+    "Law-QLearning": (Law, rl.QLearning),
+}
+
+
+@pytest.mark.cases("Paired-QLearning", "Slipping-DynaQ")
+@pytest.mark.parametrize("name", ASKED)
+def test_masks_are_followed_on_a_table_that_was_asked_for(name):
+    """The compiled loop notes them as it goes, as the stepwise loop does: the initial mask of a cell allows all."""
+    kind, agent = ASKED[name]
+    learned = []
+    for options in ({"tabulate": True}, {"loop": "stepwise"}):
+        env = gymnasium.wrappers.TimeLimit(kind(), 12)
+        learned.append(agent().learn(env, steps=2_500, seed=3, **options).learn(env, steps=300))
+    one, other = learned
+    assert (one.record_.loop, other.record_.loop) == ("compiled", "stepwise")
+    assert one.q_.tobytes() == other.q_.tobytes()
+    assert one.policy().tobytes() == other.policy().tobytes()
+
+
+def test_masks_are_legal_actions_of_the_model():
+    model = rl.tabulate(Slipping())
+    assert model.legal[:5].tolist() == [[s > 0, True, s % 2 == 0] for s in range(5)]
+    hidden = rl.tabulate(Paired())
+    assert sorted(hidden.mdp.legal.sum(axis=1).tolist()) == [0, 2, 2, 2, 3, 3]
+
+
+class ByWay(Line):
+    """Which action is legal depends on the one before, which nothing else does."""
+
+    def mask(self):
+        return np.array([self.s > 0 and self.way == 1, True])
+
+    def reset(self, *, seed=None, options=None):
+        self.way = 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.way = action
+        self.s += 1 if action else -1
+        return self.s, -1.0, self.s == 4, False, {"action_mask": self.mask()}
+
+
+def test_masks_that_depend_on_more_than_the_state_are_not_tabulated():
+    env = ByWay()
+    env.reset(seed=1)
+    with pytest.raises(NotTabulated, match="depends on more than the state in which it is"):
+        tabulation_of(facts_of(env), seconds=9.0, masks=True)
+
+
+@pytest.mark.parametrize(
+    ("mask", "why"),
+    [
+        ([1, 2, 1], "is not an array of 0 and 1"),
+        ([0, 0, 0], "is missing, or leaves no action"),
+        (None, "is not an array of 0 and 1"),
+    ],
+)
+def test_masks_that_say_nothing_are_not_tabulated(mask, why):
+    class Empty(Slipping):
+        def step(self, action):
+            observation, reward, _, _, info = super().step(action)
+            return observation, reward, False, False, {**info, "action_mask": mask}
+
+    env = Empty()
+    env.reset(seed=1)
+    with pytest.raises(NotTabulated, match=why):
+        tabulation_of(facts_of(env), seconds=2.0, masks=True)
+
+
+def test_another_mask_than_was_found_is_a_difference():
+    env = Slipping()
+    env.reset(seed=1)
+    follower = TabulationFollower(facts_of(env), tabulation_of(facts_of(env), seconds=9.0, masks=True))
+    follower.begin(0)
+    observation, info = env.reset()
+    follower.after_reset(observation, info)
+    follower.after_step(1, env.step(1))
+    assert not follower.difference
+    *answer, info = env.step(1)
+    follower.after_step(1, (*answer, {"action_mask": ~info["action_mask"]}))
+    assert "says other legal actions than its info['action_mask']" in follower.difference

@@ -38,7 +38,7 @@ class DrawTrees(NamedTuple):
 
     n_actions: int
     start: int  # the root of what `reset` draws
-    root: IndexArray  # (S * A,); -1 where an episode is over
+    root: IndexArray  # (S * A,); -1 where an episode is over, and of actions that are not legal
     kind: IndexArray  # (N,): LEAF, UNIFORM or INTEGER
     first: IndexArray  # (N,): the first of the children, which follow each other; of a leaf, its row below
     bounds_begin: IndexArray  # (N + 1,): where the bounds of a uniform number begin
@@ -50,6 +50,10 @@ class DrawTrees(NamedTuple):
     terminated: BoolArray  # (L,)
     truncated: BoolArray  # (L,)
     draw_integer: "Compiled[[np.random.Generator, int], np.int64]"
+    mask: IndexArray  # (L,): a row of masks, or -1 where the info says nothing
+    masks: BoolArray  # (M, n_actions)
+    legal: BoolArray  # (n_observations, n_actions): where the masks are noted
+    note_legal: "Compiled[[DrawTrees, int], None]"
 
 
 @compiled(in_place=True)
@@ -92,9 +96,24 @@ def drawn_leaf(trees: DrawTrees, node: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
+def note_nothing(trees: DrawTrees, leaf: int) -> None:
+    """Stand in where all actions are legal."""
+
+
+@compiled(in_place=True)
+def note_mask(trees: DrawTrees, leaf: int) -> None:
+    """Note which actions are legal where a leaf leads, as the info of the environment would tell it."""
+    mask = trees.mask[leaf]
+    if mask >= 0:
+        for action in range(trees.n_actions):
+            trees.legal[trees.observation[leaf], action] = trees.masks[mask, action]
+
+
+@compiled(in_place=True)
 def trees_begin(trees: DrawTrees, view: View, rng: np.random.Generator) -> tuple[int, int]:
     """Draw the beginning of an episode."""
     leaf = drawn_leaf(trees, trees.start, rng)
+    trees.note_legal(trees, leaf)
     return trees.next_state[leaf], trees.observation[leaf]
 
 
@@ -104,6 +123,7 @@ def trees_step(
 ) -> tuple[int, float, bool, bool, int]:
     """Take an action."""
     leaf = drawn_leaf(trees, trees.root[state * trees.n_actions + action], rng)
+    trees.note_legal(trees, leaf)
     return (
         trees.next_state[leaf],
         trees.reward[leaf],
@@ -131,8 +151,9 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
     first: list[int] = []
     children: list[int] = []
     bounds: list[tuple[float, ...]] = []
-    leaves: list[tuple[int, int, float, bool, bool]] = []
+    leaves: list[tuple[int, int, float, bool, bool, int]] = []
     known: dict[object, int] = {}  # equal outcomes have one row
+    masks: dict[bytes, int] = {}
 
     def place(trees: tuple[Tree, ...]) -> int:
         """Number trees that follow each other; return the number of the first."""
@@ -146,6 +167,7 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
                     answer.reward,
                     answer.terminated,
                     answer.truncated,
+                    masks.setdefault(answer.legal, len(masks)) if answer.legal else -1,
                 )
                 if leaf not in known:
                     known[leaf] = len(leaves)
@@ -163,9 +185,9 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
         return begin
 
     start = place((tabulation.start,))
-    nothing = [-1] * tabulation.n_actions
-    root = [node for row in tabulation.rows for node in (nothing if row is None else [place((tree,)) for tree in row])]
-    next_state, observation, reward, terminated, truncated = zip(*leaves, strict=True)
+    rows = [[None] * tabulation.n_actions if row is None else row for row in tabulation.rows]
+    root = [-1 if tree is None else place((tree,)) for row in rows for tree in row]
+    next_state, observation, reward, terminated, truncated, mask = zip(*leaves, strict=True)
     return DrawTrees(
         n_actions=tabulation.n_actions,
         start=start,
@@ -181,4 +203,8 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
         terminated=np.array(terminated, dtype=np.bool_),
         truncated=np.array(truncated, dtype=np.bool_),
         draw_integer=integer if INTEGER in kind else no_integer,
+        mask=np.array(mask, dtype=np.int64),
+        masks=np.frombuffer(b"".join(masks), dtype=np.bool_).reshape(-1, tabulation.n_actions).copy(),
+        legal=np.zeros((0, tabulation.n_actions), dtype=np.bool_),
+        note_legal=note_mask if masks else note_nothing,
     )

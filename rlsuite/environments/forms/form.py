@@ -23,7 +23,7 @@ from rlsuite.environments.followers import Follower
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.environments.tabulation import MAX_STATES
 from rlsuite.models import MDP, POMDP
-from rlsuite.models.aliases import AnyArray
+from rlsuite.models.aliases import AnyArray, BoolArray
 
 EnvState: TypeAlias = Any
 """The state of an environment: an int if it has a table, a tuple of floats if it has compiled dynamics."""
@@ -47,6 +47,9 @@ class Adapter(NamedTuple):
     """Sets the environment to a state."""
     generator: Callable[[], np.random.Generator]
     """The generator that the environment draws from."""
+    noting: Callable[[BoolArray], EnvironmentFunctions] | None = None
+    """Returns functions that note the legal actions of each observation in an array (n_observations, n_actions), where
+    the environment tells them as it goes."""
 
 
 class StateKeeper(NamedTuple):

@@ -24,8 +24,6 @@ class Stepwise(Form):
         """Offer it to everybody."""
         if wish.encode is not None:
             return cls(facts, "it has no compiled dynamics")
-        if wish.told:
-            return cls(facts, "it has no table, and its info says which actions are legal")
         return cls(facts, NOT_ASKED_FOR)
 
     def keeper(self) -> StateKeeper:

@@ -168,7 +168,7 @@ def _try_every_pair(double: Env, follower: TableFollower, legal: Any) -> None:
     if len(pairs) > MAX_PAIRS:
         return
     for state, action in pairs.tolist():
-        follower.after_reset(double.reset()[0])
+        follower.after_reset(*double.reset())
         follower.put(state)
         follower.take(double, action)
         if follower.difference:

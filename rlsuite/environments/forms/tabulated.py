@@ -5,6 +5,7 @@ It is compared with the environment while the run lasts (`rlsuite.training.verif
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from rlsuite.environments.forms.form import Adapter, EnvironmentFunctions, Form,
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.environments.forms.stepwise import has_hooks, hooks_keeper
 from rlsuite.environments.forms.table import parts_of, trusted_model
+from rlsuite.environments.layers import horizon_of, layers_of
 from rlsuite.environments.tabulation import NotTabulated, Tabulation, TabulationFollower, tabulation_of
 from rlsuite.models import MDP, POMDP
-from rlsuite.models.aliases import AnyArray
+from rlsuite.models.aliases import AnyArray, BoolArray
 
 _known: list[tuple[object, Tabulation]] = []
 """What has been tabulated in this process, with class and keywords, newest first: thirty seeds need it only once."""
@@ -37,10 +39,10 @@ class Tabulated(Form):
     def __init__(self, facts: EnvironmentFacts, tabulation: Tabulation, model: MDP | POMDP | None):
         from rlsuite.environments.forms.draw_trees import trees_begin, trees_of, trees_step  # imports numba
 
-        trees, base = trees_of(tabulation), facts.base
+        trees, env = trees_of(tabulation), facts.env
 
         def read() -> int:
-            state = tabulation.state_of(base)
+            state = tabulation.state_of(env)
             if state < 0:
                 raise errors.UntrustedTable(
                     f"{facts.name} is in a state that was not found when it was tabulated; learn with loop='stepwise'"
@@ -48,18 +50,23 @@ class Tabulated(Form):
             return state
 
         def write(state: int) -> None:
-            tabulation.put(state, base)
+            tabulation.put(state, env)
+
+        def noting(legal: BoolArray) -> EnvironmentFunctions:
+            return EnvironmentFunctions(trees._replace(legal=legal), trees_begin, trees_step)
 
         functions = EnvironmentFunctions(trees, trees_begin, trees_step)
+        generator = _generator_of(facts, tabulation)
+        adapter = Adapter(functions, read, write, generator, noting if trees.masks.size else None)
         reason = f"it has been tabulated, {tabulation.n_states:,} states"
-        super().__init__(facts, reason, Adapter(functions, read, write, _generator_of(facts, tabulation)), model)
+        super().__init__(facts, reason, adapter, model)
         self.tabulation = tabulation
         self._rewards = float(trees.reward.min()), float(trees.reward.max())
 
     @classmethod
     def offer(cls, facts: EnvironmentFacts, wish: Wish) -> "Form | Refusal":
         """Ask the environment, if the user has asked for that."""
-        if not wish.asks or wish.told or facts.masks_are_law:
+        if not wish.asks:
             return Refusal()
         try:
             tabulation = asked(facts, wish)
@@ -82,16 +89,16 @@ class Tabulated(Form):
         """Keep the attributes that make up the state, unless the environment has methods for that."""
         if has_hooks(self.facts):
             return hooks_keeper(self.facts)
-        table, base = self.tabulation, self.facts.base
+        table, env = self.tabulation, self.facts.env
 
         def put_back(state: object) -> None:
             number = table.probe.number_with(state) if is_dict(state) else -1
             if number < 0 or table.rows[number] is None:
                 raise ValueError("the state is none in which its episodes go on")
-            table.put(number, base)
+            table.put(number, env)
 
         def keep() -> dict[str, Any]:
-            return table.probe.values_of(base)
+            return table.probe.values_of(env)
 
         return StateKeeper("attributes", keep, put_back, _generator_of(self.facts, table))
 
@@ -101,7 +108,7 @@ class Tabulated(Form):
 
 
 def _generator_of(facts: EnvironmentFacts, tabulation: Tabulation) -> Callable[[], np.random.Generator]:
-    return lambda: getattr(facts.base, tabulation.generator)
+    return lambda: tabulation.generator_of(facts.env)
 
 
 def _model(facts: EnvironmentFacts, wish: Wish) -> MDP | POMDP | None:
@@ -122,16 +129,17 @@ def asked(facts: EnvironmentFacts, wish: Wish) -> Tabulation:
     NotTabulated
         If that cannot be done.
     UntrustedTable
-        If a wrapper could change what is seen.
+        If a `RecordEpisodeStatistics` cannot be told what happens.
     """
-    facts.check_wrappers()
-    kind: Any = facts.base.__class__
-    key = (kind, repr(facts.env.spec))
+    facts.check_recorders()
+    kinds: list[type] = [type(layer) for layer in layers_of(facts.env)]
+    key = (kinds, repr(facts.env.spec), wish.told, horizon_of(facts))
+    ask = partial(tabulation_of, facts, seconds=wish.patience, max_states=wish.max_states, masks=wish.told)
     with _one_at_a_time:
         if wish.id_of is not None:  # the numbers of the observations are those of one model
-            return tabulation_of(facts, seconds=wish.patience, max_states=wish.max_states, id_of=wish.id_of, reset=True)
-        found = next((one for other, one in _known if other == key and one.probe.knows(facts.base)), None)
+            return ask(id_of=wish.id_of, reset=True)
+        found = next((one for other, one in _known if other == key and one.probe.knows(facts.env)), None)
         if found is None:
-            found = tabulation_of(facts, seconds=wish.patience, max_states=wish.max_states)
+            found = ask()
             _known[:] = [(key, found), *_known[: MAX_KEPT - 1]]
         return found
