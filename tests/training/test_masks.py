@@ -311,3 +311,19 @@ def test_another_mask_than_was_found_is_a_difference():
     *answer, info = env.step(1)
     follower.after_step(1, (*answer, {"action_mask": ~info["action_mask"]}))
     assert "says other legal actions than its info['action_mask']" in follower.difference
+
+
+def test_many_seeds_ask_for_masks_once(monkeypatch):
+    asked = []
+
+    def counted(facts, **options):
+        asked.append(facts)
+        return tabulation_of(facts, **options)
+
+    monkeypatch.setattr("rlsuite.environments.forms.tabulated.tabulation_of", counted)
+    found = rl.train(rl.QLearning(), Paired(), steps=1_200, seeds=3, loop="compiled").records
+    stepped = rl.train(rl.QLearning(), Paired(), steps=1_200, seeds=3, loop="stepwise").records
+    assert [one.loop for one in found] == ["compiled"] * 3
+    assert len(asked) == 1
+    for one, other in zip(found, stepped, strict=True):
+        assert one.episode_return.tobytes() == other.episode_return.tobytes()
