@@ -321,6 +321,7 @@ def test_many_seeds_ask_for_masks_once(monkeypatch):
         return tabulation_of(facts, **options)
 
     monkeypatch.setattr("rlsuite.environments.forms.tabulated.tabulation_of", counted)
+    monkeypatch.setattr("rlsuite.environments.forms.tabulated._known", [])
     found = rl.train(rl.QLearning(), Paired(), steps=1_200, seeds=3, loop="compiled").records
     stepped = rl.train(rl.QLearning(), Paired(), steps=1_200, seeds=3, loop="stepwise").records
     assert [one.loop for one in found] == ["compiled"] * 3
