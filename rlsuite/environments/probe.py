@@ -26,7 +26,7 @@ from rlsuite import errors
 from rlsuite.core.aliases import Env, UntypedSpace
 from rlsuite.core.checks import legal_actions
 from rlsuite.environments.facts import NO_LIMIT
-from rlsuite.environments.layers import attributes_of, layers_of, passages_of, prefix_of, truncates
+from rlsuite.environments.layers import attributes_of, layers_of, names_of_class, passages_of, truncates, watch
 from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
 from rlsuite.environments.symbolic import ScriptedGenerator, Tree, UnreadContainer, UnreadNumber, outcomes_of
 
@@ -135,7 +135,7 @@ class Probe:
         self.generators = {id(one) for one in (*self.attributes.values(), self.rng) if _is_generator(one)}
         self._plain: set[str] = set()  # attributes in which nothing is to be named
         layers = layers_of(env)
-        self._class_attributes = [self._watch_attributes(layers, place) for place in range(len(layers))]
+        self._class_attributes = [watch(layers, place, self.read, self.written) for place in range(len(layers))]
         self.changing: set[str] = set()
         kinds = {name: _type_of(value) for name, value in self.attributes.items()}
         self._asked = 0
@@ -252,7 +252,7 @@ class Probe:
 
     def disturbed(self) -> str:
         """The name of an attribute that does not belong to the state and has changed all the same, or an empty text."""
-        if list(map(_names_of_class, layers_of(self.env))) != self._class_attributes:
+        if list(map(names_of_class, layers_of(self.env))) != self._class_attributes:
             raise CannotBeFollowed("it sets an attribute of its class")
         for name, digest in self._first.items():
             if name in self.original and self._digest(name, self.attributes.get(name, _NOTHING)) != digest:
@@ -355,45 +355,6 @@ class Probe:
             self.belongs(name)
         if needed or new:
             raise Relearn
-
-    def _watch_attributes(self, layers: list[Any], place: int) -> set[str]:
-        """Have all reading and writing of a layer's attributes noted, by a subclass that does nothing else.
-
-        Returns the names in that class.
-        """
-        layer, prefix = layers[place], prefix_of(layers, place)
-        kind = _type_of(layer)
-        read, written, attributes = self.read, self.written, object.__getattribute__(layer, "__dict__")
-        inner = {"env"} if place else set[str]()  # what a wrapper wraps
-
-        def get(env: Any, name: str) -> Any:
-            if name in attributes:
-                if prefix + name not in written and name not in inner:
-                    read.add(prefix + name)
-            elif name == "__dict__":
-                raise Signal(CannotBeFollowed("it reads all its attributes at once"))
-            return kind.__getattribute__(env, name)
-
-        def put(env: Any, name: str, value: object) -> None:
-            change(name)
-            kind.__setattr__(env, name, value)
-
-        def remove(env: Any, name: str) -> None:
-            change(name)
-            kind.__delattr__(env, name)
-
-        def change(name: str) -> None:
-            if name in inner:
-                raise Signal(CannotBeFollowed(f"{kind.__name__} wraps another environment in step or reset"))
-            written.add(prefix + name)
-
-        names = {"__getattribute__": get, "__setattr__": put, "__delattr__": remove, "__slots__": ()}
-        names |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
-        try:
-            layer.__class__ = type(kind)(kind.__name__, (kind,), names)
-        except TypeError as error:
-            raise CannotBeFollowed(f"its attributes cannot be watched ({error})") from error
-        return _names_of_class(layer)
 
     def _walk(self, deadline: float) -> str:
         """Step at random with the environment's own generators; return the name of the one that it draws from."""
@@ -593,11 +554,6 @@ def object_named(name: str) -> Any:
     for part in path.split(".") if path else ():
         found = getattr(found, "__dict__", {}).get(part)
     return found
-
-
-def _names_of_class(layer: object) -> set[str]:
-    names: dict[str, Any] = _type_of(layer).__dict__
-    return set(names)
 
 
 def _is_generator(value: object) -> bool:
