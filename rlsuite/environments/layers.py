@@ -223,8 +223,7 @@ def watch(layers: list[Any], place: int, read: set[str], written: set[str]) -> s
 
 def names_of_class(layer: object) -> set[str]:
     """The names of all that the class of a layer has of its own."""
-    names: dict[str, Any] = vars(_kind_of(layer))
-    return set(names)
+    return {str(name) for name in vars(type(layer))}
 
 
 def _kind_of(layer: object) -> Any:

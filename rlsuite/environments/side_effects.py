@@ -186,7 +186,10 @@ class Surroundings:
 
 _WITH_FUNCTION: tuple[Any, ...] = (staticmethod, classmethod, types.MethodType)
 _CALLED: tuple[Any, ...] = (types.FunctionType, functools.partial)
-_DESCRIPTORS = (property, staticmethod, classmethod, functools.cached_property, types.MemberDescriptorType)
+_DESCRIPTORS = (
+    *(property, staticmethod, classmethod, functools.cached_property),
+    *(types.MemberDescriptorType, types.GetSetDescriptorType),
+)
 
 
 def _functions_in(found: Any) -> Iterator[types.FunctionType]:

@@ -158,7 +158,7 @@ def _packed(
     """Ask, in a process of its own."""
     env = facts.env
     attributes = attributes_of(env)
-    probe = None
+    probe = surroundings = None
     try:
         deadline = monotonic() + seconds
         surroundings = Surroundings(*layers_of(env))
@@ -179,8 +179,8 @@ def _packed(
             raise CannotBeFollowed(f"it cannot be copied ({type(error).__name__}: {error})") from error
         probe = Probe(without_counting(env, limits=False), id_of, deadline, horizon_of(facts), masks)
         tabulation = _ask_until_sure(probe, deadline, max_states)
-        if changed := surroundings.changed():
-            raise CannotBeFollowed(f"its step or its reset depends on, or changes, {changed}")
+        if surroundings.changed():
+            raise CannotBeFollowed("")  # said below
         limit = NO_LIMIT if witness is witness.unwrapped else facts.time_limit
         of_witness = facts._replace(env=witness, base=witness.unwrapped, time_limit=limit)
         follower = TabulationFollower(of_witness, tabulation)
@@ -195,7 +195,10 @@ def _packed(
                 raise CannotBeFollowed(f"its state refers to {thing.__qualname__}, which its own code makes anew")
         return _Packed(packed, [*probe.named], tabulation[1:])
     except BaseException as error:  # whatever the environment raises
-        return _Refusal(in_words(error), 0 if probe is None else len(probe.states))
+        reason = in_words(error)
+        if probe is not None and surroundings is not None and (changed := surroundings.changed()):
+            reason = f"its step or its reset depends on, or changes, {changed}"  # whatever followed from that
+        return _Refusal(reason, 0 if probe is None else len(probe.states))
 
 
 def _method_of_generator(attributes: Mapping[str, Any]) -> str:
