@@ -88,7 +88,7 @@ CASES: dict[str, Callable[[], gymnasium.Env[Any, Any]]] = {
     "popgym: MultiarmedBanditEasy-v0": lambda: made("popgym", "popgym-MultiarmedBanditEasy-v0"),
     "popgym: LabyrinthEscapeEasy-v0": lambda: made("popgym", "popgym-LabyrinthEscapeEasy-v0"),
     "cliffcircular: CliffCircular-v1, place": lambda: highest(
-        made("cliffcircular", "CliffCircular-v1", max_episode_steps=60), 25
+        made("cliffcircular", "CliffCircular-v1", render_mode=None, max_episode_steps=60), 25
     ),
     "mazegym: Maze5x5Fixed-v0, place": lambda: highest(made("mazegym", "Maze5x5Fixed-v0", max_episode_steps=100), 25),
     "multi-level-maze: MultiLevelMaze-v0, highest": lambda: highest(made("multi_level_maze", "MultiLevelMaze-v0"), 36),

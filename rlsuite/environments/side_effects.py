@@ -113,7 +113,7 @@ class Surroundings:
 
     def _add_class(self, kind: type) -> None:
         for name, value in vars(kind).items():
-            if not name.startswith("__") and not callable(value) and not isinstance(value, _DESCRIPTORS):
+            if not name.startswith(("__", "_abc_")) and not callable(value) and not isinstance(value, _DESCRIPTORS):
                 self._data[f"the class attribute {kind.__name__}.{name}"] = (vars(kind), name)
 
     def _follow(self, function: object) -> None:
