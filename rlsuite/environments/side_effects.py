@@ -229,7 +229,7 @@ def _trusted(module: str) -> bool:
 
 def _bytes_of(value: object) -> object:
     if isinstance(value, _ATOMS):
-        return value
+        return value if value == value else repr(value)
     try:
         return pickle.dumps(value)
     except Exception:  # classes of other packages may raise anything

@@ -1,7 +1,9 @@
 """What an environment's methods use besides its attributes."""
 
+import abc
 import functools
 import random
+from collections import deque
 from datetime import datetime
 from typing import ClassVar
 
@@ -102,3 +104,26 @@ def test_the_environments_of_gymnasium_use_nothing_else():
         env.reset(seed=0)
         env.step(0)
         assert (surroundings.forbidden, surroundings.changed()) == ("", "")
+
+
+class Abstract(gym.Env, abc.ABC):
+    """Its class has a cache of its own, an attribute is of C code, and a number does not equal itself."""
+
+    observation_space = gym.spaces.Discrete(2)
+    action_space = gym.spaces.Discrete(2)
+
+    def __init__(self):
+        self.log = deque([0], maxlen=3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return int(np.nan > action), 0.0, bool(action), False, {}
+
+
+def test_what_cannot_change_is_not_compared():
+    surroundings = Surroundings(Abstract())
+    assert not surroundings.forbidden
+    assert not surroundings.changed()
