@@ -136,8 +136,6 @@ class Before:
     def check(self, name: str, error: errors.LearningError | None = None) -> None:
         """Check what has been learned since, in a run that may have ended in an error; `name` is the agent's class.
 
-        A run that ends without one has looked whether all is finite, as the last thing.
-
         Raises
         ------
         LearningError
@@ -148,7 +146,7 @@ class Before:
         DivergenceWarning
             If a weight is larger than anything that a return could ask for.
         """
-        finite, weights = error is None or not self._lookout.lost(), getattr(self._memory, "weights", None)
+        finite, weights = not self._lookout.lost(), getattr(self._memory, "weights", None)
         largest = 0.0 if weights is None else float(np.abs(weights).max(initial=0.0))
         if finite and largest <= ENORMOUS:
             return
@@ -161,6 +159,8 @@ class Before:
         why = f"{what}. What it had learned {since} is restored. {remedy}"
         if error is not None:
             raise errors.LearningError(f"{name} has diverged: {why} ({error})") from error
+        if not finite:
+            raise errors.LearningError(f"{name} has diverged: {why}")
         level = errors.level_of_the_caller()
         warnings.warn(f"{name} diverges: {why}", errors.DivergenceWarning, stacklevel=level)
 

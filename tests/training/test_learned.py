@@ -115,6 +115,17 @@ def test_a_run_that_diverges_ends_soon_and_leaves_an_agent_that_can_learn(loop):
     assert again.steps_ == 2_020  # at an evaluation
 
 
+def test_a_run_whose_engines_come_and_go_is_looked_at_as_a_whole(monkeypatch):
+    """An engine that begins with numbers that are lost does not look at them; the agent does."""
+    monkeypatch.setattr("rlsuite.training.learned.Lookout.error", lambda *_: None)
+    agent, stays = growing()
+    agent.learn(stays.to_env(), steps=20, seed=0)
+    before = arrays_of(agent)
+    with pytest.raises(LearningError, match=r"^SarsaLambda has diverged: what it has learned is no longer finite\. "):
+        agent.learn(stays.to_env(), steps=3_000)
+    assert arrays_of(agent) == before
+
+
 def test_nothing_learned_is_what_is_put_back_in_a_first_call():
     agent, stays = growing()
     with pytest.raises(LearningError, match="SarsaLambda has diverged"):
