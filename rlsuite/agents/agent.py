@@ -14,7 +14,7 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.agents.storage import EPISODE, RUN, fill, fill_run, ids_of_file, learned_arrays, save, whole
+from rlsuite.agents.storage import EPISODE, RUN, fill, fill_run, ids_of_file, save, whole
 from rlsuite.core.aliases import Env, Observation, Own, Space
 from rlsuite.core.checks import fraction, positive_number, row_of_id
 from rlsuite.core.compilation import compiled
@@ -34,6 +34,7 @@ from rlsuite.training.evaluation import Policy
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kept_run import KeptRun, set_generator
 from rlsuite.training.kernels import ALL_STEPS, Begin, Rule, Step, Transition
+from rlsuite.training.learned import Before, learned_arrays
 from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record
@@ -100,6 +101,7 @@ class Agent(Described):
     def __post_init__(self) -> None:
         self.gamma = fraction("gamma", self.gamma)
         self._run: Run | None = None
+        self._before: Before | None = None
         self._loaded: KeptRun | None = None  # the run of the file that the agent was read from, until it goes on
         self._learning = False
         self._asked_for: str | Env | None = None
@@ -200,8 +202,9 @@ class Agent(Described):
             If its spaces are of other kinds, its size is not that of the memory, or ``loop="compiled"`` or
             ``tabulate=True`` is not possible.
         LearningError
-            If the environment answers with NaN or outside its spaces; what was learned until then is kept. Or if this
-            agent is learning already, in another thread.
+            If the environment answers with NaN or outside its spaces; what was learned until then is kept. If a learned
+            number overflows; what was learned before this call is restored. Or if this agent is learning already, in
+            another thread.
         FileError
             If `save_to` cannot be written.
 
@@ -265,7 +268,7 @@ class Agent(Described):
         progress: bool,
         keeping: Keeping | None,
     ) -> Self:
-        before, first_loop = self.learned_before(), budget.first_loop(loop)
+        first_loop, has_learned = budget.first_loop(loop), self._memory is not None
         with CompilingTime() as compiling:
             run = self._run
             if run is None or seed is not None or env is not self._asked_for:
@@ -274,17 +277,28 @@ class Agent(Described):
                 run.use(first_loop)
             if loop != run.loop:
                 run.use(loop, budget.patience(loop))
+            before = self._before_learning(run, has_learned)
             try:
                 run.learn(budget, self.frozen_policy, progress, keeping)
             except errors.LearningError as error:
-                self.check_divergence(before, error)
+                before.check(type(self).__name__, error)
                 raise
             finally:
                 self.record_ = run.record(compiling.seconds)
                 self._memory = run.learner.memory
                 self._episodes.append(_episodes_of(self.record_))
-        self.check_divergence(before)
+        before.check(type(self).__name__)
         return self
+
+    def _before_learning(self, run: Run, has_learned: bool) -> Before:
+        """Keep what was learned until now."""
+        memory, run_state = run.learner.memory, run.learner.run_state
+        if self._before is not None and self._before.run_state is run_state:
+            self._before.begin_call()
+        else:
+            new_memory = None if has_learned else lambda: self.init_memory(memory.legal, memory.legality)
+            self._before = Before(memory, run_state, new_memory)
+        return self._before
 
     def first_run(
         self, env: str | Env, seed: int, loop: LoopChoice, optima: Optima | None, budget: Budget
@@ -296,13 +310,6 @@ class Agent(Described):
         if type(self).learn is not Agent.learn:
             return None
         return self._start(env, seed, budget.first_loop(loop), optima, budget.patience(loop))
-
-    def learned_before(self) -> list[AnyArray] | None:
-        """What `check_divergence` may have to put back; nothing here, as tables of averages do not diverge."""
-        return None
-
-    def check_divergence(self, before: list[AnyArray] | None, error: errors.LearningError | None = None) -> None:
-        """Check what was learned, after a run that may have ended in an error; nothing here."""
 
     def _keeping(self, save_to: str | PathLike[str] | None, save_every: float | None) -> Keeping | None:
         """Check where and how often the run is to be kept."""
@@ -486,7 +493,7 @@ class Agent(Described):
 
     def __getstate__(self) -> dict[str, object]:
         """Copy and pickle what was learned, not the state of the run: a copy's next run begins with a new episode."""
-        return {**self.__dict__, "_run": None, "_asked_for": None, "_loaded": None, "_learning": False}
+        return {**self.__dict__, "_run": None, "_before": None, "_asked_for": None, "_loaded": None, "_learning": False}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the agent and its run to an .npz file; `rlsuite.load` reads it, and `learn` without a seed goes on.

@@ -6,7 +6,6 @@ that of `Agent`. The feature maps and scikit-learn are imported when features ar
 """
 
 import copy
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -30,20 +29,11 @@ if TYPE_CHECKING:  # the feature maps need scikit-learn
     from rlsuite.features.estimators import Transformer
     from rlsuite.features.feature_map import FeatureMap
 
-INFINITE = "what it has learned is no longer finite"
-PUT_BACK = (
-    "The weights from before this call are restored. A smaller learning_rate often helps (with n features active at a "
-    "time, 1 / n is the largest that makes sense); off-policy with bootstrapping, only gradient-TD methods are "
-    "sure to converge"
-)
 ONLY = {
     "visits_": "it has features, and only a table counts visits",
     "weights_": "it learns a table; an agent with features= learns weights",
 }
 """Why a learned array is missing."""
-
-ENORMOUS = 1e12
-"""Weights beyond this diverge, whatever the rewards are."""
 
 
 def new_active_features(most_active: int) -> ActiveFeatures:
@@ -137,43 +127,6 @@ class FeatureAgent(Agent):
                 f"this environment need {self.features_.n_features_out_}. Use a new agent for it"
             )
         return super()._restore_memory(legal, legality)
-
-    def learned_before(self) -> list[AnyArray] | None:
-        """A copy of the weights, for `check_divergence`."""
-        if not self.uses_features or self._memory is None:
-            return None
-        return [array.copy() for array in _learned_by(self._memory)]
-
-    def check_divergence(self, before: list[AnyArray] | None, error: errors.LearningError | None = None) -> None:
-        """Put the weights back to what they were if they diverge.
-
-        Raises
-        ------
-        LearningError
-            If a weight has become infinite or NaN.
-
-        Warns
-        -----
-        DivergenceWarning
-            If a weight is larger than anything that a return could ask for.
-        """
-        if not self.uses_features or self._memory is None:
-            return
-        known = self._memory
-        largest = float(np.abs(known.weights).max(initial=0.0))
-        finite = all(np.isfinite(array).all() for array in _learned_by(known))
-        if finite and largest <= ENORMOUS:
-            return
-        before = before or _learned_by(self.init_memory(known.legal, known.legality))
-        for array, good in zip(_learned_by(known), before, strict=True):
-            array[...] = good
-        why = f"{f'its largest weight has become {largest:.3g}' if finite else INFINITE}. {PUT_BACK}"
-        if error is not None:
-            raise errors.LearningError(f"{type(self).__name__} has diverged: {why} ({error})") from error
-        if not finite:
-            raise errors.LearningError(f"{type(self).__name__} has diverged: {why}")
-        level = errors.level_of_the_caller()
-        warnings.warn(f"{type(self).__name__} diverges: {why}", errors.DivergenceWarning, stacklevel=level)
 
     # ------------------------------------------------------------------------------------------------ what was learned
 
@@ -285,8 +238,3 @@ class FeatureAgent(Agent):
             raise ValueError(
                 f"legal has shape {(n_rows, n_actions)}; it must have (2, {self._legal.shape[1]}), like legal_ids"
             )
-
-
-def _learned_by(memory: Own) -> list[AnyArray]:
-    """Everything that a rule learns: the weights, and its other arrays."""
-    return [memory.weights, *(value for value in memory.learned if isinstance(value, np.ndarray))]

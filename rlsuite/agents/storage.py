@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.core.declared import Array, check_array, declarations
+from rlsuite.core.declared import check_array, declarations
 from rlsuite.core.described import UnknownClass, build, choices, describe
 from rlsuite.core.files import replacing
 from rlsuite.core.npz import Npz, reading_npz
 from rlsuite.environments.observation_ids import ObservationIds, described, space_of
 from rlsuite.errors import NewRunWarning
+from rlsuite.training.learned import declared_arrays, learned_arrays
 
 EPISODE = np.dtype([("return", np.float64), ("length", np.int64)])
 
@@ -25,8 +26,6 @@ HEADER = ("format", "agent", "seed", "first_observation", "first_action", "gener
 """Entries of the JSON object ``header``."""
 RUN = "run"
 """One more, of a file with a run; version 0.1 wrote none."""
-ROOM = {"scores"}
-"""Fields of a memory that are not needed between two steps."""
 FITTED = {"features"}
 """Fields of a memory that do not change while it learns."""
 SPACE = "observation_space"
@@ -86,21 +85,6 @@ def save(agent: Any, path: str | PathLike[str], compress: bool = True, only_with
         write = np.savez_compressed if compress else np.savez
         write(file, header=np.array(json.dumps(header)), episodes=agent.episodes_, **arrays)
     return True
-
-
-def learned_arrays(memory: Any) -> dict[str, Any]:
-    """Return the arrays of a memory by name; those of its ``learned`` as "learned.NAME"."""
-    fields: dict[str, Any] = memory._asdict()
-    learned: Any = fields.get("learned", ())
-    if learned:
-        fields |= {f"learned.{name}": value for name, value in learned._asdict().items()}
-    return {name: value for name, value in fields.items() if isinstance(value, np.ndarray) and name not in ROOM}
-
-
-def declared_arrays(memory: Any) -> dict[str, Array]:
-    """What the classes of a memory, and of its ``learned``, declare about their arrays; names as `learned_arrays`."""
-    inner = {f"learned.{name}": one for name, one in declarations(getattr(memory, "learned", ())).items()}
-    return declarations(memory) | inner
 
 
 def _parts_of_run(memory: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.schedules import EPISODES, STEPS
-from rlsuite.agents.storage import declared_arrays, learned_arrays, load
+from rlsuite.agents.storage import load
 from rlsuite.core.declared import Array, how_to_declare
 from rlsuite.core.described import describe
 from rlsuite.errors import ConformanceError, LearningError, RewardWarning, RlsuiteError
 from rlsuite.registry import build_agent
 from rlsuite.testing import problems
+from rlsuite.training.learned import declared_arrays, learned_arrays
 from rlsuite.training.results import Record
 from rlsuite.training.train import train
 

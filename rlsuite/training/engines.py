@@ -33,6 +33,7 @@ from rlsuite.training.kernels import (
     Rule,
     RunState,
 )
+from rlsuite.training.learned import Lookout
 from rlsuite.training.legality import Legality
 from rlsuite.training.step_buffer import where
 
@@ -95,6 +96,7 @@ class CompiledEngine:
         self.code = kernels.FINE  # what the kernel returned last
         self.run: Callable[..., tuple[int, int, Any]] | None = None  # compiled under the progress bar
         self.at_first = InterpretedRun(kernels.run_compiled, self._place())
+        self.lookout = Lookout(learner.memory)
 
     def prepare(self) -> None:
         """Compile the loop, or load it from numba's cache, so that the time of `advance` is that of learning only."""
@@ -136,6 +138,8 @@ class CompiledEngine:
             )
         elif self.code == kernels.OVERFLOW:
             error = overflow(where(self.env, self.learner.run_state))
+        else:
+            error = self.lookout.error(self.env, self.learner.run_state, position[clock] == marks[-1])
         return Advance(finished, noted[:n_noted], error)
 
     def resume(self, facts: EnvironmentFacts) -> None:

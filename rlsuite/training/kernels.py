@@ -81,6 +81,14 @@ def new_run_state() -> RunState:
     return RunState(np.array([NONE, NONE, 0, 0, 0]), np.zeros(4))
 
 
+def abandon_episode(run_state: RunState) -> None:
+    """Let the next step begin a new episode."""
+    position, totals = run_state
+    position[OBSERVATION] = position[ACTION] = NONE
+    position[ELAPSED] = 0
+    totals[RETURN] = totals[REGRET] = 0.0
+
+
 @compiled(in_place=True)
 def run_compiled(
     functions: EnvironmentFunctions,

@@ -26,6 +26,7 @@ from rlsuite.training import kernels
 from rlsuite.training.budget import Budget
 from rlsuite.training.engines import CHUNK, CompiledEngine, kernel_arguments
 from rlsuite.training.failures import FailedRun
+from rlsuite.training.learned import Lookout
 from rlsuite.training.legality import Legality
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run import Run
@@ -171,6 +172,7 @@ class _Replica:
             for array in (*_arrays(memory), *self.run_state)
             if array is not learner.legal and array.flags.writeable
         ]
+        self.lookout = Lookout(memory)
         self.unit: TimeUnit = budget.unit
         self.marks = np.array(budget.marks(budget.record_every))
         self.clock = kernels.ALL_STEPS if budget.unit == "steps" else kernels.ALL_EPISODES
@@ -212,6 +214,8 @@ class _Replica:
             finished.append(self.finished[: n_episodes - before].copy())
             sums.append(self.noted[:n_noted].copy())
             due = due[n_noted:]
+        if self.lookout.lost():
+            return None
         return self.run.record_of(seed, self.unit, np.concatenate(finished), self.marks, np.concatenate(sums), seconds)
 
 

@@ -28,7 +28,6 @@ from rlsuite.training.engines import CHUNK, Advance, Learner, bad_action, overfl
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.first_steps import InterpretedSession
 from rlsuite.training.kernels import (
-    ACTION,
     ALL_EPISODES,
     ALL_REGRET,
     ALL_REWARD,
@@ -36,6 +35,7 @@ from rlsuite.training.kernels import (
     ELAPSED,
     OBSERVATION,
 )
+from rlsuite.training.learned import Lookout
 from rlsuite.training.legality import listed_actions
 from rlsuite.training.step_buffer import StepBuffer, first_answer, first_mask_of, where
 
@@ -114,6 +114,7 @@ class EnvironmentEngine:
         self.info = info  # of the latest answer
         self.stop: Sequence[int] = ()
         self.witness: Witness | None = None
+        self.lookout = Lookout(learner.memory)
 
     def prepare(self) -> None:
         """Open the session in machine code."""
@@ -190,7 +191,10 @@ class EnvironmentEngine:
         if not math.isfinite(totals[ALL_REWARD]):
             raise overflow(where(self.env, self.learner.run_state))
         noted = totals[None, [ALL_REWARD, ALL_REGRET]] if place[clock] == marks[0] else np.empty((0, 2))
-        return Advance(np.concatenate([np.empty((0, 3)), *finished]), noted)
+        error = self.lookout.error(self.env, self.learner.run_state, place[clock] == marks[-1])
+        if error is not None:
+            self.action = NONE
+        return Advance(np.concatenate([np.empty((0, 3)), *finished]), noted, error)
 
     def _witnessed(self, witness: Witness) -> Callable[[int], tuple[Any, ...]]:
         """Return the environment's step, with a witness."""
@@ -243,10 +247,7 @@ class EnvironmentEngine:
 
     def _abandon_episode(self) -> None:
         """After an exception amid a step the environment may be ahead of the records: begin a new episode next time."""
-        place = self.learner.run_state.position
-        place[OBSERVATION] = place[ACTION] = NONE
-        place[ELAPSED] = 0
-        self.learner.run_state.totals[: kernels.ALL_REWARD] = 0.0
+        kernels.abandon_episode(self.learner.run_state)
         self.action = NONE
 
 

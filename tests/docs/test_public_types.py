@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from rlsuite.core import aliases
 from rlsuite.core.described import Plain
@@ -68,12 +69,17 @@ INCOMPLETE = (dict, list, tuple, set, type, typing.Callable, collections.abc.Cal
 """Types that say too little without arguments."""
 
 
+def readable(code: str) -> str:
+    """What Python can read: before SciPy 1.16 only type checkers know the type of the numbers in a sparse array."""
+    return code if hasattr(csr_array, "__class_getitem__") else code.replace("csr_array[np.float64]", "csr_array")
+
+
 @functools.cache
 def namespace(module: str) -> dict[str, Any]:
     """The names of a module, with those that it imports for type checkers only."""
     imported = importlib.import_module(module)
     names = dict(vars(imported))
-    for node in ast.parse(inspect.getsource(imported)).body:
+    for node in ast.parse(readable(inspect.getsource(imported))).body:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             exec(compile(ast.Module(node.body, []), module, "exec"), names)
     return names
@@ -84,7 +90,7 @@ def parts(hint: object, module: str) -> Iterator[object]:
     if isinstance(hint, typing.ForwardRef):
         hint = hint.__forward_arg__
     if isinstance(hint, str):
-        hint = eval(hint, namespace(module))
+        hint = eval(readable(hint), namespace(module))
     if isinstance(hint, list):  # the parameters in Callable[[...], ...]
         for each in hint:
             yield from parts(each, module)

@@ -99,7 +99,7 @@ def test_a_map_is_kept_as_plain_arrays(feature_map, seen):
     observations = observations_for(feature_map, seen)
     fitted = sklearn.base.clone(feature_map).fit(observations)
     file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **fitted.fitted_)
+    np.savez(file, **fitted.fitted_)
     file.seek(0)
     with np.load(file, allow_pickle=False) as kept:
         restored = sklearn.base.clone(feature_map).restore(dict(kept))

@@ -154,6 +154,7 @@ TRA_FAULTS = {
     ":3: 'x' is not a finite number": "mdp\n0 0 0 1\n0 1 x 1\n",
     ":2: 'nan' is not a finite number": "mdp\n0 0 0 nan\n",
     ":2: '0x1' is not a finite number": "mdp\n0 0 0 0x1\n",
+    ":2: '1x' is not a finite number": "mdp\n0 0 0 1x\n",
     ":3: '1e999' is not a finite number": "mdp\n0 0 0 1.0e-300\n0 0 0 1e999\n",
     ":3: 2 is not a state: the states are 0..1": "2 2 2\n0 0 1 1\n1 0 2 1\n",
     ":2: -1 is not a state: a whole number of at least 0 is needed": "mdp\n-1 0 0 1\n",

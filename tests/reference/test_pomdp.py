@@ -102,14 +102,19 @@ def test_one_step_back_is_the_plain_one(seed: int, gamma: float, new_pomdp: Call
 
 
 @settings(max_examples=8)
-@given(seed=SEEDS, gamma=st.sampled_from([0.5, 0.9]))
-def test_plain_points_are_within_the_bounds_of_sarsop(seed: int, gamma: float, new_pomdp: Callable) -> None:
-    pomdp = new_pomdp(seed, gamma)
-    beliefs = np.random.default_rng(seed).dirichlet(np.full(pomdp.n_states, 0.5), size=20)
-    vectors = reference.pbvi(*reference.hidden_arrays(pomdp), gamma, np.vstack([pomdp.start, beliefs]), iterations=50)
-    plan = rl.solve(pomdp, "sarsop", gap=1e-4, deadline=5)
+@given(seed=SEEDS)
+def test_plain_points_are_within_the_bounds_of_sarsop(seed: int, new_pomdp: Callable) -> None:
+    pomdp = new_pomdp(seed, 0.5)
+    P, R, O = reference.hidden_arrays(pomdp)  # noqa: E741 - the field's name
+    beliefs = [pomdp.start[None]]
+    for _ in range(2):  # those that come up in two steps
+        joint = np.einsum("bs,sat,atz->bazt", beliefs[-1], P, O).reshape(-1, len(P))
+        seen = joint.sum(axis=1) > 1e-12
+        beliefs.append(joint[seen] / joint[seen].sum(axis=1, keepdims=True))
+    vectors = reference.pbvi(P, R, O, 0.5, np.concatenate(beliefs), iterations=50)
+    plan = rl.solve(pomdp, "sarsop", gap=1e-2)
     assert (vectors @ pomdp.start).max() <= plan.upper_bound + 1e-9
-    assert (vectors @ pomdp.start).max() >= plan.lower_bound - 0.1  # other beliefs may come up
+    assert (vectors @ pomdp.start).max() >= plan.lower_bound - 0.1  # other beliefs come up later
 
 
 @settings(max_examples=20)

@@ -210,7 +210,7 @@ class Forgetful(rl.QLearning):
 
 BROKEN = {
     NotCounting: ("every_step_is_counted_once", "counted 0|it counted"),
-    LearningNaN: ("what_is_learned_is_finite", "q holds NaN"),
+    LearningNaN: ("what_is_learned_is_finite", "q_ is no longer finite"),
     BreakingTheLaw: ("both_loops_give_the_same_bytes", "cannot learn the problem 'corridor': .* chose action 0"),
     AskingTheOthers: ("the_same_seed_gives_the_same_bytes", "two runs with the same seed differ, in q"),
     Undeclared: (

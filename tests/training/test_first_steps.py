@@ -189,6 +189,33 @@ def test_what_was_learned_before_is_not_taken_back(loop, tmp_path):
         assert agent.q_.tobytes() == expected.q_.tobytes()
 
 
+def test_the_pace_by_hand(monkeypatch):
+    """What is left in units of time, and the clock in steps: 25 episodes of 10 steps took 0.25 seconds."""
+    monkeypatch.setattr(Pace, "price", lambda pace: 1.0)
+    pace, first = Pace(("loop",)), first_steps.AT_FIRST
+    assert pace.steps(10**9) == first
+    pace.note(first, 25, 0.05)  # to warm up
+    assert pace.steps(10**6) == first
+    pace.note(first, 25, 0.25)
+    assert pace.steps(100) == 50  # a second is left, which is the price; and 50 steps take 0.05 seconds
+    assert pace.steps(101) == 0
+    pace.note(1, 1, 1.0)
+    assert pace.steps(1) == 1  # at least one; now 1.3 seconds have been interpreted, in one call
+    assert pace.steps(1) == 0  # another call, as no less is left: nobody knows which is the last
+    pace.stay()
+    assert pace.steps(10**9) == first
+    pace.stop()
+    assert pace.steps(1) == 0
+
+
+def test_the_price_before_anything_was_loaded(monkeypatch):
+    monkeypatch.setattr(Pace, "price", PRICE)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert Pace(("loop",)).price() == first_steps.LOADING
+    monkeypatch.delitem(sys.modules, "numba")
+    assert Pace(("loop",)).price() == first_steps.LOADING + first_steps.IMPORTING
+
+
 def test_many_short_runs_are_a_long_one(monkeypatch):
     monkeypatch.setattr(Pace, "price", lambda pace: 0.0)
     first = rl.QLearning().learn("CliffWalking-v1", steps=first_steps.AT_FIRST, seed=1)

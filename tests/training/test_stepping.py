@@ -257,7 +257,8 @@ def test_ctrl_c_keeps_what_was_learned(q_learning, environments):
     assert q_learning.visits_.sum() == 297
 
 
-def test_the_progress_bar_shows_what_is_going_on(q_learning, capsys):
+def test_the_progress_bar_shows_what_is_going_on(q_learning, capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)  # readline sets it, and tqdm fits the bar to it
     q_learning.learn("FrozenLake-v1", episodes=2_000, seed=0, progress=True)
     shown = capsys.readouterr().err
     assert "FrozenLake-v1" in shown

@@ -29,17 +29,19 @@ def not_negative(name: str, value: object) -> float:
     return number
 
 
-def positive(name: str, value: object) -> float:
-    """Return `value` as a finite float above 0.
+def positive(name: str, value: object, least: float = 0.0) -> float:
+    """Return `value` as a finite float above 0, and not below the least one.
 
     Raises
     ------
     ParameterError
-        If `value` is not a finite number, or not above 0.
+        If `value` is not a finite number, not above 0, or less than `least`.
     """
     number = finite_number(name, value)
     if not number > 0.0:
         raise ParameterError(f"{name}={number:g} is not above 0")
+    if number < least:
+        raise ParameterError(f"{name}={number:g} is less than {least:g}")
     return number
 
 

@@ -6,7 +6,7 @@ a reward changes two or four numbers per arm, and the posterior stays in its fam
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,11 @@ from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, choose, is_le
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.schedules import UNUSED
 from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.core.declared import Array
 from rlsuite.training.kernels import Step, Transition
+
+LEAST = 1e-6
+"""Least parameter of a Beta distribution: with two that are much smaller, and with negative ones, a draw never ends."""
 
 Draw = Compiled[[Any, int, int, np.random.Generator], float]
 
@@ -48,8 +52,8 @@ class BetaTables(NamedTuple):
     """A Beta distribution for the mean of every arm."""
 
     draw: Draw
-    alpha: NDArray[np.float64]  # (n_states, n_arms)
-    beta: NDArray[np.float64]  # (n_states, n_arms)
+    alpha: Annotated[NDArray[np.float64], Array(at_least=LEAST)]  # (n_states, n_arms)
+    beta: Annotated[NDArray[np.float64], Array(at_least=LEAST)]  # (n_states, n_arms)
 
 
 @compiled(in_place=True)
@@ -86,7 +90,7 @@ class ThompsonBernoulli(ThompsonSampling):
     gamma : float
         Not used by the rule, which looks no further than one reward; the discount of evaluations.
     alpha, beta : float
-        Numbers of successes and failures that the prior counts as, greater than 0; 1 and 1 is the uniform prior.
+        Numbers of successes and failures that the prior counts as, at least 1e-6; 1 and 1 is the uniform prior.
 
     Attributes
     ----------
@@ -122,7 +126,7 @@ class ThompsonBernoulli(ThompsonSampling):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.alpha, self.beta = positive("alpha", self.alpha), positive("beta", self.beta)
+        self.alpha, self.beta = positive("alpha", self.alpha, LEAST), positive("beta", self.beta, LEAST)
         self.initial_value = self.alpha / (self.alpha + self.beta)
 
     def tables(self, n_states: int, n_actions: int) -> BetaTables:

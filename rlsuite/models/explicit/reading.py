@@ -173,11 +173,11 @@ def _blanked(data: bytes, begin: IndexArray, end: IndexArray) -> bytes:
 def _numbers(data: bytes) -> FloatArray:
     """Return the numbers in `data` up to the first word that is not a number: (n,) float64."""
     with warnings.catch_warnings():
-        # NumPy warns about what it cannot read; the caller counts the numbers and names the word at fault.
-        warnings.simplefilter("ignore", DeprecationWarning)
+        # Before NumPy 2.3 it only warns about what it cannot read, and of "0x1" or ".5x" returns the beginning.
+        warnings.simplefilter("error", DeprecationWarning)
         try:
             return np.fromstring(data.decode("ascii", "replace"), dtype=np.float64, sep=" ")
-        except ValueError:
+        except (ValueError, DeprecationWarning):
             return np.zeros(0)
 
 

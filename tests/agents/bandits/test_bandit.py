@@ -79,6 +79,7 @@ def test_arms_may_come_and_go(kind):
         (lambda: rl.KLUCB(low=1.0), "low=1 is not below high=1"),
         (lambda: rl.KLUCBNormal(std="1"), "std='1' is not a finite number"),
         (lambda: rl.ThompsonBernoulli(beta=0.0), "beta=0 is not above 0"),
+        (lambda: rl.ThompsonBernoulli(alpha=1e-300), "alpha=1e-300 is less than 1e-06"),
         (lambda: rl.ThompsonNormal(prior_std=-2.0), "prior_std=-2 is not above 0"),
         (lambda: rl.ThompsonNormalGamma(kappa=0), "kappa=0 is not above 0"),
         (lambda: rl.EXP3(epsilon=1.5), "epsilon=1.5 lies outside [0, 1]"),

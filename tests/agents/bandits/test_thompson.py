@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.errors import RewardWarning
+from rlsuite.errors import FileError, RewardWarning
 from rlsuite_envs.bandits import bandit
 
 STATES, ARMS, STEPS, SEED = 3, 4, 400, 5
@@ -55,3 +55,16 @@ def test_thompson_normal(live):
     beliefs = np.array([[posterior(state, arm) for arm in range(ARMS)] for state in range(STATES)])
     np.testing.assert_allclose(agent.q_, beliefs[:, :, 0], atol=1e-12)
     np.testing.assert_allclose(agent.precision_, beliefs[:, :, 1], atol=1e-11)
+
+
+@pytest.mark.parametrize("least", [-1.0, 0.0, 1e-300])
+def test_a_file_of_parameters_that_no_draw_could_use_is_refused(least, tmp_path):
+    """The draw would never end, in machine code that Ctrl-C does not reach."""
+    path = tmp_path / "agent.npz"
+    rl.ThompsonBernoulli().learn(bandit([0.2, 0.8], kind="bernoulli").to_env(), steps=10, seed=1).save(path)
+    with np.load(path) as file:
+        content = dict(file)
+    content["learned.alpha"][0, 1] = least
+    np.savez(path, **content)
+    with pytest.raises(FileError, match=r"learned\.alpha holds .* less than 1e-06"):
+        rl.load(path)

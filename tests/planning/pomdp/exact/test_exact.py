@@ -149,7 +149,7 @@ def test_random_models_without_a_horizon(random_pomdps, data, method):
     pomdp = data.draw(random_pomdps(gammas=(0.0, 0.5, 0.8)))
     plan = method(pomdp, tol=1e-5)
     assert plan.converged
-    steps = 8
+    steps = 8 if pomdp.n_actions * pomdp.n_observations < 5 else 6  # fewer than 100,000 beliefs
     rest = 0.8**steps * 100.0 / 0.2 if pomdp.gamma == 0.8 else pomdp.gamma**steps * 200.0
     exact = reachable_beliefs(pomdp, horizon=steps, tol=1e-3)
     assert plan.lower_bound <= exact.upper_bound + rest
