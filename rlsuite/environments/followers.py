@@ -6,7 +6,10 @@ the environment.
 """
 
 import copy
+import hashlib
+import io
 import pickle
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,9 +36,13 @@ SECONDS = 60.0
 
 AT_RESET = "at reset"
 _SIMPLE = (bool, int, float, str)
-_SMALL = 1_000  # numbers in an array that is looked at
+_PLAIN = {*_SIMPLE, type(None)}
+_ARRAYS: Any = (np.ndarray, np.generic)
+_SMALL = 1_000  # an array of fewer numbers is compared itself, a larger one by its checksum
+_LEFT_OUT = {"rlsuite", "gymnasium", "numba"}  # packages whose objects are left out
+_BY_NAME = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 # what `step` may change: the state, the generator, and what only rendering reads
-EXPECTED_CHANGES = {"s", "lastaction", "lastreward", "_np_random", "_np_random_seed", "taxi_orientation"}
+EXPECTED_CHANGES = {"s", "lastaction", "lastreward", "_np_random", "_np_random_seed", "taxi_orientation", "_shown"}
 
 
 class Follower:
@@ -163,13 +170,14 @@ class TableFollower(Follower):
         self.table = TabularEnv(model)
         self.vectors = None if facts.vectors is None else np.asarray(facts.vectors, dtype=np.float64)
         self._legal = (model.mdp if isinstance(model, POMDP) else model).legal
-        self._before: dict[str, Any] = {}
+        self._before: dict[str, tuple[object, ...]] | None = None
 
     def take_state(self) -> None:
-        """Take the state of the environment, and note its attributes."""
+        """Take the state of the environment; for the first time, note its attributes."""
         self.table.s = int(self.base.s)
         self.table.np_random = self._rng
-        self._before = _simple_attributes(self.base)
+        if self._before is None:
+            self._before = attribute_record(self.base)
 
     def put(self, state: int) -> None:
         """Put the environment into a state."""
@@ -202,15 +210,14 @@ class TableFollower(Follower):
         return "" if found == self.table.s else f"{where} it is in state {found!r}, but {self.says} {self.table.s}"
 
     def end(self) -> None:
-        """Compare the attributes with those at the beginning."""
-        if self.difference:
+        """Compare the attributes with those at the very beginning."""
+        if self.difference or self._before is None:
             return
-        for name, value in _simple_attributes(self.base).items():
-            if name not in EXPECTED_CHANGES and self._before.get(name) != value:
-                was = self._before.get(name)
-                self.difference = (
-                    f"its step changes `{name}` (from {was!r} to {value!r}), which its table does not have"
-                )
+        for name, content in attribute_record(self.base).items():
+            was = self._before.get(name)
+            if content != was:
+                values = f" (from {was[-1]!r} to {content[-1]!r})" if was and content[0] in _PLAIN else ""
+                self.difference = f"its step changes `{name}`{values}, which its table does not have"
 
 
 class DynamicsFollower(Follower):
@@ -336,13 +343,54 @@ def same_state(one: Generator, other: Generator) -> bool:
     return pickle.dumps(state) == pickle.dumps(found)  # some kinds have arrays in their state
 
 
-def _simple_attributes(base: BareEnv) -> dict[str, Any]:
-    """The attributes in which a step could keep a state of its own, by name."""
+def attribute_record(base: BareEnv) -> dict[str, tuple[object, ...]]:
+    """Return the content of all attributes that a step may read besides the state and the table, for comparison.
+
+    Left out are the table, models, spaces and compiled functions, which are compared in other ways or do not change,
+    and what cannot be pickled. Numbers, strings and arrays, which nearly all are, are not pickled: that takes ten
+    times as long, which would slow down short calls of `learn`.
+    """
     attributes: dict[str, Any] = base.__dict__
-    simple: dict[str, Any] = {}
-    for name, value in attributes.items():
-        if isinstance(value, _SIMPLE):
-            simple[name] = value
-        elif type(value) is np.ndarray and value.size < _SMALL:
-            simple[name] = value.tolist()
-    return simple
+    unseen = attributes.get("P"), attributes.get("_np_random")
+    return {
+        name: (type(value), value) if type(value) in _PLAIN else (type(value), *_content(value, unseen))
+        for name, value in attributes.items()
+        if name not in EXPECTED_CHANGES
+    }
+
+
+def _content(value: Any, unseen: tuple[object, ...]) -> tuple[object, ...]:
+    """Return what to compare of an attribute that is not a plain number or word."""
+    if isinstance(value, _ARRAYS) and not value.dtype.hasobject:
+        content = value.tobytes()
+        return value.dtype, value.shape, content if value.size < _SMALL else _digest_of(content)
+    if any(value is one for one in unseen) or type(value).__module__.partition(".")[0] in _LEFT_OUT:
+        return ()
+    try:
+        return (_digest_of(pickle.dumps(value)),)
+    except Exception:  # classes of other packages may raise anything
+        pass
+    try:
+        (pickler := _ByName(file := io.BytesIO())).dump(value)
+        return _digest_of(file.getvalue()), *pickler.named
+    except Exception:  # as above
+        return ()
+
+
+class _ByName(pickle.Pickler):
+    """Pickles objects whose classes and functions have no name that pickle would find."""
+
+    def __init__(self, file: io.BytesIO):
+        super().__init__(file)
+        self.named: list[object] = []
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Name classes, functions and modules by their place in a list."""
+        if not isinstance(obj, _BY_NAME):
+            return None
+        self.named.append(obj)
+        return len(self.named)
+
+
+def _digest_of(content: bytes) -> bytes:
+    return hashlib.blake2b(content).digest()

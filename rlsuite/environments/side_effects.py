@@ -53,12 +53,14 @@ class Surroundings:
     ----------
     forbidden : str
         What the methods do that a copy must not do, in words; empty if nothing was found.
+    unknown : str
+        What cannot be compared with itself later; empty if nothing was found.
     """
 
     def __init__(self, base: BareEnv, *wrappers: Wrapper):
         self.forbidden = ""
         self._data: dict[str, tuple[Any, str]] = {}  # where a value is kept, and its name there
-        self._seen: set[int] = set()
+        self._seen: dict[int, tuple[types.FunctionType, types.CodeType]] = {}
         layers: tuple[Any, ...] = (base, *wrappers)
         own: list[type] = [kind for layer in layers for kind in type(layer).__mro__ if not _trusted(kind.__module__)]
         self._kinds = list(dict.fromkeys(own))
@@ -85,19 +87,25 @@ class Surroundings:
             for name in ("step", "reset") if layer is base else _WRAPPED:
                 self._follow(getattr(cast("Any", type(layer)), name, None))
         self._before = self._contents()
-        for name, content in self._before.items():
-            if content is _UNKNOWN:
-                self._forbid("it cannot be pickled", f"refers to {name}, which cannot be compared with itself later")
+        self.unknown = next((name for name, content in self._before.items() if content is _UNKNOWN), "")
+        if self.unknown:
+            what = f"refers to {self.unknown}, which cannot be compared with itself later"
+            self._forbid("it cannot be pickled", what)
 
     def changed(self) -> str:
         """What has changed since the start, in words; empty if nothing has."""
         now = self._contents()
         return next((name for name, content in self._before.items() if now[name] != content), "")
 
+    def same(self, later: "Surroundings") -> bool:
+        """Whether the methods are the same at a later time, and what they refer to."""
+        return self._seen == later._seen and self._before == later._before
+
     def _contents(self) -> dict[str, object]:
         contents: dict[str, object] = {
             "the global generator of numpy.random": _bytes_of(np.random.get_state()),  # noqa: NPY002 - drawn from by it
             "the global generator of random": random.getstate(),
+            "the variables of the operating system": dict(os.environ),
         }
         for name, (holder, key) in self._data.items():
             if isinstance(holder, types.CellType):
@@ -122,7 +130,7 @@ class Surroundings:
         for plain in _functions_in(function):
             if id(plain) in self._seen or _trusted(plain.__module__):
                 continue
-            self._seen.add(id(plain))
+            self._seen[id(plain)] = plain, plain.__code__
             self._data[f"an attribute of the function {plain.__name__}()"] = (plain, "__dict__")
             for package in _imported_in(plain.__code__) & FORBIDDEN_MODULES.keys() - {"time"}:
                 self._forbid(package, FORBIDDEN_MODULES[package])

@@ -22,6 +22,7 @@ from rlsuite.environments.facts import EnvironmentFacts
 from rlsuite.environments.followers import Follower
 from rlsuite.environments.forms.form import Form
 from rlsuite.environments.observation_view import Encoding
+from rlsuite.environments.side_effects import Surroundings
 from rlsuite.models.aliases import IndexArray
 from rlsuite.training.engines import CHUNK, Advance, CompiledEngine, Learner
 from rlsuite.training.first_steps import Snapshot
@@ -82,6 +83,7 @@ class VerifiedEngine:
         self._point: _Point | None = None  # after the last stretch that agreed
         self._done, self._stops = 0, 0
         self._few = False  # whether this stretch is one of a few steps
+        self._surroundings: Surroundings | None = None
 
     def prepare(self) -> None:
         """Compile the loop."""
@@ -94,6 +96,10 @@ class VerifiedEngine:
         self._follower = self._form.follower(facts) or self._follower
         self._stepping, self._point, self._following, self._few = None, None, False, False
         self._real = max(self._real, STRETCH)
+        before, self._surroundings = self._surroundings, None
+        if before is not None and not before.same(self._look_around()):  # somebody has edited something
+            self._fresh[:] = True
+            self._real, self._done, self._stops = FIRST, 0, 0
         if self._compiled is not None:
             self._compiled.resume(facts)
 
@@ -109,14 +115,14 @@ class VerifiedEngine:
     def finish(self) -> str:
         """End the run; return what differs after all, if its last steps were in the environment."""
         if self._following and self._real and not self._follower.difference:
-            self._follower.end()
+            self._compare(self._end)
         return self._follower.difference
 
     def after_reset(self, observation: Observation, info: Info) -> None:
         """Compare the answer of `reset`."""
         self._compare(self._follower.after_reset, observation, info)
 
-    def _compare(self, compare: Callable[..., None], *arguments: object) -> None:
+    def _compare(self, compare: Callable[..., object], *arguments: object) -> None:
         """Compare; what cannot be compared is a difference, and not an error of the run."""
         try:
             compare(*arguments)
@@ -129,6 +135,14 @@ class VerifiedEngine:
         if self._fresh.size:
             self._fresh[int(self.learner.run_state.position[OBSERVATION]), action] = False
 
+    def _look_around(self) -> Surroundings:
+        """Note what the methods of the environment refer to; what cannot be compared is a doubt."""
+        self._surroundings = Surroundings(self.facts.base)
+        if self._surroundings.unknown and not self._follower.difference:
+            unknown = self._surroundings.unknown
+            self._follower.difference = f"its step or its reset may depend on {unknown}, which cannot be compared"
+        return self._surroundings
+
     def _in_environment(self, clock: int, marks: IndexArray, most: int) -> Advance:
         """Take steps of a stretch, and compare."""
         position = self.learner.run_state.position
@@ -138,6 +152,8 @@ class VerifiedEngine:
             self._following = False
         engine = self._stepping
         engine.stop, engine.witness = self.stop, self
+        if self._surroundings is None:
+            self._compare(self._look_around)
         if not self._following:
             self._compare(self._follower.begin, int(position[ELAPSED]))
             self._following = True
@@ -158,7 +174,8 @@ class VerifiedEngine:
 
     def _agreed(self, outcome: Advance) -> Advance:
         """End a stretch."""
-        self._follower.end()
+        if not self._few:
+            self._compare(self._end)
         if self._follower.difference:
             return self._other(self._follower.difference, outcome)
         self._following = False
@@ -181,6 +198,13 @@ class VerifiedEngine:
         self._until_next = self._gap()
         self._compiled.resume(self.facts)
         return outcome._replace(verified=True)
+
+    def _end(self) -> None:
+        """Compare what the steps of a stretch may have changed."""
+        self._follower.end()
+        changed = "" if self._surroundings is None else self._surroundings.changed()
+        if changed and not self._follower.difference:
+            self._follower.difference = f"its step or its reset changes {changed}, which its table does not have"
 
     def _gap(self) -> int:
         """Steps until the next stretch."""

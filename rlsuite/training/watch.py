@@ -1,29 +1,22 @@
 """Whether an environment has changed between two calls of `learn`."""
 
-import hashlib
-import pickle
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlsuite.core.aliases import BareEnv, Env
+from rlsuite.core.aliases import Env
 from rlsuite.environments.compiled_env import CompiledDynamics
 from rlsuite.environments.facts import EnvironmentFacts, facts_of, replaced_methods
-from rlsuite.environments.followers import EXPECTED_CHANGES
+from rlsuite.environments.followers import attribute_record
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.gymnasium_table import CopiedTable, copied_table, same_table
-
-_PLAIN = {bool, int, float, str, type(None)}
-_ARRAYS: Any = (np.ndarray, np.generic)
-_SMALL = 1_000  # an array of fewer numbers is compared itself, a larger one by its checksum
-_LEFT_OUT = {"rlsuite", "gymnasium", "numba"}  # packages whose objects are left out
 
 
 class _Noted(NamedTuple):
     """The parts of an environment that can be compared."""
 
     facts: EnvironmentFacts
-    attributes: list[tuple[object, ...]]
+    attributes: dict[str, tuple[object, ...]]
     """What its attributes say."""
     layers: list[object]
     """The wrappers, the methods that have been replaced in them, and the vectors that one may show."""
@@ -33,7 +26,7 @@ def _noted(facts: EnvironmentFacts) -> _Noted:
     layers: list[object] = [facts.vectors]
     for layer in facts.wrappers:
         layers += [layer, *(vars(layer)[method] for method in replaced_methods(layer))]
-    return _Noted(facts, _attribute_record(facts.base), layers)
+    return _Noted(facts, attribute_record(facts.base), layers)
 
 
 class Watch:
@@ -72,7 +65,7 @@ class Watch:
         now = _noted(facts)
         if facts.model is not noted.facts.model or facts.time_limit != noted.facts.time_limit:
             return False
-        if now.attributes != noted.attributes or list(map(id, now.layers)) != list(map(id, noted.layers)):
+        if list(now.attributes.items()) != list(noted.attributes.items()) or list(map(id, now.layers)) != list(map(id, noted.layers)):
             return False
         if not _same(facts.dynamics, noted.facts.dynamics):
             return False
@@ -106,36 +99,3 @@ def _same(one: CompiledDynamics | None, other: CompiledDynamics | None) -> bool:
         return False
     old, new = tuple(one.constants), tuple(other.constants)
     return len(old) == len(new) and all(map(np.array_equal, old, new))
-
-
-def _attribute_record(base: BareEnv) -> list[tuple[object, ...]]:
-    """Return the content of all attributes that a step may read besides the table, for comparison.
-
-    Left out are the table, models, spaces and compiled functions, which are compared in other ways or do not change,
-    and what cannot be pickled. Numbers, strings and arrays, which nearly all are, are not pickled: that takes ten
-    times as long, which would slow down short calls of `learn`.
-    """
-    attributes: dict[str, Any] = base.__dict__
-    table = attributes.get("P")
-    return [
-        (name, type(value), value) if type(value) in _PLAIN else (name, type(value), *_content(value, table))
-        for name, value in attributes.items()
-        if name not in EXPECTED_CHANGES
-    ]
-
-
-def _content(value: Any, table: object) -> tuple[object, ...]:
-    """Return what to compare of an attribute that is not a plain number or word."""
-    if isinstance(value, _ARRAYS) and not value.dtype.hasobject:
-        content = value.tobytes()
-        return value.dtype, value.shape, content if value.size < _SMALL else _digest_of(content)
-    if value is table or type(value).__module__.partition(".")[0] in _LEFT_OUT:
-        return ()
-    try:
-        return (_digest_of(pickle.dumps(value)),)
-    except Exception:  # classes of other packages may raise anything
-        return ()
-
-
-def _digest_of(content: bytes) -> bytes:
-    return hashlib.blake2b(content).digest()

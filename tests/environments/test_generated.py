@@ -1,0 +1,580 @@
+"""Environments that nobody has written: honest ones and liars, put together at random from many parts.
+
+Each is the text of a class. How it keeps its state, how it draws, where it counts its steps, what it does besides, what
+it shows, and whether it declares a table are drawn from lists of parts; half of them lie: from some step on, or in some
+outcome, they do something else than before, or than their table says. What has to hold is the same for all: the stepwise
+loop is right, and no other way of learning gives other bytes, or does what nobody has asked for.
+"""
+
+import io
+import linecache
+import logging
+import os
+import random
+import sys
+import time
+import types
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from contextlib import redirect_stdout, suppress
+from string import Template
+from textwrap import dedent, indent
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+import pytest
+
+import rlsuite as rl
+from rlsuite.errors import NotLearned, RlsuiteError
+
+STEPS = 2_500
+
+SOURCE = Template("""\
+import collections, contextvars, dataclasses, functools, itertools, json, logging, os, random, sys, threading, types
+import warnings, weakref
+import numpy as np
+import gymnasium
+from gymnasium import spaces
+import rlsuite
+
+class Box:
+    def __init__(self, at=0, rng=None):
+        self.at, self.rng = at, rng
+    def more(self):
+        self.at += 1
+        return self.at
+
+class Slotted:
+    __slots__ = ("at",)
+    def __init__(self):
+        self.at = 0
+
+@dataclasses.dataclass
+class Data:
+    at: int = 0
+
+$module
+
+class Generated(gymnasium.Env):
+    $body
+
+    def __init__(self):
+        self.observation_space = $space
+        self.action_space = spaces.Discrete(2)
+        self.action_space.seed(0)
+        $first
+        $begin
+        $table
+
+    def reset(self, *, seed=None, options=None):
+        tick("reset")
+        super().reset(seed=seed)
+        $name
+        $start
+        $put
+        return $show, {}
+
+    def step(self, action):
+        tick("step")
+        x = $get
+        truncated = False
+        $count
+        $move
+        $lie
+        $effect
+        $put
+        return $show, r, done, truncated, {}
+""")
+
+WALK = """
+$draw
+y = min(8, max(0, x + (1 if action else -1) * (k - 1) + (k == 2)))
+r = float(k == 0) - 0.1 * y
+done = y == 8
+"""
+FROM_TABLE = """
+u, total = self.np_random.random(), 0.0
+for p, y, r, done in self.rows[x][int(action)]:
+    total += p
+    if total > u:
+        break
+else:
+    p, y, r, done = self.rows[x][int(action)][0]
+"""
+
+
+class Place(NamedTuple):
+    """Where an environment counts its steps."""
+
+    begin: str = "pass"
+    """In its constructor."""
+    count: str = "pass"
+    """In its step."""
+    read: str = "0"
+    module: str = ""
+    """Beside the class."""
+    body: str = ""
+    """In the class."""
+
+
+# What sets the state to y, what reads it, what it is at first.
+KEPT = {
+    "int": ("self.s = y", "int(self.s)", "self.s = 0"),
+    "np": ("self.s = np.int64(y)", "int(self.s)", "self.s = np.int64(0)"),
+    "tuple": ("self.at = (y // 3, y % 3)", "self.at[0] * 3 + self.at[1]", "self.at = (0, 0)"),
+    "two": ("self.row, self.column = divmod(y, 3)", "self.row * 3 + self.column", "self.row = self.column = 0"),
+    "list": ("self.at[0] = y", "self.at[0]", "self.at = [0]"),
+    "nested": ("self.at['on'][1] = y", "self.at['on'][1]", "self.at = {'on': [3, 0]}"),
+    "dict": ("self.at['cell'] = y", "self.at['cell']", "self.at = {'cell': 0}"),
+    "array": ("self.at[:] = 0; self.at[y // 3, y % 3] = 1", "int(np.argmax(self.at))", "self.at = np.zeros((3, 3))"),
+    "object": ("self.at.at = y", "self.at.at", "self.at = Box()"),
+    "dataclass": ("self.at = dataclasses.replace(self.at, at=y)", "self.at.at", "self.at = Data()"),
+    "slots": ("self.at.at = y", "self.at.at", "self.at = Slotted()"),
+    "text": ("self.at = str(y)", "int(self.at)", "self.at = '0'"),
+    "set": ("self.at = {y}", "min(self.at)", "self.at = {0}"),
+    "deque": ("self.at.append(y)", "self.at[-1]", "self.at = collections.deque([0], maxlen=1)"),
+}
+
+ATTRIBUTE = {
+    "int": Place("self.n = 0", "self.n += 1", "self.n"),
+    "float": Place("self.n = 0.0", "self.n += 1.0", "self.n"),
+    "list": Place("self.n = []", "self.n.append(x)", "len(self.n)"),
+    "in a list": Place("self.n = [0]", "self.n[0] += 1", "self.n[0]"),
+    "dict": Place("self.n = {'n': 0}", "self.n['n'] += 1", "self.n['n']"),
+    "array": Place("self.n = np.zeros(2_000)", "self.n[0] += 1", "self.n[0]"),
+    "large array": Place("self.n = np.zeros(40_000, dtype=int)", "self.n[777] += 1", "self.n[777]"),
+    "object": Place("self.n = Box()", "self.n.at += 1", "self.n.at"),
+    "method": Place("self.n = Box()", "self.n.more()", "self.n.at"),
+    "slotted object": Place("self.n = Slotted()", "self.n.at += 1", "self.n.at"),
+    "Counter": Place("self.n = collections.Counter()", "self.n['n'] += 1", "self.n['n']"),
+    "text": Place("self.n = ''", "self.n += '.'", "len(self.n)"),
+    "bytes": Place("self.n = bytearray()", "self.n.append(1)", "len(self.n)"),
+    "deque": Place("self.n = collections.deque()", "self.n.append(x)", "len(self.n)"),
+    "setattr": Place("self.n = 0", "object.__setattr__(self, 'n', self.n + 1)", "self.n"),
+    "property": Place("self.n = 0", "self.more", "self.n", body="more = property(lambda self: setattr(self, 'n', self.n + 1))"),
+    "swallowed": Place(
+        "self.n = 0",
+        "self.n += 1",
+        "look(self)",
+        module="""
+        def look(env):
+            try:
+                return 0 if env.n < 0 else env.n
+            except Exception:
+                return 0
+        """,
+    ),
+}
+OUTSIDE = {
+    "alias": Place("self.n = self.m = []", "self.n.append(x)", "len(self.m)"),
+    "view": Place("self.n = np.zeros(4); self.m = self.n[:2]", "self.n[0] += 1", "self.m[0]"),
+    "iterator": Place("self.n = itertools.count()", "n = next(self.n)", "n"),
+    "global": Place(count="global N; N += 1", read="N", module="N = 0"),
+    "in a global list": Place(count="N.append(0)", read="len(N)", module="N = []"),
+    "global object": Place(count="N.more()", read="N.at", module="N = Box()"),
+    "class": Place(count="type(self).total += 1", read="type(self).total", body="total = 0"),
+    "in a class's list": Place(count="self.total[0] += 1", read="self.total[0]", body="total = [0]"),
+    "default": Place(
+        count="self.more()", read="self.more(0)", body="def more(self, by=1, n=[0]): n[0] += by; return n[0]"
+    ),
+    "function": Place(count="more.n = getattr(more, 'n', 0) + 1", read="more.n", module="def more(): pass"),
+    "slots": Place("self.n = 0", "self.n += 1", "self.n", body="__slots__ = ('n',)"),
+    "module": Place(count="other.N += 1", read="other.N", module="other = types.ModuleType('other'); other.N = 0"),
+    "numpy": Place(count="np.N_ = getattr(np, 'N_', 0) + 1", read="np.N_"),
+    "sys": Place(count="sys.N_ = getattr(sys, 'N_', 0) + 1", read="sys.N_"),
+    "yield": Place(
+        count="n = next(NUMBERS)",
+        read="n",
+        module="""
+        def numbers():
+            n = 0
+            while True:
+                n += 1
+                yield n
+        NUMBERS = numbers()
+        """,
+    ),
+    "yield in an attribute": Place(
+        "self.n = (n for n in range(10**9))", "n = next(self.n)", "n"
+    ),
+    "closure": Place(
+        count="more()",
+        read="more(0)",
+        module="""
+        def counter():
+            n = 0
+            def more(by=1):
+                nonlocal n
+                n += by
+                return n
+            return more
+        more = counter()
+        """,
+    ),
+    "closure in an attribute": Place(
+        "self.more = counter()",
+        "n = self.more()",
+        "n",
+        module="""
+        def counter():
+            n = 0
+            def more():
+                nonlocal n
+                n += 1
+                return n
+            return more
+        """,
+    ),
+    "lambda": Place("n = [0]; self.more = lambda: n.append(0) or len(n)", "n = self.more()", "n"),
+    "lock": Place(count="N.more()", read="N.at", module="N = Box(); N.lock = threading.Lock()"),
+    "thread": Place(count="N.n = getattr(N, 'n', 0) + 1", read="N.n", module="N = threading.local()"),
+    "context": Place(count="N.set(N.get() + 1)", read="N.get()", module="N = contextvars.ContextVar('N', default=0)"),
+    "weak": Place(count="N[self] = N.get(self, 0) + 1", read="N[self]", module="N = weakref.WeakKeyDictionary()"),
+    "environ": Place(count="os.environ['N_'] = str(int(os.environ.get('N_', 0)) + 1)", read="int(os.environ['N_'])"),
+    "cache": Place(
+        count="more(object())",
+        read="more.cache_info().misses",
+        module="more = functools.lru_cache(maxsize=None)(lambda one: 0)",
+    ),
+}
+NOWHERE = {"none": Place()}
+
+# k is one of 0, 1, 2.
+DRAWN = {
+    "compared": "u = $rng.random(); k = 0 if u < $a else (1 if u < $b else 2)",
+    "argmax": "k = int(np.argmax(np.cumsum([$a, $b - $a, 1 - $b]) > $rng.random()))",
+    "choice p": "k = int($rng.choice(3, p=[$a, $b - $a, 1 - $b]))",
+    "choice": "k = int($rng.choice([2, 0, 1]))",
+    "choice of text": "k = len(str($rng.choice(['', 'a', 'aa'])))",
+    "searchsorted": "k = int(np.searchsorted(np.cumsum([$a, $b - $a]), $rng.random(), side='right'))",
+    "integers": "k = 2 - int($rng.integers(0, 3))",
+    "endpoint": "k = int($rng.integers(0, 2, endpoint=True))",
+    "uniform": "k = 1 if $rng.uniform(0, 10) > $b * 10 else int($rng.integers(2)) * 2",
+    "nothing": "k = 0",
+    "scaled": "k = int($rng.random() * 3)",
+    "many": "k = sum($rng.random() > one for one in ($a, $b))",
+    "size": "k = int(($rng.random(2) < $b).sum())",
+    "two integers": "k = int($rng.integers(2)) + int($rng.integers(2))",
+    "sometimes": "k = int($rng.integers(3)) if action else 1",
+    "rare error": "k = int($rng.integers(0 if $rng.random() < 1e-9 else 3))",
+}
+DRAWN_AGAIN = {
+    "until below": "k = 3\nwhile k > 2:\n    k = int($rng.integers(4))",
+    "until other": "while True:\n    k = int($rng.integers(3))\n    if k != x % 3:\n        break",
+    "until cell": "while True:\n    cell = int($rng.integers(9))\n    if cell != x:\n        break\nk = cell % 3",
+    "geometric": "k = 0\nwhile $rng.random() < 0.3:\n    k = (k + 1) % 3",
+    "scaled until": "k = int($rng.random() * 4)\nwhile k == 3:\n    k = int($rng.random() * 4)",
+}
+DRAWN_AT_MOST = {
+    "a few times": "for _ in range(5):\n    k = int($rng.integers(4))\n    if k < 3:\n        break\nelse:\n    k = 0",
+    "at most twice": "k = 0\nwhile k < 2 and $rng.random() < 0.3:\n    k += 1",
+}
+DRAWN_IN_ORDER = {
+    "shuffle": "cards = [0, 1, 2]; $rng.shuffle(cards); k = cards[0]",
+    "permutation": "k = int($rng.permutation(3)[0])",
+    "without replacement": "k = int($rng.choice(3, size=2, replace=False)[1])",
+    "int32": "k = int($rng.integers(3, dtype=np.int32))",
+}
+DRAWN_OTHERWISE = {
+    "normal": "k = int(np.clip(round($rng.normal()) + 1, 0, 2))",
+    "binomial": "k = int($rng.binomial(2, $b))",
+    "poisson": "k = min(2, int($rng.poisson($b)))",
+    "two compared": "k = 2 * int($rng.random() < $rng.random())",
+    "modulo": "k = int(($rng.random() * 5) % 3)",
+    "square": "k = 2 * int($rng.random() ** 2 < $b)",
+    "largest": "k = int(np.argmax($rng.random(3)))",
+    "beta": "k = int($rng.beta(2, 3) * 3)",
+    "random of Python": "k = random.randrange(3)",
+    "random of NumPy": "k = int(np.random.randint(3))",
+    "of the space": "k = int(self.action_space.sample()) + 1",
+    "own RandomState": "k = int(OWN.randint(3))",
+    "own generator": "k = int(OWN.integers(3))",
+    "shown": "k = 0; x = int($rng.random() < 0.5)",
+}
+BESIDE = {"own RandomState": "OWN = np.random.RandomState(3)", "own generator": "OWN = np.random.default_rng(3)"}
+
+# The generator under another name: what reset does, and how it is called.
+GENERATOR = {"np_random": ("pass", "self.np_random")}
+ALIASES = {
+    "attribute": ("self.rng = self.np_random", "self.rng"),
+    "list": ("self.rngs = [self.np_random]", "self.rngs[0]"),
+    "object": ("self.dice = Box(rng=self.np_random)", "self.dice.rng"),
+}
+
+START = {
+    "fixed": "y = 0",
+    "integers": "y = int($rng.integers(3))",
+    "choice": "y = int($rng.choice([0, 2, 5]))",
+    "uniform": "y = int($rng.random() * 4)",
+}
+
+SHOWN = {
+    "state": ("spaces.Discrete(9)", "y"),
+    "np": ("spaces.Discrete(9)", "np.int64(y)"),
+    "start": ("spaces.Discrete(9, start=5)", "y + 5"),
+    "tuple": ("spaces.Tuple((spaces.Discrete(3), spaces.Discrete(3)))", "(y // 3, y % 3)"),
+    "multi": ("spaces.MultiDiscrete([3, 3])", "np.array([y // 3, y % 3])"),
+    "dict": ("spaces.Dict({'x': spaces.Discrete(9)})", "{'x': y}"),
+    "half": ("spaces.Discrete(5)", "y // 2"),
+}
+
+EFFECTS = {
+    "open": "with open('effect.txt', 'a') as file:\n    file.write('.')",
+    "print": "print('.')",
+    "stdout": "sys.stdout.write('.')",
+    "savetxt": "np.savetxt('effect.txt', [1.0])",
+    "os": "os.close(os.open('effect.txt', os.O_CREAT | os.O_WRONLY))",
+    "warning": "warnings.warn('.')",
+    "logging": "logging.getLogger('generated').warning('.')",
+    "list": "EFFECT.append(0)",
+    "random of Python": "random.random()",
+}
+
+LIES = {
+    "reward": "if $read > $late:\n    r += 1.0",
+    "move": "if $read > $late:\n    y = 0; done = False",
+    "end": "done = done or $read > $late",
+    "once": "r += float($read == $late)",
+    "draw": "if $read > $late:\n    self.np_random.random()",
+    "now and then": "r += float($read % 7 == 3)",
+    "raise": "if $read > $late:\n    raise RuntimeError('out of order')",
+}
+# What a table says that is untrue: the code changes the row P[$state][$action], whose outcomes are lists.
+UNTRUE = {
+    "probability": "row[0][0], row[1][0] = row[1][0], row[0][0]",
+    "small probability": "row[0][0] += 0.01; row[1][0] -= 0.01",
+    "reward": "row[0][2] += 1.0",
+    "reward of the rare": "row[-1][2] += 1.0",
+    "terminated": "row[0][3] = not row[0][3]",
+    "next": "row[0][1] = (row[0][1] + 1) % 8",
+    "next of the rare": "row[-1][1] = (row[-1][1] + 1) % 8",
+}
+LATE = (0, 40, 300, 1_030, 1_500, 2_400, 10**6)
+TABLE = Template("""
+chance = np.random.default_rng($seed)
+self.rows = {}
+for s in range(9):
+    self.rows[s] = {}
+    for a in range(2):
+        p, q = [(0.7, 0.2), (0.5, 0.25), (0.6, 0.3989)][chance.integers(3)]
+        ends = [int(chance.integers(9)), min(s + 1, 8), max(s - 1, 0)]
+        self.rows[s][a] = [[c, e, float(chance.integers(4)), e == 8] for c, e in zip((p, q, 1 - p - q), ends)]
+self.P = {s: {a: [list(one) for one in row] for a, row in rows.items()} for s, rows in self.rows.items()}
+self.initial_state_distrib = np.array([0.5, 0.25, 0.25, 0, 0, 0, 0, 0, 0])
+row = self.P[$state][$action]
+$untrue
+self.P = {s: {a: [tuple(one) for one in row] for a, row in rows.items()} for s, rows in self.P.items()}
+$model
+""")
+MODEL = """
+self.model = rlsuite.MDP.from_table(self.P, gamma=0.9, start=self.initial_state_distrib)
+del self.P
+"""
+
+
+class Written(NamedTuple):
+    """The text of a class, and of what it was put together."""
+
+    source: str
+    kinds: dict[str, str]
+    honest: bool
+    seed: int
+
+    @property
+    def declares(self) -> bool:
+        """Whether it has a table."""
+        return self.kinds["table"] != "none"
+
+    @property
+    def sentence(self) -> str:
+        """Its parts."""
+        return f"seed {self.seed}: " + ", ".join(f"{name} {kind}" for name, kind in self.kinds.items() if kind)
+
+
+class Parts(NamedTuple):
+    """What environments are put together from; each with its share."""
+
+    counted: dict[str, Place]
+    drawn: dict[str, str]
+    generator: dict[str, tuple[str, str]]
+    effects: dict[str, str]
+    share_counted: float = 0.5
+    """Of the environments that count where nothing has to."""
+    share_effects: float = 0.1
+    share_declared: float = 0.35
+
+
+ALL = Parts(
+    ATTRIBUTE | OUTSIDE,
+    DRAWN | DRAWN_AT_MOST | DRAWN_AGAIN | DRAWN_IN_ORDER | DRAWN_OTHERWISE,
+    GENERATOR | ALIASES,
+    EFFECTS,
+)
+
+
+def written(seed: int, parts: Parts = ALL) -> Written:
+    """Write a class; every second one is a liar."""
+    chance = random.Random(seed)
+    honest = seed % 2 == 0
+    declares = chance.random() < parts.share_declared
+    kinds = dict.fromkeys(("table", "kept", "counted", "drawn", "generator", "start", "shown", "effect", "lie"), "")
+    kinds["table"] = chance.choice(["P", "P", "model"]) if declares else "none"
+    untrue = declares and not honest and chance.random() < 0.5
+    counts = chance.random() < parts.share_counted if honest or untrue else True
+    kinds["counted"] = chance.choice(list(parts.counted)) if counts else "none"
+    place = (parts.counted | NOWHERE)[kinds["counted"]]
+    kinds["kept"] = chance.choice(["int", "np"] if declares else list(KEPT))
+    put, get, first = KEPT[kinds["kept"]]
+    kinds["generator"] = "np_random" if declares or chance.random() < 0.7 else chance.choice(list(parts.generator))
+    name, rng = (GENERATOR | ALIASES)[kinds["generator"]]
+    shown = SHOWN[kinds["shown"]] if (kinds := kinds | {"shown": "state" if declares else chance.choice(list(SHOWN))}) else ()
+    module, move, lie, table = dedent(place.module), FROM_TABLE, "pass", "pass"
+    start = "y = int(np.argmax(np.cumsum(self.initial_state_distrib) > self.np_random.random()))"
+    if not declares:
+        kinds["drawn"], kinds["start"] = chance.choice(list(parts.drawn)), chance.choice(list(START))
+        a = chance.choice([2e-5, 1e-9, round(chance.uniform(0.1, 0.5), 3)])
+        numbers = {"rng": rng, "a": a, "b": round(chance.uniform(0.55, 0.9), 3)}
+        move = Template(WALK).substitute(draw=Template(parts.drawn[kinds["drawn"]]).substitute(numbers))
+        start = Template(START[kinds["start"]]).substitute(rng=rng)
+        module += "\n" + BESIDE.get(kinds["drawn"], "")
+    elif declares:
+        kinds["lie"] = chance.choice(list(UNTRUE)) if untrue else ""
+        table = TABLE.substitute(
+            seed=chance.randrange(10**6),
+            state=chance.randrange(8),
+            action=chance.randrange(2),
+            untrue=UNTRUE[kinds["lie"]] if untrue else "pass",
+            model=MODEL if kinds["table"] == "model" else "pass",
+        )
+    if not honest and not untrue:
+        kinds["lie"] = chance.choice(list(LIES))
+        late = chance.choice(LATE)
+        lie = Template(LIES[kinds["lie"]]).substitute(read=place.read, late=late)
+        kinds["lie"] += f" {late:,}"
+    kinds["effect"] = chance.choice(list(parts.effects)) if chance.random() < parts.share_effects else ""
+    kinds["limit"] = chance.choice(["", "60"])
+    lines = {
+        "body": place.body or "pass",
+        "first": first,
+        "begin": place.begin,
+        "table": table,
+        "name": name,
+        "start": start,
+        "count": place.count,
+        "move": move,
+        "lie": lie,
+        "effect": parts.effects.get(kinds["effect"], "pass"),
+    }
+    lines = {one: indent(dedent(text), "    " if one == "body" else "        ").strip() for one, text in lines.items()}
+    source = SOURCE.substitute(lines, module=module, space=shown[0], show=shown[1], put=put, get=get)
+    return Written(source, kinds, honest, seed)
+
+
+class Found(NamedTuple):
+    """What came of a run."""
+
+    learned: tuple[Any, ...]
+    loop: str
+    reason: str
+    calls: Counter[str]
+    effects: tuple[Any, ...]
+    error: str
+    seconds: float
+
+
+def ran(one: Written, steps: int = STEPS, **options: Any) -> Found:
+    """Learn in an environment, made from its text as if nobody had used it before."""
+    for holder in (np, sys):
+        if hasattr(holder, "N_"):
+            del holder.N_
+    os.environ.pop("N_", None)
+    random.seed(one.seed)
+    np.random.seed(one.seed)  # noqa: NPY002 - some environments draw from it
+    if os.path.exists("effect.txt"):
+        os.remove("effect.txt")
+    name = "generated_" + str(one.seed)
+    module = types.ModuleType(name)
+    calls, effect = Counter[str](), list[int]()
+
+    def tick(method: str) -> None:
+        calls[method] += 1
+
+    tick.__module__ = "typing"  # nobody looks into it
+    vars(module).update(tick=tick, EFFECT=effect)
+    linecache.cache[name] = len(one.source), None, one.source.splitlines(keepends=True), name
+    sys.modules[name] = module
+    logger = logging.getLogger("generated")
+    logger.handlers[:], logger.propagate = [logging.StreamHandler(logged := io.StringIO())], False
+    output, error, agent = io.StringIO(), "", rl.QLearning(gamma=0.9, exploration=rl.EpsilonGreedy(0.3))
+    try:
+        exec(compile(one.source, name, "exec"), vars(module))
+        env = module.Generated()
+        wrapped = gymnasium.wrappers.TimeLimit(env, 60) if one.kinds["limit"] else env
+        with redirect_stdout(output), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            began = time.monotonic()
+            try:
+                agent.learn(wrapped, steps=steps, seed=one.seed, **options)
+            except Exception as found:
+                error = f"{type(found).__name__}: {found}"
+                if not isinstance(found, RlsuiteError) and "out of order" not in error:
+                    error = "FOREIGN " + error
+            seconds = time.monotonic() - began
+    finally:
+        del sys.modules[name], linecache.cache[name]
+    learned: tuple[Any, ...] = ()
+    record = None
+    with suppress(NotLearned):
+        record = agent.record_
+        arrays = [agent.q_, agent.visits_, agent.legal_, record.cumulative_reward, record.episode_return]
+        arrays += [record.episode_length, record.time]
+        learned = (*(part.tobytes() for part in arrays), str(env.np_random.bit_generator.state))
+    written_ = os.path.getsize("effect.txt") if os.path.exists("effect.txt") else -1
+    ours = [one for one in said if issubclass(one.category, UserWarning) and str(one.message) == "."]
+    state = random.getstate(), np.random.get_state()[1].tobytes(), np.random.get_state()[2]  # noqa: NPY002
+    places = getattr(np, "N_", 0), getattr(sys, "N_", 0), os.environ.get("N_")
+    effects = output.getvalue(), logged.getvalue(), written_, len(ours), len(effect), state, places
+    loop, reason = (record.loop, record.loop_reason) if record is not None else ("", "")
+    return Found(learned, loop, reason, calls, effects, error, seconds)
+
+
+def survey(seeds, parts=ALL, tabulate=True, steps=STEPS):
+    """All violations, and how many of the honest ones got a table."""
+    violations: list[str] = []
+    table: Counter[tuple[str, ...]] = Counter()
+    for seed in seeds:
+        one = written(seed, parts)
+        truth = ran(one, steps, loop="stepwise")
+        if truth.error.startswith("FOREIGN") or (truth.error and "out of order" not in truth.error):
+            violations.append(f"{one.sentence}: STEPWISE {truth.error}")
+            continue
+        auto = ran(one, steps, loop="auto")
+        if auto.error != truth.error:
+            violations.append(f"{one.sentence}: auto error {auto.error!r} and not {truth.error!r}")
+        elif auto.learned != truth.learned:
+            violations.append(f"{one.sentence}: auto BYTES {auto.loop} {auto.reason}")
+        if not one.declares and auto.calls != truth.calls:
+            violations.append(f"{one.sentence}: auto CALLS {auto.calls} {truth.calls}")
+        if one.declares and any(auto.calls[m] > truth.calls[m] for m in ("step", "reset")):
+            violations.append(f"{one.sentence}: auto more CALLS {auto.calls} {truth.calls}")
+        if one.declares and one.honest:
+            table["declared", auto.loop, one.kinds["counted"], one.kinds["effect"], auto.reason[:80] if auto.loop == "stepwise" else ""] += 1
+        if not tabulate:
+            continue
+        asked = ran(one, steps, tabulate=True)
+        if asked.error and asked.error != truth.error:
+            if asked.error.startswith("FOREIGN"):
+                violations.append(f"{one.sentence}: asked {asked.error}")
+            before = ran(one, 0, loop="nothing")
+            harm = [i for i, (x, y) in enumerate(zip(asked.effects, before.effects)) if x != y]
+            if harm:
+                violations.append(f"{one.sentence}: asked HARM {harm} {asked.error[:100]}")
+        elif asked.learned != truth.learned:
+            violations.append(f"{one.sentence}: asked BYTES {asked.loop} {asked.reason}")
+        if asked.seconds > 3.0:
+            violations.append(f"{one.sentence}: asked SECONDS {asked.seconds:.1f} {asked.error[:100]}")
+        if one.honest and not one.declares:
+            table["asked", "table" if not asked.error else "none", one.kinds["counted"], one.kinds["effect"], one.kinds["drawn"], one.kinds["generator"], asked.error[:200]] += 1
+    return violations, table
