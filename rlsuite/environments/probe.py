@@ -7,6 +7,7 @@ are read only to be added to. They are replaced by numbers and containers that r
 may ever have.
 """
 
+import contextlib
 import io
 import math
 import pickle
@@ -14,15 +15,17 @@ import sys
 import time
 import types
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from rlsuite.core.aliases import BareEnv
+from rlsuite.environments.outcomes import Tree, outcomes_of
+from rlsuite.environments.scripted_generator import CameBack, ScriptedGenerator
 from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, called
-from rlsuite.environments.symbolic import ScriptedGenerator, Tree, UnreadContainer, UnreadNumber, outcomes_of
+from rlsuite.environments.symbolic import UnreadContainer, UnreadNumber
 
 WALK = 200
 """Steps of the walk on which attributes are seen to change."""
@@ -122,6 +125,9 @@ class Probe:
         self._index: dict[object, int] = {}
         self.attributes[self.generator] = self.rng
         self.reset_reads: set[str] = set()
+        self.rng.knows = self._knows
+        self.rng.named = {id(self.base): "environment", id(self.rng): "generator", id(self): "probe"}
+        self.rng.below = {self._step.__code__, self._reset.__code__}
 
     def knows(self, base: BareEnv) -> bool:
         """Whether another environment of this kind has the same constants, and is in one of the states found."""
@@ -216,9 +222,29 @@ class Probe:
         names: dict[str, Any] = _type_of(self.base).__dict__
         return set(names)
 
+    def _knows(self) -> object:
+        """What a step knows of the environment's attributes while it draws."""
+        values = {name: self.attributes.get(name, _NOTHING) for name in self.in_state | self.written}
+        for name in self._mutable:
+            if name in self.read and name in self.original:  # modified for a while, perhaps
+                digest = self._digest(name, self.attributes.get(name, _NOTHING))
+                values[name] = None if digest == self._first[name] else digest
+        return sorted(self.written - self.in_state), values
+
+    @contextlib.contextmanager
+    def _checked(self) -> Iterator[None]:
+        """Check what was read, also by a run that has come back to where it was, and so has not been ended."""
+        try:
+            yield
+        except Signal as signal:
+            if isinstance(signal.error, CameBack):
+                self._check_reads(self.read)
+            raise
+
     def _step(self, number: int, action: int) -> Answer:
         self._begin(number)
-        answer: Any = self.base.step(action + self.first_action)
+        with self._checked():
+            answer: Any = self.base.step(action + self.first_action)
         if type(answer) is not tuple or len(cast("tuple[Any, ...]", answer)) != 5:
             raise CannotBeFollowed("its step does not return five things")
         observation, reward, terminated, truncated, _ = cast("tuple[Any, ...]", answer)
@@ -229,7 +255,8 @@ class Probe:
 
     def _reset(self, number: int) -> Answer:
         self._begin(number)
-        observation, _ = self.base.reset()
+        with self._checked():
+            observation, _ = self.base.reset()
         seen = self._id_of(observation)
         self.reset_reads |= self.read & self.in_state
         self._check_reads(self.read)

@@ -1,7 +1,7 @@
 """Tabulate an environment by asking what each action does in each state that can be reached.
 
 `tabulation_of` puts a copy of the environment into each state (`rlsuite.environments.probe`), runs its own `step` for
-each outcome of what that draws (`rlsuite.environments.symbolic`), and keeps for each pair the tree of its draws. So
+each outcome of what that draws (`rlsuite.environments.outcomes`), and keeps for each pair the tree of its draws. So
 the table is exact, however improbable an outcome is, and says in which order the environment draws: the trees, followed
 with the environment's own generator, give the episodes of its `step`.
 """
@@ -21,10 +21,10 @@ from rlsuite.core.checks import is_array
 from rlsuite.environments.facts import EnvironmentFacts, facts_of, replaced_methods
 from rlsuite.environments.followers import Follower, walk
 from rlsuite.environments.observation_ids import ObservationIds
-from rlsuite.environments.probe import Answer, Probe, Relearn
+from rlsuite.environments.outcomes import Tree, draw, leaves_of
+from rlsuite.environments.probe import Probe, Relearn
 from rlsuite.environments.side_effects import Surroundings
 from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
-from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
 
 MAX_STATES = 100_000
 REPLAYED = 500
@@ -181,7 +181,7 @@ def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
     waiting: set[int] = set()
 
     def arrive(tree: Tree) -> None:
-        for answer in _answers(tree):
+        for answer in leaves_of(tree):
             if not (answer.terminated or answer.truncated) and answer.state not in waiting:
                 waiting.add(answer.state)
                 queue.append(answer.state)
@@ -206,13 +206,6 @@ def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
     return Tabulation(probe, start, [rows.get(state) for state in range(len(probe.states))], n_actions)
 
 
-def _answers(tree: Tree) -> list[Answer]:
-    """All leaves of a tree."""
-    if isinstance(tree, Leaf):
-        return [tree.outcome]
-    return [answer for child in tree.children for answer in _answers(child)]
-
-
 def _most_values(probe: Probe) -> tuple[str, int] | None:
     """The attribute with the most different values among the states."""
     counts = {
@@ -224,16 +217,6 @@ def _most_values(probe: Probe) -> tuple[str, int] | None:
         return None
     name = max(counts, key=lambda one: counts[one])
     return (name, counts[name]) if counts[name] > 1 else None
-
-
-def draw(tree: Tree, rng: np.random.Generator) -> Answer:
-    """Draw one answer, in the order in which the environment draws."""
-    while not isinstance(tree, Leaf):
-        if isinstance(tree, UniformNode):
-            tree = tree.children[int(np.searchsorted(tree.bounds, rng.random(), side="right"))]
-        else:
-            tree = tree.children[int(rng.integers(tree.low, tree.low + len(tree.children))) - tree.low]
-    return tree.outcome
 
 
 class TabulationFollower(Follower):

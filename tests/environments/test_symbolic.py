@@ -9,15 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead, called
+from rlsuite.environments.outcomes import IntegerNode, Leaf, UniformNode, outcomes_of
+from rlsuite.environments.scripted_generator import ScriptedGenerator
 from rlsuite.environments.symbolic import (
     GRID,
-    IntegerNode,
-    Leaf,
-    ScriptedGenerator,
-    UniformNode,
     UnreadContainer,
     UnreadNumber,
-    outcomes_of,
 )
 
 WAYS = {

@@ -11,8 +11,8 @@ from gymnasium.spaces import Discrete
 import rlsuite as rl
 from rlsuite.environments import side_effects
 from rlsuite.environments.facts import facts_of
-from rlsuite.environments.symbolic import Leaf
-from rlsuite.environments.tabulation import NotTabulated, draw, tabulation_of
+from rlsuite.environments.outcomes import Leaf, draw
+from rlsuite.environments.tabulation import NotTabulated, tabulation_of
 from rlsuite.errors import UnsuitableEnvironment
 
 NAMES = ("s", "state", "pos", "_where", "agent", "xy", "cell")

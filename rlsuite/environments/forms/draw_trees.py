@@ -12,11 +12,11 @@ import numpy as np
 
 from rlsuite.core.compilation import Compiled, compiled, no_machine_code
 from rlsuite.environments.observation_view import View
-from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
+from rlsuite.environments.outcomes import Again, IntegerNode, Leaf, Tree, UniformNode
 from rlsuite.environments.tabulation import Tabulation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 
-LEAF, UNIFORM, INTEGER = range(3)
+LEAF, UNIFORM, INTEGER, AGAIN = range(4)
 
 ONE, SHIFT, LOW_BITS = np.uint64(1), np.uint64(32), np.uint64(2**32 - 1)
 
@@ -39,8 +39,8 @@ class DrawTrees(NamedTuple):
     n_actions: int
     start: int  # the root of what `reset` draws
     root: IndexArray  # (S * A,); -1 where an episode is over
-    kind: IndexArray  # (N,): LEAF, UNIFORM or INTEGER
-    first: IndexArray  # (N,): the first of the children, which follow each other; of a leaf, its row below
+    kind: IndexArray  # (N,): LEAF, UNIFORM, INTEGER or AGAIN
+    first: IndexArray  # (N,): the first of the children, which follow each other; of a leaf, its row below; of AGAIN, where
     bounds_begin: IndexArray  # (N + 1,): where the bounds of a uniform number begin
     bounds: FloatArray
     n_children: IndexArray  # (N,)
@@ -85,7 +85,7 @@ def drawn_leaf(trees: DrawTrees, node: int, rng: np.random.Generator) -> int:
                 if trees.bounds[i] > u:
                     break
                 child += 1
-        else:
+        elif trees.kind[node] == INTEGER:
             child = trees.draw_integer(rng, trees.n_children[node])
         node = trees.first[node] + child
     return trees.first[node]
@@ -133,6 +133,8 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
     bounds: list[tuple[float, ...]] = []
     leaves: list[tuple[int, int, float, bool, bool]] = []
     known: dict[object, int] = {}  # equal outcomes have one row
+    numbered: list[int] = []  # the nodes of the draws of one tree, depth first
+    going_back: list[tuple[int, int]] = []  # nodes, and the numbers of the draws with which they go on
 
     def place(trees: tuple[Tree, ...]) -> int:
         """Number trees that follow each other; return the number of the first."""
@@ -152,19 +154,33 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
                     leaves.append(leaf)
                 kind.append(LEAF)
                 first.append(known[leaf])
+            elif isinstance(tree, Again):
+                going_back.append((len(kind), tree.number))
+                kind.append(AGAIN)
+                first.append(-1)
             else:
                 kind.append(UNIFORM if isinstance(tree, UniformNode) else INTEGER)
                 first.append(-1)
             bounds.append(tree.bounds if isinstance(tree, UniformNode) else ())
-            children.append(0 if isinstance(tree, Leaf) else len(tree.children))
+            children.append(len(tree.children) if isinstance(tree, UniformNode | IntegerNode) else 0)
         for node, tree in enumerate(trees, begin):
-            if not isinstance(tree, Leaf):
+            if isinstance(tree, UniformNode | IntegerNode):
+                numbered.append(node)
                 first[node] = place(tree.children)
         return begin
 
-    start = place((tabulation.start,))
+    def root_of(tree: Tree) -> int:
+        """Number a tree; return the number of its root."""
+        numbered.clear()
+        going_back.clear()
+        node = place((tree,))
+        for one, number in going_back:
+            first[one] = numbered[number]
+        return node
+
+    start = root_of(tabulation.start)
     nothing = [-1] * tabulation.n_actions
-    root = [node for row in tabulation.rows for node in (nothing if row is None else [place((tree,)) for tree in row])]
+    root = [node for row in tabulation.rows for node in (nothing if row is None else [root_of(tree) for tree in row])]
     next_state, observation, reward, terminated, truncated = zip(*leaves, strict=True)
     return DrawTrees(
         n_actions=tabulation.n_actions,

@@ -6,7 +6,8 @@ import pytest
 
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.forms.draw_trees import draw_trees, integer, no_integer, trees_begin, trees_step
-from rlsuite.environments.tabulation import draw, tabulation_of
+from rlsuite.environments.outcomes import draw
+from rlsuite.environments.tabulation import tabulation_of
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 7, 64, 1000, 9_999])
