@@ -15,7 +15,7 @@ import io
 import pickle
 import sys
 import types
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Generator, Mapping
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -210,7 +210,7 @@ class Moments:
         return moment
 
     @contextlib.contextmanager
-    def noted(self) -> Iterator[None]:
+    def noted(self) -> Generator[None]:
         """Note the moments of what is called meanwhile."""
         self._latest.clear()
         self._n = 0

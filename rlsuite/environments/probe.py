@@ -8,6 +8,7 @@ may ever have.
 """
 
 import contextlib
+import copy
 import io
 import math
 import pickle
@@ -15,7 +16,7 @@ import sys
 import time
 import types
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -104,13 +105,13 @@ class Probe:
         self.rng = ScriptedGenerator(deadline)
         self.first_action = int(base.action_space.start)
         self.generator = "_np_random"
-        self.generators = {id(one) for one in (*self.attributes.values(), self.rng) if _is_generator(one)}
         self.named: dict[int, Any] = {}  # functions and classes that a part of the state refers to
         self._plain: set[str] = set()  # attributes in which nothing is to be named
         self._watch_attributes()
         self.changing: set[str] = set()
         self._asked = 0
         self.generator = self._walk(deadline)
+        self._replace_generator()
         self.changing -= {self.generator, SEED}
         self.in_state: set[str] = set()
         self.unread = {
@@ -123,7 +124,6 @@ class Probe:
         self._mutable = [name for name, value in self.original.items() if not _immutable(value)]
         self.states: list[Snapshot] = []
         self._index: dict[object, int] = {}
-        self.attributes[self.generator] = self.rng
         self.reset_reads: set[str] = set()
         self.rng.knows = self._knows
         self.rng.named = {id(self.base): "environment", id(self.rng): "generator", id(self): "probe"}
@@ -135,7 +135,8 @@ class Probe:
         if values.keys() != self._first.keys():
             return False
         constant = self.original.keys() - {self.generator, SEED}
-        if any(self._digest(name, values[name]) != self._first[name] for name in constant):
+        generator = values[self.generator]
+        if any(self._digest(name, values[name], generator) != self._first[name] for name in constant):
             return False
         return self.number_of(base, known_only=True) >= 0
 
@@ -188,7 +189,7 @@ class Probe:
         return self._index.get(self._key_of(values), -1) if values.keys() <= self.in_state else -1
 
     def _key_of(self, values: Mapping[str, Any]) -> object:
-        return tuple(self._key(values.get(name, _NOTHING)) for name in sorted(self.in_state))
+        return tuple(self._key(values.get(name, _NOTHING), values) for name in sorted(self.in_state))
 
     def put(self, number: int, base: BareEnv | None = None) -> None:
         """Put the copy, or another environment of this kind, into a state."""
@@ -232,7 +233,7 @@ class Probe:
         return sorted(self.written - self.in_state), values
 
     @contextlib.contextmanager
-    def _checked(self) -> Iterator[None]:
+    def _checked(self) -> Generator[None]:
         """Check what was read, also by a run that has come back to where it was, and so has not been ended."""
         try:
             yield
@@ -289,6 +290,10 @@ class Probe:
                     raise Relearn
         if self.attributes.get(self.generator) is not self.rng:
             raise CannotBeFollowed("it makes itself a new generator")
+        if self._replaced is not None and self._replaced.bit_generator.state != self._untouched:
+            raise CannotBeFollowed(
+                "it draws from its generator where that cannot be replaced, as by a method of it that is kept"
+            )
         new = {name for name in self.written if name not in self.changing and name != self.generator}
         needed = {name for name in read if name in (self.changing | new) and name not in self.in_state}
         needed -= self.unread.keys()
@@ -333,6 +338,7 @@ class Probe:
         """Step at random with the environment's own generators; return the name of the one that it draws from."""
         generators = {name: v for name, v in self.attributes.items() if isinstance(v, np.random.Generator)}
         before = {name: str(v.bit_generator.state) for name, v in generators.items()}
+        inner = {id(one): (name, one, str(one.bit_generator.state)) for name, one in self._inner_generators()}
         chooser = np.random.default_rng(0)
         digests = {name: self._digest(name, value) for name, value in self.attributes.items() if not _immutable(value)}
 
@@ -355,15 +361,39 @@ class Probe:
             if terminated or truncated:
                 called(self.base.reset)
                 look(number)
+        for name, one, state in inner.values():
+            if str(one.bit_generator.state) != state and all(one is not v for v in generators.values()):
+                raise CannotBeFollowed(f"it draws from a generator in its attribute `{name}` that is not its np_random")
         used = [name for name, v in generators.items() if str(v.bit_generator.state) != before[name]]
         if any(self.attributes.get(name) is not v for name, v in generators.items()):
             raise CannotBeFollowed("it makes itself a new generator in step or reset")
         if len({id(generators[name]) for name in used}) > 1:
             raise CannotBeFollowed(f"it draws from {len(used)} generators: {', '.join(used)}")
-        return used[0] if used else "_np_random"
+        return used[0] if used and "_np_random" not in used else "_np_random"
 
-    def _key(self, value: Any) -> object:
-        """A hashable image of a value, different for different values."""
+    def _replace_generator(self) -> None:
+        """Put the scripted generator into the place of the environment's, under whatever name and in whatever object."""
+        self._replaced = self.attributes.get(self.generator)
+        if self._replaced is not None:
+            self._untouched = self._replaced.bit_generator.state
+            if any(one is self._replaced and name != self.generator for name, one in self._inner_generators()):
+                same = {id(self.base): self.base, id(self._replaced): self.rng}
+                self.attributes.update(copy.deepcopy({**self.attributes}, same))
+        self.attributes[self.generator] = self.rng
+
+    def _inner_generators(self) -> list[tuple[str, np.random.Generator]]:
+        """All generators to which a part of the environment refers, and the attribute with that part."""
+        met: list[tuple[str, np.random.Generator]] = []
+        for name, value in self.attributes.items():
+            if not _immutable(value):
+                pickler = _Pickler(io.BytesIO(), self, {})
+                with contextlib.suppress(Exception):  # what cannot be pickled is met until there
+                    pickler.dump(value)
+                met += [(name, one) for one in pickler.met]
+        return met
+
+    def _key(self, value: Any, attributes: Mapping[str, Any]) -> object:
+        """A hashable image of a value of an environment with these attributes, different for different values."""
         kind = _type_of(value)
         if kind is int or isinstance(value, _INTEGERS):
             return int(value)
@@ -376,12 +406,12 @@ class Probe:
         if kind is np.ndarray and not value.dtype.hasobject:
             return (value.dtype.str, value.shape, value.tobytes())
         if kind in (tuple, list):
-            return (kind.__name__, *map(self._key, value))
+            return (kind.__name__, *(self._key(one, attributes) for one in value))
         if kind is dict:
-            return ("dict", *((self._key(k), self._key(v)) for k, v in value.items()))
+            return ("dict", *((self._key(k, attributes), self._key(v, attributes)) for k, v in value.items()))
         if kind in (set, frozenset):
-            return (kind.__name__, frozenset(map(self._key, value)))
-        return self._pickled(value, self.attributes)
+            return (kind.__name__, frozenset(self._key(one, attributes) for one in value))
+        return self._pickled(value, attributes)
 
     def _taken(self, values: Mapping[str, Any]) -> Snapshot:
         plain: dict[str, Any] = {}
@@ -399,14 +429,15 @@ class Probe:
             raise CannotBeFollowed(f"a part of its state cannot be copied ({error})") from error
         return pickler.file.getvalue()
 
-    def _digest(self, name: str, value: object) -> object:
-        """What to compare of an attribute that should not change."""
-        if value is _NOTHING or isinstance(value, np.random.Generator):
+    def _digest(self, name: str, value: object, generator: object = None) -> object:
+        """What to compare of an attribute that should not change, of an environment with this generator."""
+        generator = self.attributes.get(self.generator) if generator is None else generator
+        if value is _NOTHING or (_is_generator(value) and value is not generator):
             return None
         try:
             if name in self._plain:
                 return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-            pickler = _Pickler(io.BytesIO(), self, {})
+            pickler = _Pickler(io.BytesIO(), self, {self.generator: generator})
             pickler.dump(value)
             if pickler.named:
                 return pickler.file.getvalue()
@@ -430,8 +461,10 @@ class _Pickler(pickle.Pickler):
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self.file = file
         self.named = False  # the environment or its generator
+        self.met: list[np.random.Generator] = []
         self.probe = probe
         self.names = {id(value): name for name, value in attributes.items() if name in getattr(probe, "original", ())}
+        self.generators = {id(probe.rng), id(attributes.get(probe.generator))}
 
     def persistent_id(self, obj: Any) -> Any:
         """Name an object that is not to be copied."""
@@ -441,7 +474,9 @@ class _Pickler(pickle.Pickler):
         if isinstance(obj, _BY_NAME):
             self.probe.named[id(obj)] = obj
             return ("object", id(obj))
-        if isinstance(obj, np.random.Generator) and id(obj) in self.probe.generators:
+        if isinstance(obj, np.random.Generator):
+            self.met.append(obj)
+        if isinstance(obj, np.random.Generator) and id(obj) in self.generators:
             self.named = True
             return ("attribute", self.probe.generator)
         name = self.names.get(id(obj))

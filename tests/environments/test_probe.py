@@ -135,5 +135,5 @@ def test_numbers_are_told_apart_but_not_by_their_type():
     probe = table_of(Corridor()).probe
     same = [(3, np.int64(3)), (2.5, np.float64(2.5)), ([1, 2], [1, np.int32(2)])]
     different = [(1, True), (1, 1.0), (0.0, -0.0), ("1", 1), ((1,), [1]), (None, 0), (np.zeros(2), np.zeros(3))]
-    assert all(probe._key(one) == probe._key(other) for one, other in same)
-    assert not any(probe._key(one) == probe._key(other) for one, other in different)
+    assert all(probe._key(one, {}) == probe._key(other, {}) for one, other in same)
+    assert not any(probe._key(one, {}) == probe._key(other, {}) for one, other in different)
