@@ -42,6 +42,8 @@ LOOK_EVERY = 20
 
 _BY_NAME = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.MethodType, type)
 _NOTHING = object()
+_ANY = object()
+"""Stands for the generator of an environment of which only the state is known."""
 _INTEGERS: Any = np.integer
 _FLOATS: Any = np.floating
 _CONTAINERS: tuple[Any, ...] = (list, dict, set, deque, defaultdict, Counter, np.ndarray)
@@ -186,7 +188,8 @@ class Probe:
 
     def number_with(self, values: Mapping[str, Any]) -> int:
         """Return the number of the state that consists of these attributes, -1 if it is none of those found."""
-        return self._index.get(self._key_of(values), -1) if values.keys() <= self.in_state else -1
+        named = {**values, self.generator: _ANY}
+        return self._index.get(self._key_of(named), -1) if values.keys() <= self.in_state else -1
 
     def _key_of(self, values: Mapping[str, Any]) -> object:
         return tuple(self._key(values.get(name, _NOTHING), values) for name in sorted(self.in_state))
@@ -464,7 +467,7 @@ class _Pickler(pickle.Pickler):
         self.met: list[np.random.Generator] = []
         self.probe = probe
         self.names = {id(value): name for name, value in attributes.items() if name in getattr(probe, "original", ())}
-        self.generators = {id(probe.rng), id(attributes.get(probe.generator))}
+        self.generators = (probe.rng, attributes.get(probe.generator))
 
     def persistent_id(self, obj: Any) -> Any:
         """Name an object that is not to be copied."""
@@ -476,9 +479,9 @@ class _Pickler(pickle.Pickler):
             return ("object", id(obj))
         if isinstance(obj, np.random.Generator):
             self.met.append(obj)
-        if isinstance(obj, np.random.Generator) and id(obj) in self.generators:
-            self.named = True
-            return ("attribute", self.probe.generator)
+            if any(one is obj or one is _ANY for one in self.generators):
+                self.named = True
+                return ("attribute", self.probe.generator)
         name = self.names.get(id(obj))
         return None if name is None or _immutable(obj) else ("attribute", name)
 

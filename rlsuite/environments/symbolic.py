@@ -25,10 +25,10 @@ _ARRAY: Any = np.ndarray
 GRID = 1 << 53
 """`Generator.random` returns the multiples of 1 / GRID in [0, 1)."""
 
-MAX_OUTCOMES = 10_000
-"""Most outcomes of one draw, and of one step."""
-MAX_DRAWS = 400
-"""Most draws of one step."""
+LEAST_POWER = 0.5
+"""Powers of less are so flat that neighbours of neighbours may be in the wrong order."""
+NEIGHBOURS = 16
+"""Floats beside a bound of which it is checked that they are on its right side, where a function may err by a unit."""
 
 Number: TypeAlias = Any
 """Whatever an environment computes with: Python's and NumPy's numbers, arrays, and the two classes below."""
@@ -70,34 +70,62 @@ class IntegerDraw:
 class UniformNumber:
     """A function of one uniform number that nowhere decreases, or nowhere increases, as it is computed in floats.
 
+    That holds for the numbers that are still possible: what has been decided about a number restricts it.
+
     It is no float: C code would read the number of a subclass without a word.
     """
 
-    __slots__ = ("draw", "function")
-    __hash__: Any = None
+    __slots__ = ("base", "draw", "function")
 
-    def __init__(self, draw: UniformDraw, function: Callable[[float], Number]):
+    def __init__(
+        self, draw: UniformDraw, function: Callable[[Number], Number], base: Callable[[float], Number] | None = None
+    ):
         self.draw = draw
         self.function = function
+        self.base = base
+        """What the function is of, if it may err in its last digit, as powers do; None for the number that is drawn."""
 
-    def _now(self) -> Number:
-        return self.function(self.draw.first / GRID)
+    def _at(self, k: int) -> Number:
+        u = k / GRID
+        return self.function(u if self.base is None else self.base(u))
 
     def _decide(self, question: Callable[[Number], Number]) -> Number:
         """Answer a question that changes its answer monotonically with the number, and note where it changes next."""
-        answer = question(self._now())
         first, end = self.draw.first, self.draw.end
+        answer = question(self._at(first))
+        high = end
         # the answer is another one at the last number of the range, or nowhere in it
-        if question(self.function((end - 1) / GRID)) != answer:
+        if question(self._at(end - 1)) != answer:
             low, high = first, end - 1
             while high - low > 1:  # bisection: `answer` at low, another one at high
                 middle = (low + high) // 2
-                if question(self.function(middle / GRID)) == answer:
+                if question(self._at(middle)) == answer:
                     low = middle
                 else:
                     high = middle
             self.draw.changes_at(high)
+        if self.base is not None:
+            same = (first, +1, high - 1), (high - 1, -1, first)
+            other = [(high, +1, end - 1)] if high < end else []
+            if not (
+                all(question(value) == answer for way in same for value in self._near(*way))
+                and all(question(value) != answer for way in other for value in self._near(*way))
+            ):
+                _refuse("raised to a power whose rounding changes the order of two numbers")
         return answer
+
+    def _near(self, k: int, direction: int, last: int) -> list[Number]:
+        """The function of the floats next to the base at k, up to the base at another number."""
+        assert self.base is not None
+        x, bound = self.base(k / GRID), self.base(last / GRID)
+        towards = math.inf if (bound > x) or (bound == x and direction > 0) else -math.inf
+        values: list[Number] = []
+        for _ in range(NEIGHBOURS):
+            values.append(self.function(x))
+            if x == bound:
+                break
+            x = math.nextafter(x, towards)
+        return values
 
     def _equals(self, other: Number) -> bool:
         # of a monotone function, x == c is "x <= c and not x < c"
@@ -135,9 +163,11 @@ class UniformNumber:
 
     def _mapped(self, function: Callable[[Number], Number]) -> Self:
         before = self.function
-        return type(self)(self.draw, lambda u: function(before(u)))
+        return type(self)(self.draw, lambda x: function(before(x)), self.base)
 
     def _arithmetic(self, operation: Callable[[Number, Number], Number], other: Number, swapped: bool) -> Number:
+        if isinstance(other, UniformNumber):
+            _refuse("combined with another random number")
         if not isinstance(other, _NUMBERS) or not math.isfinite(other):
             _refuse(f"combined with a {type(other).__name__}")
         if swapped:
@@ -165,8 +195,44 @@ class UniformNumber:
     def __truediv__(self, other: Number) -> Number:
         return self._arithmetic(_OPERATOR.truediv, other, False)
 
+    def __rtruediv__(self, other: Number) -> Number:
+        return self._positive_or_negative()._arithmetic(_OPERATOR.truediv, other, True)
+
     def __floordiv__(self, other: Number) -> Number:
         return self._arithmetic(_OPERATOR.floordiv, other, False)._decide(_itself)
+
+    def __rfloordiv__(self, other: Number) -> Number:
+        return self._positive_or_negative()._arithmetic(_OPERATOR.floordiv, other, True)._decide(_itself)
+
+    # Where the quotient does not change, the remainder rises with the number; so does a power of what is not negative.
+    def __mod__(self, other: Number) -> Number:
+        _few(self // other)
+        return self._arithmetic(operator.mod, other, False)
+
+    def __rmod__(self, other: Number) -> Number:
+        _few(other // self)
+        return self._arithmetic(operator.mod, other, True)
+
+    def __divmod__(self, other: Number) -> tuple[Number, Number]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Number) -> tuple[Number, Number]:
+        return other // self, other % self
+
+    def __pow__(self, other: Number) -> Number:
+        if not isinstance(other, _NUMBERS) or 0.0 < abs(other) < LEAST_POWER or self.base is not None:
+            _refuse("raised to a power that is not followed")
+        if self._positive_or_negative() < 0.0 and not float(other).is_integer():
+            _refuse("raised to a power that is not whole, while it may be negative")
+        return type(self)(self.draw, lambda x: operator.pow(x, other), self.function)
+
+    def __abs__(self) -> Number:
+        return self if self >= 0.0 else -self
+
+    def _positive_or_negative(self) -> Self:
+        """Itself, once it is decided whether it is positive, zero or negative."""
+        _ = self == 0.0, self < 0.0
+        return self
 
     def __neg__(self) -> Number:
         return self._mapped(operator.neg)
@@ -177,6 +243,9 @@ class UniformNumber:
     # Rounded, it is one of a few numbers, and the step is run once for each of them.
     def __int__(self) -> int:
         return self._decide(int)
+
+    def __trunc__(self) -> int:
+        return self._decide(math.trunc)
 
     def __floor__(self) -> int:
         return self._decide(math.floor)
@@ -189,6 +258,15 @@ class UniformNumber:
 
     def __bool__(self) -> bool:
         return not self._equals(0)
+
+    def __hash__(self) -> int:
+        _refuse("used as a key")
+
+    def __str__(self) -> str:
+        _refuse("written as text")
+
+    def __format__(self, how: str) -> str:
+        _refuse("written as text")
 
     def __float__(self) -> NoReturn:
         _refuse("turned into a plain float")
@@ -209,19 +287,21 @@ class UniformNumber:
         if method != "__call__" or options or plain is None:
             _refuse(f"given to numpy.{ufunc.__name__}")
         if len(inputs) == 1:
-            return plain(inputs[0])
+            return _of_numpy(plain(inputs[0]))
         one, other = inputs
         if isinstance(one, UniformNumber):
-            return plain(one, other)
+            return _of_numpy(plain(one, other))
         if ufunc.__name__ in _MIRRORED:  # array < u is u > array, without asking the array
             return _PLAIN_OPERATIONS[_MIRRORED[ufunc.__name__]](other, one)
-        return plain(float(one), other) if np.ndim(one) == 0 else _refuse(f"given to numpy.{ufunc.__name__}")
+        return _of_numpy(plain(one, other)) if np.ndim(one) == 0 else _refuse(f"given to numpy.{ufunc.__name__}")
 
     def __array_function__(self, function: Callable[..., Number], types: object, args: Any, kwargs: Any) -> Number:
         if function is np.searchsorted and len(args) >= 2 and args[1] is self:
             side = args[2] if len(args) > 2 else kwargs.get("side", "left")
             below = operator.ge if side == "right" else operator.gt
             return sum(1 for c in np.asarray(args[0]).tolist() if below(self, c))
+        if function is np.round and args == (self,) and not kwargs:
+            return np.rint(self)
         _refuse(f"given to numpy.{function.__name__}")
 
 
@@ -247,9 +327,28 @@ _PLAIN_OPERATIONS: dict[str, Callable[..., Number]] = {
     "divide": _OPERATOR.truediv,
     "floor_divide": _OPERATOR.floordiv,
     "negative": operator.neg,
+    "remainder": operator.mod,
+    "absolute": abs,
+    "sqrt": lambda x: _refuse("the root of a negative number") if x < 0.0 else x._mapped(np.sqrt),
+    "square": lambda x: abs(x)._mapped(np.square),
+    "minimum": lambda x, y: x if x < y else y,
+    "maximum": lambda x, y: x if x > y else y,
+    "rint": lambda x: x._decide(np.rint),
+    "trunc": lambda x: x._decide(np.trunc),
     "floor": math.floor,
     "ceil": math.ceil,
 }
+
+
+def _of_numpy(result: Number) -> Number:
+    """What a function of NumPy returns: a number of its own."""
+    return result._mapped(np.float64) if isinstance(result, UniformNumber) else result
+
+
+def _few(quotient: Number) -> None:
+    """Refuse a remainder whose quotient has more digits than a float."""
+    if abs(quotient) >= GRID / 2:
+        _refuse("divided by a number that is small beside it")
 
 
 def _refuse(what: str) -> NoReturn:
