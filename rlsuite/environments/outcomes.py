@@ -35,13 +35,19 @@ class IntegerNode(NamedTuple):
     children: "tuple[Tree, ...]"
 
 
+class MaskedNode(NamedTuple):
+    """An integer is drawn as `shuffle` does: as many bits as needed for the number of children, until they are less."""
+
+    children: "tuple[Tree, ...]"
+
+
 class Again(NamedTuple):
     """The step is where it was at another draw, and goes on from there; `number` counts the draws depth first."""
 
     number: int
 
 
-Node: TypeAlias = UniformNode | IntegerNode
+Node: TypeAlias = UniformNode | IntegerNode | MaskedNode
 Tree: TypeAlias = Leaf | Node | Again
 
 
@@ -117,7 +123,8 @@ def _grown(step: Callable[[], Any], rng: ScriptedGenerator) -> Tree:
                 child, deeper = grow([*script, index], draws, outcome)
                 children.append(child)
                 ends = list(map(min, ends, deeper))
-            return IntegerNode(following.low, tuple(children)), ends
+            node = MaskedNode(tuple(children)) if following.masked else IntegerNode(following.low, tuple(children))
+            return node, ends
         bounds: list[float] = []
         first = 0
         while True:
@@ -143,7 +150,7 @@ def nodes_of(tree: Tree) -> list[Node]:
     waiting = [tree]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, UniformNode | IntegerNode):
+        if isinstance(one, UniformNode | IntegerNode | MaskedNode):
             nodes.append(one)
             waiting += reversed(one.children)
     return nodes
@@ -168,9 +175,20 @@ def draw(tree: Tree, rng: np.random.Generator) -> Any:
             one = nodes_of(tree)[one.number]
         if isinstance(one, UniformNode):
             one = one.children[int(np.searchsorted(one.bounds, rng.random(), side="right"))]
-        else:
+        elif isinstance(one, IntegerNode):
             one = one.children[int(rng.integers(one.low, one.low + len(one.children))) - one.low]
+        else:
+            one = one.children[masked_integer(rng, len(one.children))]
     return one.outcome
+
+
+def masked_integer(rng: np.random.Generator, n: int) -> int:
+    """Draw one of 0, ..., n - 1 as `Generator.shuffle` does."""
+    bits: Any = rng.bit_generator.ctypes
+    mask = (1 << (n - 1).bit_length()) - 1
+    while (value := bits.next_uint32(bits.state) & mask) >= n:
+        pass
+    return value
 
 
 def chances_of(tree: Tree) -> Iterator[tuple[float, Any]]:
@@ -208,7 +226,7 @@ def chances_of(tree: Tree) -> Iterator[tuple[float, Any]]:
 
 def _widths(node: Node) -> list[Fraction]:
     """The probability of each child: that a uniform number is below a bound has the probability of that bound."""
-    if isinstance(node, IntegerNode):
+    if not isinstance(node, UniformNode):
         return [Fraction(1, len(node.children))] * len(node.children)
     bounds = [Fraction(0), *map(Fraction, node.bounds), Fraction(1)]
     return [high - low for low, high in zip(bounds, bounds[1:], strict=False)]

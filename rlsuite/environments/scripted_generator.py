@@ -23,8 +23,14 @@ MAX_OUTCOMES = 10_000
 """Most outcomes of one draw, and of one step."""
 MAX_DRAWS = 400
 """Most draws of one step."""
+MOST_SHUFFLED = 7
+"""Things of which the orders are fewer than `MAX_OUTCOMES`."""
 REPEATED = 12
 """Draws at one place from which on it is compared what a step knows there."""
+
+
+_INTEGERS = {np.dtype(kind) for kind in (np.int64, np.uint64, np.int32, np.uint32)}
+"""Types of integers that are drawn alike."""
 
 
 class CameBack(CannotBeFollowed):
@@ -147,7 +153,7 @@ class ScriptedGenerator(np.random.Generator):
         self.draws.append(draw)
         return UniformNumber(draw, float)
 
-    def _integer(self, low: Number, high: Number) -> np.int64:
+    def _integer(self, low: Number, high: Number, masked: bool = False) -> np.int64:
         first, n = operator.index(low), operator.index(high) - operator.index(low)
         if n <= 0:
             raise ValueError("low >= high")
@@ -155,7 +161,7 @@ class ScriptedGenerator(np.random.Generator):
             raise Signal(CannotBeFollowed(f"its generator draws one of {n:,} integers, more than {MAX_OUTCOMES:,}"))
         if n == 1:  # nothing is drawn
             return np.int64(first)
-        draw = IntegerDraw(first, n, self._next())
+        draw = IntegerDraw(first, n, self._next(), masked)
         self.draws.append(draw)
         return np.int64(first + draw.index)
 
@@ -181,49 +187,114 @@ class ScriptedGenerator(np.random.Generator):
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: Any = False
     ) -> Any:
         """Draw integers in [low, high)."""
-        if np.ndim(low) or np.ndim(high or 0) or np.dtype(dtype) != np.int64:
+        kind = np.dtype(dtype)
+        if np.ndim(low) or np.ndim(high or 0) or kind not in _INTEGERS:
             raise Signal(
-                CannotBeFollowed("its generator draws integers of another type than int64, or between bounds in arrays")
+                CannotBeFollowed("its generator draws integers of less than 32 bits, or between bounds in arrays")
             )
         bounds = (0, low) if high is None else (low, high)
         first, end = bounds[0], bounds[1] + bool(endpoint)
         if size is None:
-            return self._integer(first, end)
-        return _array(size, lambda: self._integer(first, end)).astype(np.int64)
+            return kind.type(self._integer(first, end))
+        return _array(size, lambda: self._integer(first, end)).astype(kind)
 
     def choice(
         self, a: Any, size: Any = None, replace: Any = True, p: Any = None, axis: Any = 0, shuffle: Any = True
     ) -> Any:
-        """Draw one of several, or several with replacement."""
-        if not replace and size is not None:
-            raise Signal(CannotBeFollowed("its generator draws without replacement"))
-        if not replace and size is None and p is None:
-            raise Signal(CannotBeFollowed("its generator draws without replacement"))
+        """Draw one of several, or several of them."""
         if axis != 0:
             raise Signal(CannotBeFollowed("its generator chooses along an axis"))
         items = None if np.ndim(a) == 0 else np.asarray(a)
         n = int(a) if items is None else len(items)
-        if p is None:
-
-            def draw() -> Number:
-                return self._integer(0, n)
+        many = 1 if size is None else math.prod(_shape(size))
+        if not replace and many > n:
+            raise ValueError("a sample without replacement is larger than what it is drawn from")
+        probability = None if p is None else np.array(p, dtype=np.float64)
+        if probability is not None and (
+            len(probability) != n or (probability < 0.0).any() or abs(probability.sum() - 1.0) > 1e-8
+        ):
+            raise ValueError("probabilities do not sum to 1, or are negative, or as many as they should be")
+        if not replace and many > 1:
+            found = self._different(n, many, shuffle) if probability is None else self._different_by(probability, many)
+            chosen: Any = np.array(found, dtype=np.int64).reshape(_shape(size))
+        elif probability is not None:
+            chosen = self._indices(probability, size)
+        elif size is None:
+            chosen = self._integer(0, n)
         else:
-            probability = np.asarray(p, dtype=np.float64)
-            if len(probability) != n or (probability < 0.0).any() or abs(probability.sum() - 1.0) > 1e-8:
-                raise ValueError("probabilities do not sum to 1, or are negative, or as many as they should be")
-            bounds = np.cumsum(probability)
-            bounds /= bounds[-1]
-
-            def draw() -> Number:
-                u = self._uniform()
-                return np.int64(sum(1 for bound in bounds.tolist() if u >= bound))
-
-        chosen = draw() if size is None else _array(size, draw).astype(np.int64)
+            chosen = _array(size, lambda: self._integer(0, n)).astype(np.int64)
         return chosen if items is None else items[chosen]
+
+    def shuffle(self, x: Any, axis: Any = 0) -> None:
+        """Bring a list, or the rows of an array, into another order."""
+        if axis != 0:
+            raise Signal(CannotBeFollowed("its generator shuffles along an axis"))
+        order = self._order(len(x))
+        if isinstance(x, np.ndarray):
+            x[...] = x[order]
+        else:
+            before = [x[i] for i in range(len(x))]
+            for i, j in enumerate(order):
+                x[i] = before[j]
+
+    def permutation(self, x: Any, axis: Any = 0) -> Any:
+        """Return the numbers below `x`, or the rows of an array, in another order."""
+        if axis != 0:
+            raise Signal(CannotBeFollowed("its generator permutes along an axis"))
+        items = np.arange(x) if np.ndim(x) == 0 else np.asarray(x)
+        return items[self._order(len(items))]
+
+    def _order(self, n: int) -> list[int]:
+        """Shuffle 0, ..., n - 1 (Fisher and Yates), as `Generator.shuffle` does."""
+        if n > MOST_SHUFFLED:
+            raise Signal(CannotBeFollowed(f"its generator shuffles {n} things, more than {MOST_SHUFFLED}"))
+        order = [*range(n)]
+        for i in reversed(range(1, n)):
+            j = int(self._integer(0, i + 1, masked=True))
+            order[i], order[j] = order[j], order[i]
+        return order
+
+    def _different(self, n: int, many: int, shuffle: bool) -> list[int]:
+        """Draw different numbers below n (Bentley and Floyd, A sample of brilliance), as `Generator.choice` does."""
+        if n > MAX_OUTCOMES:
+            raise Signal(CannotBeFollowed(f"its generator draws of {n:,} without replacement, more than {MAX_OUTCOMES:,}"))
+        found: list[int] = []
+        for last in range(n - many, n):
+            one = int(self._integer(0, last + 1))
+            found.append(last if one in found else one)
+        for i in reversed(range(1, many)) if shuffle else ():
+            j = int(self._integer(0, i + 1))
+            found[i], found[j] = found[j], found[i]
+        return found
+
+    def _different_by(self, probability: Any, many: int) -> list[int]:
+        """Draw different numbers with given probabilities: again those that are left, until there are enough."""
+        if np.count_nonzero(probability) < many:
+            raise ValueError("fewer non-zero probabilities than what is drawn without replacement")
+        found: list[int] = []
+        while len(found) < many:
+            probability[found] = 0.0
+            found += dict.fromkeys(self._indices(probability, many - len(found)).tolist())
+        return found
+
+    def _indices(self, probability: Any, size: Any) -> Any:
+        """Draw numbers with given probabilities."""
+        bounds = np.cumsum(probability)
+        bounds /= bounds[-1]
+
+        def draw() -> np.int64:
+            u = self._uniform()
+            return np.int64(sum(1 for bound in bounds.tolist() if u >= bound))
+
+        return draw() if size is None else _array(size, draw).astype(np.int64)
+
+
+def _shape(size: Any) -> tuple[Any, ...]:
+    return (size,) if np.ndim(size) == 0 else tuple(size)
 
 
 def _array(size: Any, draw: Callable[[], Number]) -> Any:
-    shape: tuple[Any, ...] = (size,) if np.ndim(size) == 0 else tuple(size)
+    shape = _shape(size)
     n = math.prod(shape)
     if n > MAX_OUTCOMES:
         raise Signal(CannotBeFollowed(f"its generator draws {n:,} numbers at once, more than {MAX_OUTCOMES:,}"))

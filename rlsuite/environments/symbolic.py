@@ -57,14 +57,16 @@ class UniformDraw:
 
 
 class IntegerDraw:
-    """One draw of `integers`, of the `n` numbers from `low` on; the script took the one at `index`."""
+    """One draw of an integer, of `n` numbers from `low` on; the script took the one at `index`."""
 
-    __slots__ = ("index", "low", "n")
+    __slots__ = ("index", "low", "masked", "n")
 
-    def __init__(self, low: int, n: int, index: int):
+    def __init__(self, low: int, n: int, index: int, masked: bool):
         self.low = low
         self.n = n
         self.index = index
+        self.masked = masked
+        """Whether it is drawn as `shuffle` does: as many bits as `n` has, until they are less."""
 
 
 class UniformNumber:

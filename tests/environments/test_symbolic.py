@@ -9,13 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead, called
-from rlsuite.environments.outcomes import IntegerNode, Leaf, UniformNode, outcomes_of
+from rlsuite.environments.outcomes import IntegerNode, Leaf, UniformNode, draw, outcomes_of
 from rlsuite.environments.scripted_generator import ScriptedGenerator
 from rlsuite.environments.symbolic import (
     GRID,
     UnreadContainer,
     UnreadNumber,
 )
+
+
+def shuffled(rng, things):
+    rng.shuffle(things)
+    return str(things)
+
 
 WAYS = {
     "compared": lambda rng: rng.random() < 0.1,
@@ -66,23 +72,26 @@ WAYS = {
     "np.round": lambda rng: int(np.round(5 * rng.random())),
     "np.trunc": lambda rng: int(np.trunc(5 * rng.random() - 2)),
     "trunc": lambda rng: math.trunc(5 * rng.random() - 2),
+    "shuffled": lambda rng: shuffled(rng, [3, 4, 5, 6]),
+    "an array shuffled": lambda rng: shuffled(rng, np.arange(5)),
+    "rows shuffled": lambda rng: shuffled(rng, np.arange(6).reshape(3, 2)),
+    "one thing shuffled": lambda rng: shuffled(rng, ["a"]),
+    "permuted": lambda rng: str(rng.permutation(5)),
+    "a list permuted": lambda rng: str(rng.permutation(["a", "b", "c"])),
+    "different ones": lambda rng: str(rng.choice(6, size=3, replace=False)),
+    "a different one": lambda rng: str(rng.choice([2, 4, 6], replace=False)),
+    "all of them": lambda rng: str(rng.choice(["a", "b", "c"], size=3, replace=False)),
+    "in their order": lambda rng: str(rng.choice(6, size=2, replace=False, shuffle=False)),
+    "different ones with probabilities": lambda rng: str(rng.choice(4, 3, replace=False, p=[0.1, 0.2, 0.3, 0.4])),
+    "a table of different ones": lambda rng: str(rng.choice(5, (2, 2), replace=False, p=[0.1, 0.2, 0.3, 0, 0.4])),
+    "32 bits": lambda rng: int(rng.integers(5, dtype=np.int32)) + int(rng.integers(0, 3, 2, dtype=np.uint32).sum()),
+    "an integer after a shuffle": lambda rng: (shuffled(rng, [1, 2, 3]), int(rng.integers(3))),
     "two integers compared": lambda rng: rng.integers(6) < rng.integers(6),
     "the larger of two integers": lambda rng: int(max(rng.integers(6), rng.integers(6))),
     "integers computed with": lambda rng: int(abs(rng.integers(-3, 4)) ** 2 % 5 - -rng.integers(2) // 2),
     "a key": lambda rng: {0: "a", 1: "b", 2: "c"}[rng.integers(3)],
     "an index": lambda rng: "abc"[rng.integers(3)],
 }
-
-
-def followed(tree, rng):
-    """The outcome to which a generator leads in a tree."""
-    while not isinstance(tree, Leaf):
-        if isinstance(tree, UniformNode):
-            u = rng.random()
-            tree = tree.children[sum(bound <= u for bound in tree.bounds)]
-        else:
-            tree = tree.children[int(rng.integers(tree.low, tree.low + len(tree.children))) - tree.low]
-    return tree.outcome
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -93,7 +102,7 @@ def test_a_tree_draws_what_the_step_draws(way):
     tree = outcomes_of(lambda: step(rng), rng)
     one, other = np.random.default_rng(3), np.random.default_rng(3)
     for _ in range(2_000):
-        assert followed(tree, one) == step(other)
+        assert draw(tree, one) == step(other)
     assert one.bit_generator.state == other.bit_generator.state
 
 
@@ -138,8 +147,9 @@ def test_bounds_are_exact_to_the_last_bit(thresholds, factor, offset):
     ("step", "why"),
     [
         (lambda rng: rng.normal(), r"draws by normal\(\)"),
-        (lambda rng: rng.shuffle([1, 2]), r"draws by shuffle\(\)"),
-        (lambda rng: rng.permutation(3), r"draws by permutation\(\)"),
+        (lambda rng: rng.shuffle(list(range(8))), "shuffles 8 things, more than 7"),
+        (lambda rng: rng.permutation(np.zeros((2, 3)), axis=1), "permutes along an axis"),
+        (lambda rng: rng.permuted(3), r"draws by permuted\(\)"),
         (lambda rng: rng.bit_generator, r"draws by bit_generator\(\)"),
         (lambda rng: float(rng.random()), "plain float"),
         (lambda rng: math.exp(rng.random()), "plain float"),
@@ -155,8 +165,8 @@ def test_bounds_are_exact_to_the_last_bit(thresholds, factor, offset):
         (lambda rng: {rng.random(): 1}, "used as a key"),
         (lambda rng: f"{rng.random()}", "written as text"),
         (lambda rng: rng.integers(10**6), "1,000,000 integers"),
-        (lambda rng: rng.integers(5, dtype=np.int32), "another type than int64"),
-        (lambda rng: rng.choice(5, size=2, replace=False), "without replacement"),
+        (lambda rng: rng.integers(5, dtype=np.int8), "less than 32 bits"),
+        (lambda rng: rng.choice(20_000, size=2, replace=False), "20,000 without replacement"),
         (lambda rng: rng.integers(100, size=3), "more than 10,000 outcomes"),
     ],
 )

@@ -12,11 +12,12 @@ import numpy as np
 
 from rlsuite.core.compilation import Compiled, compiled, no_machine_code
 from rlsuite.environments.observation_view import View
-from rlsuite.environments.outcomes import Again, IntegerNode, Leaf, Tree, UniformNode
+from rlsuite.environments.outcomes import Again, IntegerNode, Leaf, MaskedNode, Tree, UniformNode
 from rlsuite.environments.tabulation import Tabulation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 
-LEAF, UNIFORM, INTEGER, AGAIN = range(4)
+LEAF, UNIFORM, INTEGER, MASKED, AGAIN = range(5)
+KINDS: dict[type, int] = {UniformNode: UNIFORM, IntegerNode: INTEGER, MaskedNode: MASKED}
 
 ONE, SHIFT, LOW_BITS = np.uint64(1), np.uint64(32), np.uint64(2**32 - 1)
 
@@ -39,7 +40,7 @@ class DrawTrees(NamedTuple):
     n_actions: int
     start: int  # the root of what `reset` draws
     root: IndexArray  # (S * A,); -1 where an episode is over
-    kind: IndexArray  # (N,): LEAF, UNIFORM, INTEGER or AGAIN
+    kind: IndexArray  # (N,): LEAF, UNIFORM, INTEGER, MASKED or AGAIN
     first: IndexArray  # (N,): the first of the children, which follow each other; of a leaf, its row below; of AGAIN, where
     bounds_begin: IndexArray  # (N + 1,): where the bounds of a uniform number begin
     bounds: FloatArray
@@ -49,21 +50,29 @@ class DrawTrees(NamedTuple):
     reward: FloatArray  # (L,)
     terminated: BoolArray  # (L,)
     truncated: BoolArray  # (L,)
-    draw_integer: "Compiled[[np.random.Generator, int], np.int64]"
+    draw_integer: "Compiled[[np.random.Generator, int, bool], np.int64]"
 
 
 @compiled(in_place=True)
-def no_integer(rng: np.random.Generator, n: int) -> np.int64:
+def no_integer(rng: np.random.Generator, n: int, masked: bool) -> np.int64:
     """Stand in where no integers are drawn."""
     return np.int64(0)
 
 
 @compiled(in_place=True)
-def integer(rng: np.random.Generator, n: int) -> np.int64:
+def integer(rng: np.random.Generator, n: int, masked: bool) -> np.int64:
     """Draw one of 0, ..., n - 1 as `Generator.integers` does (Lemire 2019, Fast random integer generation, Alg. 5).
 
-    Numba's own makes an array for it, which is not possible in place.
+    Numba's own makes an array for it, which is not possible in place. If it is masked, `Generator.shuffle` draws so.
     """
+    if masked:
+        mask = np.uint64(1)
+        while mask < np.uint64(n):
+            mask = mask << ONE
+        value = np.uint64(next_uint32(rng.bit_generator)) & (mask - ONE)
+        while value >= np.uint64(n):
+            value = np.uint64(next_uint32(rng.bit_generator)) & (mask - ONE)
+        return np.int64(value)
     product = np.uint64(next_uint32(rng.bit_generator)) * np.uint64(n)
     low = product & LOW_BITS
     if low < np.uint64(n):
@@ -85,8 +94,8 @@ def drawn_leaf(trees: DrawTrees, node: int, rng: np.random.Generator) -> int:
                 if trees.bounds[i] > u:
                     break
                 child += 1
-        elif trees.kind[node] == INTEGER:
-            child = trees.draw_integer(rng, trees.n_children[node])
+        elif trees.kind[node] != AGAIN:
+            child = trees.draw_integer(rng, trees.n_children[node], trees.kind[node] == MASKED)
         node = trees.first[node] + child
     return trees.first[node]
 
@@ -159,12 +168,12 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
                 kind.append(AGAIN)
                 first.append(-1)
             else:
-                kind.append(UNIFORM if isinstance(tree, UniformNode) else INTEGER)
+                kind.append(KINDS[type(tree)])
                 first.append(-1)
             bounds.append(tree.bounds if isinstance(tree, UniformNode) else ())
-            children.append(len(tree.children) if isinstance(tree, UniformNode | IntegerNode) else 0)
+            children.append(len(tree.children) if isinstance(tree, UniformNode | IntegerNode | MaskedNode) else 0)
         for node, tree in enumerate(trees, begin):
-            if isinstance(tree, UniformNode | IntegerNode):
+            if isinstance(tree, UniformNode | IntegerNode | MaskedNode):
                 numbered.append(node)
                 first[node] = place(tree.children)
         return begin
@@ -196,5 +205,5 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
         reward=np.array(reward, dtype=np.float64),
         terminated=np.array(terminated, dtype=np.bool_),
         truncated=np.array(truncated, dtype=np.bool_),
-        draw_integer=integer if INTEGER in kind else no_integer,
+        draw_integer=integer if {INTEGER, MASKED} & {*kind} else no_integer,
     )
