@@ -10,7 +10,6 @@ second one of ``rng.integers(3) + rng.integers(3)``, is `NotComparable`; the fir
 
 import contextlib
 import dis
-import functools
 import io
 import pickle
 import sys
@@ -45,9 +44,11 @@ _CHANGES = ("cell", "attribute", "computed")
 _CONSTANT, _COMPUTED = Slot("constant"), Slot("computed")
 _METHODS_ARE_ATTRIBUTES = sys.version_info >= (3, 12)
 _ENDS = ("RETURN_", "RERAISE", "RAISE_", "INTERPRETER_EXIT", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE")
-_COMPUTES = ("BINARY_", "COMPARE_OP", "IS_OP", "CONTAINS_OP", "UNARY_", "TO_BOOL", "BUILD_", "CALL", "FORMAT_", "MAKE_")
-_ONLY_POPS = ("POP_TOP", "POP_JUMP_", "POP_ITER", "STORE_", "DELETE_", "END_FOR", "JUMP_", "NOP", "RESUME", "PRECALL")
-_ONLY_POPS += ("KW_NAMES", "LIST_", "SET_ADD", "SET_UPDATE", "MAP_ADD", "DICT_", "EXTENDED_ARG", "MAKE_CELL", "COPY_FREE_VARS", "CACHE", "NOT_TAKEN", *_ENDS)
+_COMPUTES = ("BINARY_", "COMPARE_OP", "IS_OP", "CONTAINS_OP", "UNARY_", "TO_BOOL", "BUILD_", "CALL", "FORMAT_")
+_COMPUTES += ("MAKE_FUNCTION",)
+_ONLY_POPS = (*_ENDS, "POP_TOP", "POP_JUMP_", "POP_ITER", "STORE_", "DELETE_", "END_FOR", "JUMP_", "LIST_", "SET_ADD")
+_ONLY_POPS += ("SET_UPDATE", "MAP_ADD", "DICT_", "NOP", "RESUME", "PRECALL", "KW_NAMES", "EXTENDED_ARG", "MAKE_CELL")
+_ONLY_POPS += ("COPY_FREE_VARS", "NOT_TAKEN")
 _READS_LOCALS = {"locals", "vars", "eval", "exec", "dir", "_getframe", "currentframe"}
 
 
@@ -63,8 +64,16 @@ class _Analysis(NamedTuple):
     """The lines of for loops."""
 
 
-@functools.lru_cache(maxsize=512)
+_known: dict[int, tuple[CodeType, _Analysis]] = {}  # by identity, as the hash of code takes long
+
+
 def _analysis(code: CodeType) -> _Analysis:
+    if id(code) not in _known:
+        _known[id(code)] = code, _analysed(code)
+    return _known[id(code)][1]
+
+
+def _analysed(code: CodeType) -> _Analysis:
     instructions = [one for one in dis.get_instructions(code) if one.opname != "CACHE"]
     index = {one.offset: i for i, one in enumerate(instructions)}
     lines: dict[int, int] = {}
@@ -97,7 +106,11 @@ def _analysis(code: CodeType) -> _Analysis:
         tuple(index),
         stacks,
         _live(code, instructions, follows),
-        {one.offset: 1 - dis.stack_effect(one.opcode, one.arg) for one in instructions if one.opname.startswith("CALL")},
+        {
+            one.offset: 1 - dis.stack_effect(one.opcode, one.arg)
+            for one in instructions
+            if one.opname.startswith("CALL")
+        },
         frozenset(lines[one.offset] for one in instructions if one.opname == "FOR_ITER"),
     )
 
@@ -190,6 +203,10 @@ def _uses(one: dis.Instruction) -> list[tuple[str, str]]:
     return [("STORE" if one.opname.startswith("STORE_FAST") else "LOAD", name) for name in names]
 
 
+_OURS = {__name__, UniformNumber.__module__, "rlsuite.environments.scripted_generator"}
+"""Modules whose functions keep nothing that a step knows."""
+
+
 class Moments:
     """Tells when a round of a for loop began, or a function was called.
 
@@ -226,6 +243,8 @@ class Moments:
         self._latest[id(frame), line] = (self._n, self._drawn())
 
     def _enter(self, frame: FrameType, event: str, argument: object) -> Any:
+        if frame.f_globals.get("__name__") in _OURS:
+            return None
         self._note(frame, 0)
         lines = _analysis(frame.f_code).rounds
         if not lines:
@@ -242,14 +261,15 @@ class Moments:
 class Place(NamedTuple):
     """Where a step draws: the calls that lead there, innermost first."""
 
-    frames: tuple[tuple[CodeType, int], ...]
+    frames: tuple[tuple[int, int], ...]
+    """The identities of the code, and the instructions."""
 
     @classmethod
-    def of(cls, frame: FrameType | None, below: Container[CodeType]) -> "Place":
+    def of(cls, frame: FrameType | None, below: Container[int]) -> "Place":
         """Return the place of a frame, up to the frame of one of the functions that call the step."""
-        frames: list[tuple[CodeType, int]] = []
-        while frame is not None and frame.f_code not in below:
-            frames.append((frame.f_code, frame.f_lasti))
+        frames: list[tuple[int, int]] = []
+        while frame is not None and id(frame.f_code) not in below:
+            frames.append((id(frame.f_code), frame.f_lasti))
             frame = frame.f_back
         return cls(tuple(frames))
 
@@ -265,8 +285,9 @@ def known_at(place: Place, frame: FrameType, method: str, moments: Moments) -> l
     known: list[object] = []
     inner: FrameType | None = None
     here: FrameType | None = frame
-    for code, last in place.frames:
+    for _, last in place.frames:
         assert here is not None
+        code = here.f_code
         found = _analysis(code)
         offset = max((offset for offset in found.offsets if offset <= last), default=-1)
         beneath = _beneath(found, offset, here, method if inner is None else inner.f_code)

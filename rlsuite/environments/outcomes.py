@@ -4,6 +4,7 @@
 `chances_of` says how probable its outcomes are.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
@@ -229,7 +230,7 @@ def _widths(node: Node) -> list[Fraction]:
     if not isinstance(node, UniformNode):
         return [Fraction(1, len(node.children))] * len(node.children)
     bounds = [Fraction(0), *map(Fraction, node.bounds), Fraction(1)]
-    return [high - low for low, high in zip(bounds, bounds[1:], strict=False)]
+    return [high - low for low, high in itertools.pairwise(bounds)]
 
 
 def _chances_below(tree: Tree, chance: float) -> Iterator[tuple[float, Any]]:

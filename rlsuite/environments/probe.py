@@ -129,7 +129,7 @@ class Probe:
         self.reset_reads: set[str] = set()
         self.rng.knows = self._knows
         self.rng.named = {id(self.base): "environment", id(self.rng): "generator", id(self): "probe"}
-        self.rng.below = {self._step.__code__, self._reset.__code__}
+        self.rng.below = {id(self._step.__code__), id(self._reset.__code__)}
 
     def knows(self, base: BareEnv) -> bool:
         """Whether another environment of this kind has the same constants, and is in one of the states found."""
@@ -375,7 +375,7 @@ class Probe:
         return used[0] if used and "_np_random" not in used else "_np_random"
 
     def _replace_generator(self) -> None:
-        """Put the scripted generator into the place of the environment's, under whatever name and in whatever object."""
+        """Put the scripted generator into the place of the environment's, under all of its names."""
         self._replaced = self.attributes.get(self.generator)
         if self._replaced is not None:
             self._untouched = self._replaced.bit_generator.state

@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -60,8 +60,8 @@ class ScriptedGenerator(np.random.Generator):
         All that a step knows apart from its local variables.
     named : mapping
         By their identity, the objects that are not compared by what they hold.
-    below : container of code
-        The functions that call a step.
+    below : container of int
+        The identities of the code of functions that call a step.
     """
 
     def __init__(self, deadline: float = math.inf) -> None:
@@ -72,10 +72,11 @@ class ScriptedGenerator(np.random.Generator):
         self.outcomes: list[int] = []
         self.knows: Callable[[], object] = nothing
         self.named: Mapping[int, str] = {id(self): "generator"}
-        self.below: Container[CodeType] = {called.__code__}
+        self.below: Container[int] = {id(called.__code__)}
         self.moments = Moments(lambda: tuple(self.outcomes))
         self.unknown = ""
         """Why it is not known where a loop leads."""
+        self._hints: dict[tuple[int, int], dict[int, int]] = {}
         self._loops: set[Place] = set()
         self._kept: dict[int, object] = {}
         self.begin()
@@ -84,6 +85,8 @@ class ScriptedGenerator(np.random.Generator):
         """Begin with a step, of which nothing is known."""
         self._n_draws = 0
         self._seen: dict[object, int] = {}
+        if len(self._hints) > MAX_OUTCOMES:
+            self._hints.clear()
 
     def follow(self, script: Sequence[int]) -> None:
         """Begin a script."""
@@ -149,7 +152,8 @@ class ScriptedGenerator(np.random.Generator):
         self._seen[seen] = self._n_draws
 
     def _uniform(self) -> UniformNumber:
-        draw = UniformDraw(self._next())
+        first = self._next()
+        draw = UniformDraw(first, self._hints.setdefault((len(self.draws), first), {}))
         self.draws.append(draw)
         return UniformNumber(draw, float)
 
@@ -257,7 +261,9 @@ class ScriptedGenerator(np.random.Generator):
     def _different(self, n: int, many: int, shuffle: bool) -> list[int]:
         """Draw different numbers below n (Bentley and Floyd, A sample of brilliance), as `Generator.choice` does."""
         if n > MAX_OUTCOMES:
-            raise Signal(CannotBeFollowed(f"its generator draws of {n:,} without replacement, more than {MAX_OUTCOMES:,}"))
+            raise Signal(
+                CannotBeFollowed(f"its generator draws of {n:,} without replacement, more than {MAX_OUTCOMES:,}")
+            )
         found: list[int] = []
         for last in range(n - many, n):
             one = int(self._integer(0, last + 1))

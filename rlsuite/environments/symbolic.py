@@ -10,14 +10,13 @@ counts: one may add to them, and nothing else. As soon as one of them decides an
 
 import math
 import operator
-import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
+from collections.abc import Callable
+from typing import Any, NoReturn, Self, TypeAlias
 
 import numpy as np
 
-from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
+from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead
 
 _NUMBERS: tuple[Any, ...] = (int, float, np.integer, np.floating)
 _ARRAY: Any = np.ndarray
@@ -44,11 +43,14 @@ def _itself(x: Number) -> Number:
 class UniformDraw:
     """One draw of `random`: the outcome is the same for all numbers k / GRID with k from `first` to below `end`."""
 
-    __slots__ = ("end", "first")
+    __slots__ = ("asked", "end", "first", "hints")
 
-    def __init__(self, first: int):
+    def __init__(self, first: int, hints: dict[int, int] | None = None):
         self.first = first
         self.end = GRID
+        self.asked = 0
+        self.hints: dict[int, int] = {} if hints is None else hints
+        """Where the answers of the questions that are asked of it changed in an earlier run; it is tried first."""
 
     def changes_at(self, k: int) -> None:
         """Note that the outcome may be another from the number k / GRID on."""
@@ -99,6 +101,9 @@ class UniformNumber:
         # the answer is another one at the last number of the range, or nowhere in it
         if question(self._at(end - 1)) != answer:
             low, high = first, end - 1
+            hint = self.draw.hints.get(self.draw.asked, 0)
+            if low < hint <= high and question(self._at(hint)) != answer == question(self._at(hint - 1)):
+                low, high = hint - 1, hint
             while high - low > 1:  # bisection: `answer` at low, another one at high
                 middle = (low + high) // 2
                 if question(self._at(middle)) == answer:
@@ -106,6 +111,8 @@ class UniformNumber:
                 else:
                     high = middle
             self.draw.changes_at(high)
+            self.draw.hints[self.draw.asked] = high
+        self.draw.asked += 1
         if self.base is not None:
             same = (first, +1, high - 1), (high - 1, -1, first)
             other = [(high, +1, end - 1)] if high < end else []

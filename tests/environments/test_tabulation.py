@@ -203,14 +203,6 @@ class Cells(gym.Env):
         return self.cell, float(action), self.cell == 8, False, {}
 
 
-class DrawsUntilItFits(Cells):
-    def following(self, action):
-        while True:
-            cell = int(self.np_random.integers(9))
-            if cell != self.cell:
-                return cell
-
-
 class DrawsOften(Cells):
     def following(self, action):
         return int(sum(self.np_random.random() < 0.1 for _ in range(1_500)) > 150)
@@ -238,7 +230,6 @@ class TakesItsTime(Cells):
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        (DrawsUntilItFits, "one step, or one reset, may draw more than 400 numbers"),
         (DrawsOften, "one step, or one reset, may draw more than 400 numbers"),
         (FailsRarely, "put into one of its states, it raised ValueError: low >= high"),
         (HasSlots, r"keeps attributes where they cannot be watched \(__slots__\)"),

@@ -41,7 +41,7 @@ class DrawTrees(NamedTuple):
     start: int  # the root of what `reset` draws
     root: IndexArray  # (S * A,); -1 where an episode is over
     kind: IndexArray  # (N,): LEAF, UNIFORM, INTEGER, MASKED or AGAIN
-    first: IndexArray  # (N,): the first of the children, which follow each other; of a leaf, its row below; of AGAIN, where
+    first: IndexArray  # (N,): the first of the children, which follow each other; of LEAF its row, of AGAIN a node
     bounds_begin: IndexArray  # (N + 1,): where the bounds of a uniform number begin
     bounds: FloatArray
     n_children: IndexArray  # (N,)

@@ -6,7 +6,7 @@ import pytest
 
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.forms.draw_trees import draw_trees, integer, no_integer, trees_begin, trees_step
-from rlsuite.environments.outcomes import draw
+from rlsuite.environments.outcomes import draw, masked_integer
 from rlsuite.environments.tabulation import tabulation_of
 
 
@@ -16,6 +16,7 @@ def test_integers_are_those_of_numpy(n):
     ours, numpys = np.random.default_rng(n), np.random.default_rng(n)
     for i in range(5_000):
         assert integer(ours, n, False) == numpys.integers(n)
+        assert integer(ours, n, True) == masked_integer(numpys, n)
         if i % 3 == 0:
             assert ours.random() == numpys.random()
     assert ours.bit_generator.state == numpys.bit_generator.state
