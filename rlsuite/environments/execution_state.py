@@ -369,11 +369,13 @@ class Contents(pickle.Pickler):
         ):
             self._kept[id(obj)] = obj
             return ("object", id(obj))
-        if kind is np.ndarray and not obj.dtype.hasobject:
-            root: Any = obj
-            while type(root.base) is np.ndarray:
-                root = root.base
-            buffer, _ = self._buffers.setdefault(id(root), (len(self._buffers), root))
-            start = obj.__array_interface__["data"][0] - root.__array_interface__["data"][0]
-            return ("array", buffer, start, obj.strides, obj.shape, obj.dtype.str, obj.tobytes())
-        return None
+        return self._array(obj) if kind is np.ndarray and not obj.dtype.hasobject else None
+
+    def _array(self, array: Any) -> object:
+        """What an array holds, and in which memory: views of one array change together."""
+        root: Any = array
+        while type(root.base) is np.ndarray:
+            root = root.base
+        buffer, _ = self._buffers.setdefault(id(root), (len(self._buffers), root))
+        start = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+        return ("array", buffer, start, array.strides, array.shape, array.dtype.str, array.tobytes())

