@@ -16,7 +16,7 @@ import sys
 import types
 from collections.abc import Callable, Container, Generator, Mapping
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -45,10 +45,21 @@ _CONSTANT, _COMPUTED = Slot("constant"), Slot("computed")
 _METHODS_ARE_ATTRIBUTES = sys.version_info >= (3, 12)
 _ENDS = ("RETURN_", "RERAISE", "RAISE_", "INTERPRETER_EXIT", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE")
 _COMPUTES = ("BINARY_", "COMPARE_OP", "IS_OP", "CONTAINS_OP", "UNARY_", "TO_BOOL", "BUILD_", "CALL", "FORMAT_")
-_COMPUTES += ("MAKE_FUNCTION",)
-_ONLY_POPS = (*_ENDS, "POP_TOP", "POP_JUMP_", "POP_ITER", "STORE_", "DELETE_", "END_FOR", "JUMP_", "LIST_", "SET_ADD")
-_ONLY_POPS += ("SET_UPDATE", "MAP_ADD", "DICT_", "NOP", "RESUME", "PRECALL", "KW_NAMES", "EXTENDED_ARG", "MAKE_CELL")
-_ONLY_POPS += ("COPY_FREE_VARS", "NOT_TAKEN")
+_FUNCTION = "MAKE_FUNCTION"
+_ADDS = ("LIST_", "SET_ADD", "SET_UPDATE", "MAP_ADD", "DICT_")
+_DOES_NOTHING = ("NOP", "RESUME", "PRECALL", "KW_NAMES", "EXTENDED_ARG", "MAKE_CELL", "COPY_FREE_VARS", "NOT_TAKEN")
+_ONLY_POPS = (
+    *_ENDS,
+    *_ADDS,
+    *_DOES_NOTHING,
+    "POP_TOP",
+    "POP_JUMP_",
+    "POP_ITER",
+    "STORE_",
+    "DELETE_",
+    "END_FOR",
+    "JUMP_",
+)
 _READS_LOCALS = {"locals", "vars", "eval", "exec", "dir", "_getframe", "currentframe"}
 
 
@@ -117,7 +128,8 @@ def _analysed(code: CodeType) -> _Analysis:
 
 def _stack_after(one: dis.Instruction, stack: Stack, jump: bool, lines: Mapping[int, int]) -> Stack:
     """What stands on the stack after an instruction, of whatever version of Python."""
-    op, name = one.opname, one.argval
+    op: str = one.opname
+    name: Any = one.argval
     effect = dis.stack_effect(one.opcode, one.arg, jump=jump)
     odd = one.arg is not None and one.arg % 2 == 1
     match op:
@@ -138,9 +150,8 @@ def _stack_after(one: dis.Instruction, stack: Stack, jump: bool, lines: Mapping[
         case "COPY":
             return (*stack, stack[-name])
         case "SWAP":
-            swapped = list(stack)
-            swapped[-1], swapped[-name] = swapped[-name], swapped[-1]
-            return tuple(swapped)
+            low = len(stack) - name
+            return (*stack[:low], stack[-1], *stack[low + 1 : -1], stack[low])
         case "FOR_ITER":
             iterating = (*stack[:-1], Slot("iterator", line=lines[one.offset]))
             return (*iterating, _COMPUTED)[: len(stack) + effect]
@@ -149,14 +160,15 @@ def _stack_after(one: dis.Instruction, stack: Stack, jump: bool, lines: Mapping[
         case _:
             pass
     if op.startswith("LOAD_FAST") and "CLEAR" not in op:
-        return (*stack, *(Slot("local", each) for each in _names(name)))
+        loaded: Stack = tuple(Slot("local", each) for each in _names(name))
+        return stack + loaded
     if "STORE_FAST" in op or op == "DELETE_FAST":
         names = _names(name)
         kept = [_COMPUTED if slot.kind == "local" and slot.name in names else slot for slot in stack]
         if op == "STORE_FAST_LOAD_FAST":
             return (*kept[:-1], Slot("local", names[1]))
         return tuple(kept[: len(kept) + effect])
-    if op.startswith(_COMPUTES):
+    if op.startswith(_COMPUTES) or op == _FUNCTION:
         kept = stack[: len(stack) + effect - 1]
         if op.startswith("CALL"):  # which may have changed any attribute
             kept = tuple(_COMPUTED if slot.kind in _CHANGES else slot for slot in kept)
@@ -167,7 +179,7 @@ def _stack_after(one: dis.Instruction, stack: Stack, jump: bool, lines: Mapping[
 
 
 def _names(argument: Any) -> tuple[str, ...]:
-    return argument if isinstance(argument, tuple) else (argument,)
+    return (argument,) if isinstance(argument, str) else argument
 
 
 def _live(
@@ -265,7 +277,7 @@ class Place(NamedTuple):
     """The identities of the code, and the instructions."""
 
     @classmethod
-    def of(cls, frame: FrameType | None, below: Container[int]) -> "Place":
+    def of(cls, frame: FrameType | None, below: Container[int]) -> Self:
         """Return the place of a frame, up to the frame of one of the functions that call the step."""
         frames: list[tuple[int, int]] = []
         while frame is not None and id(frame.f_code) not in below:
@@ -301,6 +313,7 @@ def known_at(place: Place, frame: FrameType, method: str, moments: Moments) -> l
         live |= {*code.co_cellvars, *code.co_freevars, *(slot.name for slot in beneath if slot.kind == "local")}
         known += [moments.of(here, slot.line) for slot in beneath if slot.kind == "iterator"]
         known.append((code, offset, {name: values[name] for name in sorted(live) if name in values}))
+        known.append({name: here.f_globals[name] for name in code.co_names if name in here.f_globals})
         inner, here = here, here.f_back
     return known
 
@@ -353,12 +366,11 @@ class Contents(pickle.Pickler):
 
     def persistent_id(self, obj: Any) -> Any:
         """Name what is not copied."""
-        kind: Any = type(obj)
         if id(obj) in self._named:
             return self._named[id(obj)]
-        if kind is UniformNumber:
+        if type(obj) is UniformNumber:
             raise NotComparable("it still uses a random number that was drawn before")
-        if kind is UnreadNumber or kind is UnreadContainer:
+        if type(obj) in (UnreadNumber, UnreadContainer):
             return ("unread", name_of_unread(obj))
         if isinstance(obj, types.FunctionType):
             self._kept[id(obj.__code__)] = obj.__code__
@@ -369,13 +381,16 @@ class Contents(pickle.Pickler):
         ):
             self._kept[id(obj)] = obj
             return ("object", id(obj))
-        return self._array(obj) if kind is np.ndarray and not obj.dtype.hasobject else None
+        return _in_memory(obj, self._buffers) if type(obj) is np.ndarray else None
 
-    def _array(self, array: Any) -> object:
-        """What an array holds, and in which memory: views of one array change together."""
-        root: Any = array
-        while type(root.base) is np.ndarray:
-            root = root.base
-        buffer, _ = self._buffers.setdefault(id(root), (len(self._buffers), root))
-        start = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
-        return ("array", buffer, start, array.strides, array.shape, array.dtype.str, array.tobytes())
+
+def _in_memory(array: Any, buffers: dict[int, tuple[int, object]]) -> object:
+    """What an array holds, and in which memory: views of one array change together. None for an array of objects."""
+    if array.dtype.hasobject:
+        return None
+    root: Any = array
+    while type(root.base) is np.ndarray:
+        root = root.base
+    buffer, _ = buffers.setdefault(id(root), (len(buffers), root))
+    start = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    return ("array", buffer, start, array.strides, array.shape, array.dtype.str, array.tobytes())

@@ -233,7 +233,15 @@ class Probe:
             if name in self.read and name in self.original:  # modified for a while, perhaps
                 digest = self._digest(name, self.attributes.get(name, _NOTHING))
                 values[name] = None if digest == self._first[name] else digest
-        return sorted(self.written - self.in_state), values
+        shared: list[dict[str, Any]] = [  # what its classes hold, too
+            {
+                name: value
+                for name, value in vars(cls).items()
+                if _type_of(value) in (*_CONTAINERS, int, float, str, tuple)
+            }
+            for cls in _type_of(self.base).__mro__
+        ]
+        return sorted(self.written - self.in_state), values, shared
 
     @contextlib.contextmanager
     def _checked(self) -> Generator[None]:
@@ -376,6 +384,7 @@ class Probe:
 
     def _replace_generator(self) -> None:
         """Put the scripted generator into the place of the environment's, under all of its names."""
+        self._plain.clear()  # only now it is known which generator is to be named
         self._replaced = self.attributes.get(self.generator)
         if self._replaced is not None:
             self._untouched = self._replaced.bit_generator.state

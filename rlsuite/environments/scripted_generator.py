@@ -33,6 +33,7 @@ _INTEGERS = {np.dtype(kind) for kind in (np.int64, np.uint64, np.int32, np.uint3
 """Types of integers that are drawn alike."""
 
 
+_NUMPY: Any = np
 _SYS: Any = sys  # the frames of what is called have no public name
 
 
@@ -248,7 +249,7 @@ class ScriptedGenerator(np.random.Generator):
         """Return the numbers below `x`, or the rows of an array, in another order."""
         if axis != 0:
             raise Signal(CannotBeFollowed("its generator permutes along an axis"))
-        items: Any = np.arange(x) if np.ndim(x) == 0 else np.asarray(x)
+        items: Any = _NUMPY.arange(x) if np.ndim(x) == 0 else _NUMPY.asarray(x)
         return items[self._order(len(items))]
 
     def _order(self, n: int) -> list[int]:

@@ -9,9 +9,11 @@ import pytest
 from gymnasium.spaces import Discrete
 
 import rlsuite as rl
+from rlsuite.environments.facts import facts_of
 from rlsuite.environments.outcomes import Again, draw, nodes_of, outcomes_of
 from rlsuite.environments.scripted_generator import ScriptedGenerator
 from rlsuite.environments.signal_errors import CannotBeFollowed
+from rlsuite.environments.tabulation import NotTabulated, tabulation_of
 
 
 def until_it_fits(rng):
@@ -268,7 +270,20 @@ def default(rng):
     return n
 
 
+N = 0
+
+
+def global_name(rng):
+    """Which is afterwards as it was before."""
+    global N
+    while rng.random() < 0.6:
+        N += 1
+    n, N = N, 0
+    return n
+
+
 HIDDEN = [
+    global_name,
     rounds,
     one_line,
     count,
@@ -294,6 +309,30 @@ def test_no_loop_that_knows_more_is_taken_for_one_that_comes_back(step):
     if tree is not None:
         assert not goes_back(tree)
         assert_draws_the_same(tree, step)
+
+
+class ClassCounts(gym.Env):
+    """Counts in an attribute of its class, which is afterwards as it was before."""
+
+    observation_space, action_space = Discrete(9), Discrete(2)
+    n = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        while self.np_random.random() < 0.6:
+            ClassCounts.n += 1
+        n, ClassCounts.n = ClassCounts.n, 0
+        return min(n, 8), 0.0, False, False, {}
+
+
+def test_what_a_class_counts_is_known():
+    env = ClassCounts()
+    env.reset(seed=0)
+    with pytest.raises(NotTabulated, match="more than 400 numbers"):
+        tabulation_of(facts_of(env), seconds=20.0)
 
 
 def test_the_middle_of_a_computation_is_told():
