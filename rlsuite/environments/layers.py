@@ -38,7 +38,7 @@ class Passage(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Pass an action on."""
         self.steps += 1
         observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation, reward, terminated, bool(truncated) or _NOT_KNOWN, info
+        return observation, reward, terminated, bool(truncated) or NOT_KNOWN, info
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Pass a reset on."""
@@ -63,12 +63,12 @@ class _NotKnown:
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __array__ = __getattr__ = _read
 
 
-_NOT_KNOWN = _NotKnown()
+NOT_KNOWN = _NotKnown()
 
 
 def truncates(flag: object) -> bool:
     """Whether an environment that may have a `Passage` truncates the episode by itself."""
-    return flag is not _NOT_KNOWN and bool(flag)
+    return flag is not NOT_KNOWN and bool(flag)
 
 
 def layers_of(env: Env) -> list[Any]:

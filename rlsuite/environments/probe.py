@@ -7,6 +7,8 @@ are read only to be added to. They are replaced by numbers and containers that r
 may ever have.
 """
 
+import contextlib
+import copy
 import io
 import math
 import pickle
@@ -14,8 +16,7 @@ import random
 import sys
 import types
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from time import monotonic  # the module's are out of use where an environment is asked
 from typing import Any, NamedTuple, Self, cast
@@ -26,9 +27,19 @@ from rlsuite import errors
 from rlsuite.core.aliases import Env, UntypedSpace
 from rlsuite.core.checks import legal_actions
 from rlsuite.environments.facts import NO_LIMIT
-from rlsuite.environments.layers import attributes_of, layers_of, names_of_class, passages_of, truncates, watch
+from rlsuite.environments.layers import (
+    NOT_KNOWN,
+    attributes_of,
+    layers_of,
+    names_of_class,
+    passages_of,
+    truncates,
+    watch,
+)
+from rlsuite.environments.outcomes import Tree, outcomes_of
+from rlsuite.environments.scripted_generator import CameBack, ScriptedGenerator
 from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
-from rlsuite.environments.symbolic import ScriptedGenerator, Tree, UnreadContainer, UnreadNumber, outcomes_of
+from rlsuite.environments.symbolic import UnreadContainer, UnreadNumber
 
 WALK = 200
 """Steps of the walk on which attributes are seen to change."""
@@ -132,7 +143,6 @@ class Probe:
             if isinstance(value, random.Random | np.random.RandomState)
         }
         self.named: dict[str | int, Any] = {}  # functions and classes that its parts refer to, by `name_of`
-        self.generators = {id(one) for one in (*self.attributes.values(), self.rng) if _is_generator(one)}
         self._plain: set[str] = set()  # attributes in which nothing is to be named
         layers = layers_of(env)
         self._class_attributes = [watch(layers, place, self.read, self.written) for place in range(len(layers))]
@@ -140,6 +150,7 @@ class Probe:
         kinds = {name: _type_of(value) for name, value in self.attributes.items()}
         self._asked = 0
         self.generator = self._walk(deadline)
+        self._replace_generator()
         self.changing -= {self.generator, SEED}
         self.in_state: set[str] = set()
         self.unread = {
@@ -152,8 +163,12 @@ class Probe:
         self._mutable = [name for name, value in self.original.items() if not _immutable(value)]
         self.states: list[Snapshot] = []
         self._index: dict[object, int] = {}
-        self.attributes[self.generator] = self.rng
         self.reset_reads: set[str] = set()
+        self.rng.knows = self._knows
+        self.rng.named = {id(layer): f"layer {place}" for place, layer in enumerate(layers)}
+        self.rng.named |= {id(one): f"passage {place}" for place, one in enumerate(self.passages)}
+        self.rng.named |= {id(self.rng): "generator", id(self): "probe", id(NOT_KNOWN): "not known"}
+        self.rng.below = {id(self._step.__code__), id(self._reset.__code__)}
 
     def knows(self, env: Env) -> bool:
         """Whether another environment of this kind has the same constants, and is in one of the states found."""
@@ -259,13 +274,45 @@ class Probe:
                 return name
         return ""
 
-    def _step(self, number: int, action: int) -> Answer:
-        self._begin(number)
+    def _knows(self) -> object:
+        """What a step knows of the attributes of the environment and its wrappers while it draws."""
+        values = {name: self.attributes.get(name, _NOTHING) for name in self.in_state | self.written}
+        for name in self._mutable:
+            if name in self.read and name in self.original:  # modified for a while, perhaps
+                digest = self._digest(name, self.attributes.get(name, _NOTHING))
+                values[name] = None if digest == self._first[name] else digest
+        shared: list[dict[str, Any]] = [  # what its classes hold, too
+            {
+                name: value
+                for name, value in vars(cls).items()
+                if _type_of(value) in (*_CONTAINERS, int, float, str, tuple)
+            }
+            for layer in layers_of(self.env)
+            for cls in _type_of(layer).__mro__
+        ]
+        passed = [(one.steps, one.resets) for one in self.passages]
+        return sorted(self.written - self.in_state), values, shared, passed
+
+    @contextlib.contextmanager
+    def _checked(self) -> Generator[None]:
+        """Check what was read by a run that ends early: it has come back to where it was, or raises.
+
+        The environment may raise whatever it likes, as where it is not yet put into its whole state.
+        """
         try:
-            answer: Any = self.env.step(action + self.first_action)
-        except Exception:  # whatever the environment raises, as where it is not yet put into its whole state
+            yield
+        except Exception:  # the environment's own
             self._check_reads(self.read)
             raise
+        except Signal as signal:
+            if isinstance(signal.error, CameBack):
+                self._check_reads(self.read)
+            raise
+
+    def _step(self, number: int, action: int) -> Answer:
+        self._begin(number)
+        with self._checked():
+            answer: Any = self.env.step(action + self.first_action)
         if type(answer) is not tuple or len(cast("tuple[Any, ...]", answer)) != 5:
             raise CannotBeFollowed("its step does not return five things")
         observation, reward, terminated, truncated, info = cast("tuple[Any, ...]", answer)
@@ -277,7 +324,8 @@ class Probe:
 
     def _reset(self, number: int) -> Answer:
         self._begin(number)
-        observation, info = self.env.reset()
+        with self._checked():
+            observation, info = self.env.reset()
         self._check_passages(steps=0, resets=1)
         seen, legal = self._id_of(observation), self._legal(info, over=False)
         self.reset_reads |= self.read & self.in_state
@@ -345,6 +393,10 @@ class Probe:
                     raise Relearn
         if self.attributes.get(self.generator) is not self.rng:
             raise CannotBeFollowed("it makes itself a new generator")
+        if self._replaced is not None and self._replaced.bit_generator.state != self._untouched:
+            raise CannotBeFollowed(
+                "it draws from its generator where that cannot be replaced, as by a method of it that is kept"
+            )
         new = {name for name in self.written if name not in self.changing and name != self.generator}
         needed = {name for name in read if name in (self.changing | new) and name not in self.in_state}
         needed -= self.unread.keys()
@@ -360,6 +412,7 @@ class Probe:
         """Step at random with the environment's own generators; return the name of the one that it draws from."""
         generators = {name: v for name, v in self.attributes.items() if isinstance(v, np.random.Generator)}
         before = {name: str(v.bit_generator.state) for name, v in generators.items()}
+        inner = {id(one): (name, one, str(one.bit_generator.state)) for name, one in self._inner_generators()}
         chooser = np.random.default_rng(0)
         digests = {name: self._digest(name, value) for name, value in self.attributes.items() if not _immutable(value)}
 
@@ -388,12 +441,38 @@ class Probe:
                 _, info = called(self.env.reset)
                 taken = 0
                 look(number)
+        for name, one, state in inner.values():
+            if str(one.bit_generator.state) != state and all(one is not v for v in generators.values()):
+                raise CannotBeFollowed(f"it draws from a generator in its attribute `{name}` that is not its np_random")
         used = [name for name, v in generators.items() if str(v.bit_generator.state) != before[name]]
         if any(self.attributes.get(name) is not v for name, v in generators.items()):
             raise CannotBeFollowed("it makes itself a new generator in step or reset")
         if len({id(generators[name]) for name in used}) > 1:
             raise CannotBeFollowed(f"it draws from {len(used)} generators: {', '.join(used)}")
-        return used[0] if used else "_np_random"
+        return used[0] if used and "_np_random" not in used else "_np_random"
+
+    def _replace_generator(self) -> None:
+        """Put the scripted generator into the place of the environment's, under all of its names."""
+        self._plain.clear()  # only now it is known which generator is to be named
+        self._replaced = self.attributes.get(self.generator)
+        if self._replaced is not None:
+            self._untouched = self._replaced.bit_generator.state
+            if any(one is self._replaced and name != self.generator for name, one in self._inner_generators()):
+                same = {id(layer): layer for layer in layers_of(self.env)} | {id(one): one for one in self.passages}
+                same[id(self._replaced)] = self.rng
+                self.attributes.update(copy.deepcopy({**self.attributes}, same))
+        self.attributes[self.generator] = self.rng
+
+    def _inner_generators(self) -> list[tuple[str, np.random.Generator]]:
+        """All generators to which a part of the environment refers, and the attribute with that part."""
+        met: list[tuple[str, np.random.Generator]] = []
+        for name, value in self.attributes.items():
+            if not _immutable(value):
+                pickler = _Pickler(self, self.env, {})
+                with contextlib.suppress(Exception):  # what cannot be pickled is met until there
+                    pickler.dump(value)
+                met += [(name, one) for one in pickler.met]
+        return met
 
     def _key(self, value: Any, env: Env | None = None) -> object:
         """A hashable image of a value of an environment, different for different values."""
@@ -434,11 +513,12 @@ class Probe:
 
     def _digest(self, name: str, value: object, env: Env | None = None) -> object:
         """What to compare of an attribute that should not change."""
-        if value is _NOTHING or isinstance(value, np.random.Generator):
+        own = attributes_of(env or self.env).get(self.generator)
+        if value is _NOTHING or (isinstance(value, np.random.Generator) and value is not own):
             return None
         try:
             if name in self._plain:
-                with suppress(Exception):  # it holds a function that has no name now
+                with contextlib.suppress(Exception):  # it holds a function that has no name now
                     return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
             pickler = _Pickler(self, env or self.env, {})
             pickler.dump(value)
@@ -471,9 +551,7 @@ class Probe:
     def unpacked(cls, packed: bytes, named: Mapping[str | int, Any]) -> Self:
         """Return a probe that has no copy: it tells states apart, and puts environments into them."""
         probe = cls.__new__(cls)
-        vars(probe).update(
-            _Unpickler(io.BytesIO(packed), named, None, {}).load(), named=named, env=None, generators=set()
-        )
+        vars(probe).update(_Unpickler(io.BytesIO(packed), named, None, {}).load(), named=named, env=None)
         return probe
 
 
@@ -502,8 +580,9 @@ class _Pickler(pickle.Pickler):
         self.probe = probe
         self.layers = [] if env is None else layers_of(env)
         self.names = {id(value): name for name, value in attributes.items() if name in getattr(probe, "original", ())}
+        self.met: list[np.random.Generator] = []
         own: Mapping[str, Any] = {} if env is None else attributes_of(env)
-        self.generators = {id(value) for value in own.values() if _is_generator(value)} | probe.generators
+        self.generators = None if env is None else (getattr(probe, "rng", None), own.get(probe.generator))
 
     def persistent_id(self, obj: Any) -> Any:
         """Name an object that is not to be copied."""
@@ -515,9 +594,11 @@ class _Pickler(pickle.Pickler):
             name = name_of(obj)
             self.probe.named[name] = obj
             return ("object", name)
-        if isinstance(obj, np.random.Generator) and id(obj) in self.generators:
-            self.named = True
-            return ("attribute", self.probe.generator)
+        if isinstance(obj, np.random.Generator):
+            self.met.append(obj)
+            if self.generators is None or any(one is obj for one in self.generators):  # None: only a state is known
+                self.named = True
+                return ("attribute", self.probe.generator)
         name = self.names.get(id(obj))
         return None if name is None or _immutable(obj) else ("attribute", name)
 
@@ -554,10 +635,6 @@ def object_named(name: str) -> Any:
     for part in path.split(".") if path else ():
         found = getattr(found, "__dict__", {}).get(part)
     return found
-
-
-def _is_generator(value: object) -> bool:
-    return isinstance(value, np.random.Generator)
 
 
 def _type_of(value: object) -> Any:

@@ -1,10 +1,8 @@
 """Random numbers and unread numbers, followed through an environment's own step: symbolic execution of one step.
 
-`ScriptedGenerator` takes the place of an environment's generator. Each draw follows a script, so that a step can be
-run once for each of its outcomes; `outcomes_of` finds all of them as a tree of draws. A uniform number is a
-`UniformNumber`: as long as it is only compared, or scaled first, as in ``rng.random() < 0.8`` or
-``np.argmax(np.cumsum(p) > u)``, each comparison says at which number the outcome may change, exactly and however
-improbable the outcome is.
+A uniform number is a `UniformNumber`: as long as it is only compared, or computed with first, as in
+``rng.random() < 0.8`` or ``np.argmax(np.cumsum(p) > u)``, each comparison says at which number the outcome may change,
+exactly and however improbable the outcome is. Integers are drawn as they are.
 
 An `UnreadNumber` stands for a counter, an `UnreadContainer` for a list, dict, array or object in which an environment
 counts: one may add to them, and nothing else. As soon as one of them decides anything, it raises.
@@ -13,13 +11,12 @@ counts: one may add to them, and nothing else. As soon as one of them decides an
 import math
 import operator
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
-from time import monotonic  # the module's are out of use where an environment is asked
-from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
+from collections.abc import Callable
+from typing import Any, NoReturn, Self, TypeAlias
 
 import numpy as np
 
-from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
+from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead
 
 _NUMBERS: tuple[Any, ...] = (int, float, np.integer, np.floating)
 _ARRAY: Any = np.ndarray
@@ -27,10 +24,10 @@ _ARRAY: Any = np.ndarray
 GRID = 1 << 53
 """`Generator.random` returns the multiples of 1 / GRID in [0, 1)."""
 
-MAX_OUTCOMES = 10_000
-"""Most outcomes of one draw, and of one step."""
-MAX_DRAWS = 400
-"""Most draws of one step."""
+LEAST_POWER = 0.5
+"""Powers of less are so flat that neighbours of neighbours may be in the wrong order."""
+NEIGHBOURS = 16
+"""Floats beside a bound of which it is checked that they are on its right side, where a function may err by a unit."""
 
 Number: TypeAlias = Any
 """Whatever an environment computes with: Python's and NumPy's numbers, arrays, and the two classes below."""
@@ -46,11 +43,14 @@ def _itself(x: Number) -> Number:
 class UniformDraw:
     """One draw of `random`: the outcome is the same for all numbers k / GRID with k from `first` to below `end`."""
 
-    __slots__ = ("end", "first")
+    __slots__ = ("asked", "end", "first", "hints")
 
-    def __init__(self, first: int):
+    def __init__(self, first: int, hints: dict[int, int] | None = None):
         self.first = first
         self.end = GRID
+        self.asked = 0
+        self.hints: dict[int, int] = {} if hints is None else hints
+        """Where the answers of the questions that are asked of it changed in an earlier run; it is tried first."""
 
     def changes_at(self, k: int) -> None:
         """Note that the outcome may be another from the number k / GRID on."""
@@ -59,57 +59,92 @@ class UniformDraw:
 
 
 class IntegerDraw:
-    """One draw of `integers`, of the `n` numbers from `low` on; the script took the one at `index`."""
+    """One draw of an integer, of `n` numbers from `low` on; the script took the one at `index`."""
 
-    __slots__ = ("index", "low", "n")
+    __slots__ = ("index", "low", "masked", "n")
 
-    def __init__(self, low: int, n: int, index: int):
+    def __init__(self, low: int, n: int, index: int, masked: bool):
         self.low = low
         self.n = n
         self.index = index
+        self.masked = masked
+        """Whether it is drawn as `shuffle` does: as many bits as `n` has, until they are less."""
 
 
 class UniformNumber:
     """A function of one uniform number that nowhere decreases, or nowhere increases, as it is computed in floats.
 
+    That holds for the numbers that are still possible: what has been decided about a number restricts it.
+
     It is no float: C code would read the number of a subclass without a word.
     """
 
-    __slots__ = ("draw", "function")
-    __hash__: Any = None
+    __slots__ = ("base", "draw", "function")
 
-    def __init__(self, draw: UniformDraw, function: Callable[[float], Number]):
+    def __init__(
+        self, draw: UniformDraw, function: Callable[[Number], Number], base: Callable[[float], Number] | None = None
+    ):
         self.draw = draw
         self.function = function
+        self.base = base
+        """What the function is of, if it may err in its last digit, as powers do; None for the number that is drawn."""
 
-    def _now(self) -> Number:
-        return self.function(self.draw.first / GRID)
+    def _at(self, k: int) -> Number:
+        u = k / GRID
+        return self.function(u if self.base is None else self.base(u))
 
     @property
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] - what isinstance asks for
         """The class of the number, so that `isinstance` answers as it will when the number is drawn."""
-        now: object = self._now()
+        now: object = self._at(self.draw.first)
         return type(now)
 
-    def _decide(self, question: Callable[[Number], Number]) -> Number:
+    def decide(self, question: Callable[[Number], Number]) -> Number:
         """Answer a question that changes its answer monotonically with the number, and note where it changes next."""
-        answer = question(self._now())
         first, end = self.draw.first, self.draw.end
+        answer = question(self._at(first))
+        high = end
         # the answer is another one at the last number of the range, or nowhere in it
-        if question(self.function((end - 1) / GRID)) != answer:
+        if question(self._at(end - 1)) != answer:
             low, high = first, end - 1
+            hint = self.draw.hints.get(self.draw.asked, 0)
+            if low < hint <= high and question(self._at(hint)) != answer == question(self._at(hint - 1)):
+                low, high = hint - 1, hint
             while high - low > 1:  # bisection: `answer` at low, another one at high
                 middle = (low + high) // 2
-                if question(self.function(middle / GRID)) == answer:
+                if question(self._at(middle)) == answer:
                     low = middle
                 else:
                     high = middle
             self.draw.changes_at(high)
+            self.draw.hints[self.draw.asked] = high
+        self.draw.asked += 1
+        if self.base is not None:
+            same = (first, +1, high - 1), (high - 1, -1, first)
+            other = [(high, +1, end - 1)] if high < end else []
+            if not (
+                all(question(value) == answer for way in same for value in self._near(*way))
+                and all(question(value) != answer for way in other for value in self._near(*way))
+            ):
+                _refuse("raised to a power whose rounding changes the order of two numbers")
         return answer
+
+    def _near(self, k: int, direction: int, last: int) -> list[Number]:
+        """The function of the floats next to the base at k, up to the base at another number."""
+        assert self.base is not None
+        x, bound = self.base(k / GRID), self.base(last / GRID)
+        towards = math.inf if (bound > x) or (bound == x and direction > 0) else -math.inf
+        values: list[Number] = []
+        for _ in range(NEIGHBOURS):
+            values.append(self.function(x))
+            if x == bound:
+                break
+            x = math.nextafter(x, towards)
+        return values
 
     def _equals(self, other: Number) -> bool:
         # of a monotone function, x == c is "x <= c and not x < c"
-        return bool(self._decide(lambda x: x <= other)) and not self._decide(lambda x: x < other)
+        return bool(self.decide(lambda x: x <= other)) and not self.decide(lambda x: x < other)
 
     def __lt__(self, other: Number) -> Number:
         return self._compare(operator.lt, other)
@@ -138,19 +173,22 @@ class UniformNumber:
         if not isinstance(other, _NUMBERS):
             return NotImplemented
         if compare in _ORDERINGS:
-            return bool(self._decide(lambda x: bool(compare(x, other))))
+            return bool(self.decide(lambda x: bool(compare(x, other))))
         return compare(None, other)
 
-    def _mapped(self, function: Callable[[Number], Number]) -> Self:
+    def mapped(self, function: Callable[[Number], Number]) -> Self:
+        """Return a function of itself that nowhere decreases, or nowhere increases."""
         before = self.function
-        return type(self)(self.draw, lambda u: function(before(u)))
+        return type(self)(self.draw, lambda x: function(before(x)), self.base)
 
     def _arithmetic(self, operation: Callable[[Number, Number], Number], other: Number, swapped: bool) -> Number:
-        if type(other) in _STAND_INS or not isinstance(other, _NUMBERS) or not math.isfinite(other):
+        if type(other) in _STAND_INS:
+            _refuse("combined with another random number or a counter")
+        if not isinstance(other, _NUMBERS) or not math.isfinite(other):
             _refuse(f"combined with a {type(other).__name__}")
         if swapped:
-            return self._mapped(lambda x: operation(other, x))
-        return self._mapped(lambda x: operation(x, other))
+            return self.mapped(lambda x: operation(other, x))
+        return self.mapped(lambda x: operation(x, other))
 
     def __add__(self, other: Number) -> Number:
         return self._arithmetic(operator.add, other, False)
@@ -173,30 +211,80 @@ class UniformNumber:
     def __truediv__(self, other: Number) -> Number:
         return self._arithmetic(_OPERATOR.truediv, other, False)
 
+    def __rtruediv__(self, other: Number) -> Number:
+        return self._positive_or_negative()._arithmetic(_OPERATOR.truediv, other, True)
+
     def __floordiv__(self, other: Number) -> Number:
-        return self._arithmetic(_OPERATOR.floordiv, other, False)._decide(_itself)
+        return self._arithmetic(_OPERATOR.floordiv, other, False).decide(_itself)
+
+    def __rfloordiv__(self, other: Number) -> Number:
+        return self._positive_or_negative()._arithmetic(_OPERATOR.floordiv, other, True).decide(_itself)
+
+    # Where the quotient does not change, the remainder rises with the number; so does a power of what is not negative.
+    def __mod__(self, other: Number) -> Number:
+        _few(self // other)
+        return self._arithmetic(operator.mod, other, False)
+
+    def __rmod__(self, other: Number) -> Number:
+        _few(other // self)
+        return self._arithmetic(operator.mod, other, True)
+
+    def __divmod__(self, other: Number) -> tuple[Number, Number]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Number) -> tuple[Number, Number]:
+        return other // self, other % self
+
+    def __pow__(self, other: Number) -> Number:
+        if type(other) in _STAND_INS or not isinstance(other, _NUMBERS):
+            _refuse("raised to a power that is not a number that is known")
+        if 0.0 < abs(other) < LEAST_POWER or self.base is not None:
+            _refuse("raised to a power that is not followed")
+        if self._positive_or_negative() < 0.0 and not float(other).is_integer():
+            _refuse("raised to a power that is not whole, while it may be negative")
+        return type(self)(self.draw, lambda x: _OPERATOR.pow(x, other), self.function)
+
+    def __abs__(self) -> Number:
+        return self if self >= 0.0 else -self
+
+    def _positive_or_negative(self) -> Self:
+        """Itself, once it is decided whether it is positive, zero or negative."""
+        _ = self == 0.0, self < 0.0
+        return self
 
     def __neg__(self) -> Number:
-        return self._mapped(operator.neg)
+        return self.mapped(operator.neg)
 
     def __pos__(self) -> Number:
         return self
 
     # Rounded, it is one of a few numbers, and the step is run once for each of them.
     def __int__(self) -> int:
-        return self._decide(int)
+        return self.decide(int)
+
+    def __trunc__(self) -> int:
+        return self.decide(math.trunc)
 
     def __floor__(self) -> int:
-        return self._decide(math.floor)
+        return self.decide(math.floor)
 
     def __ceil__(self) -> int:
-        return self._decide(math.ceil)
+        return self.decide(math.ceil)
 
     def __round__(self, digits: int | None = None) -> Number:
-        return self._decide(lambda x: round(x, digits))
+        return self.decide(lambda x: round(x, digits))
 
     def __bool__(self) -> bool:
         return not self._equals(0)
+
+    def __hash__(self) -> int:
+        _refuse("used as a key")
+
+    def __str__(self) -> str:
+        _refuse("written as text")
+
+    def __format__(self, how: str) -> str:
+        _refuse("written as text")
 
     def __float__(self) -> NoReturn:
         _refuse("turned into a plain float")
@@ -217,19 +305,21 @@ class UniformNumber:
         if method != "__call__" or options or plain is None:
             _refuse(f"given to numpy.{ufunc.__name__}")
         if len(inputs) == 1:
-            return plain(inputs[0])
+            return _of_numpy(plain(inputs[0]))
         one, other = inputs
         if type(one) is UniformNumber:
-            return plain(one, other)
+            return _of_numpy(plain(one, other))
         if ufunc.__name__ in _MIRRORED:  # array < u is u > array, without asking the array
             return _PLAIN_OPERATIONS[_MIRRORED[ufunc.__name__]](other, one)
-        return plain(float(one), other) if np.ndim(one) == 0 else _refuse(f"given to numpy.{ufunc.__name__}")
+        return _of_numpy(plain(one, other)) if np.ndim(one) == 0 else _refuse(f"given to numpy.{ufunc.__name__}")
 
     def __array_function__(self, function: Callable[..., Number], types: object, args: Any, kwargs: Any) -> Number:
         if function is np.searchsorted and len(args) >= 2 and args[1] is self:
             side = args[2] if len(args) > 2 else kwargs.get("side", "left")
             below = operator.ge if side == "right" else operator.gt
             return sum(1 for c in np.asarray(args[0]).tolist() if below(self, c))
+        if function is np.round and args == (self,) and not kwargs:
+            return np.rint(self)
         _refuse(f"given to numpy.{function.__name__}")
 
 
@@ -242,6 +332,32 @@ _MIRRORED = {
     "equal": "equal",
     "not_equal": "not_equal",
 }
+
+
+def _root(x: Number) -> Number:
+    return _refuse("the root of a negative number") if x < 0.0 else x.mapped(np.sqrt)
+
+
+def _square(x: Number) -> Number:
+    return abs(x).mapped(np.square)
+
+
+def _least(x: Number, y: Number) -> Number:
+    return x if x < y else y
+
+
+def _most(x: Number, y: Number) -> Number:
+    return x if x > y else y
+
+
+def _nearest(x: Number) -> Number:
+    return x.decide(np.rint)
+
+
+def _truncated(x: Number) -> Number:
+    return x.decide(np.trunc)
+
+
 _PLAIN_OPERATIONS: dict[str, Callable[..., Number]] = {
     "less": operator.lt,
     "less_equal": operator.le,
@@ -255,9 +371,28 @@ _PLAIN_OPERATIONS: dict[str, Callable[..., Number]] = {
     "divide": _OPERATOR.truediv,
     "floor_divide": _OPERATOR.floordiv,
     "negative": operator.neg,
+    "remainder": operator.mod,
+    "absolute": abs,
+    "sqrt": _root,
+    "square": _square,
+    "minimum": _least,
+    "maximum": _most,
+    "rint": _nearest,
+    "trunc": _truncated,
     "floor": math.floor,
     "ceil": math.ceil,
 }
+
+
+def _of_numpy(result: Number) -> Number:
+    """What a function of NumPy returns: a number of its own."""
+    return result.mapped(np.float64) if type(result) is UniformNumber else result
+
+
+def _few(quotient: Number) -> None:
+    """Refuse a remainder whose quotient has more digits than a float."""
+    if abs(quotient) >= GRID / 2:
+        _refuse("divided by a number that is small beside it")
 
 
 def _refuse(what: str) -> NoReturn:
@@ -374,226 +509,11 @@ _MODIFIERS: dict[type, dict[str, str]] = {
 }
 
 
+def name_of_unread(one: UnreadNumber | UnreadContainer) -> str:
+    """The name of the attribute that a stand-in stands for, which reads nothing of it."""
+    return one.name if type(one) is UnreadNumber else object.__getattribute__(one, "_name")
+
+
 _STAND_INS = (UniformNumber, UnreadNumber, UnreadContainer)
 
 Draw: TypeAlias = UniformDraw | IntegerDraw
-
-
-class ScriptedGenerator(np.random.Generator):
-    """A generator whose draws follow a script: as many as it says; of those that follow, always the first outcome.
-
-    A uniform number of the script is one in units of 1 / GRID, an integer the index of one of the allowed ones. After
-    the deadline, a time of `time.monotonic`, nothing more is drawn.
-    """
-
-    def __init__(self, deadline: float = math.inf) -> None:
-        super().__init__(np.random.PCG64(0))
-        self.deadline = deadline
-        self.script: Sequence[int] = ()
-        self.draws: list[Draw] = []
-
-    def follow(self, script: Sequence[int]) -> None:
-        """Begin a script."""
-        self.script = script
-        self.draws = []
-
-    def _next(self) -> int:
-        if monotonic() > self.deadline:
-            raise Signal(CannotBeFollowed("there was not enough time to find all outcomes of its steps"))
-        if len(self.draws) == MAX_DRAWS:  # as when it draws again until something fits: the first outcome may never
-            raise Signal(CannotBeFollowed(f"one step, or one reset, may draw more than {MAX_DRAWS} numbers"))
-        return self.script[len(self.draws)] if len(self.draws) < len(self.script) else 0
-
-    def _uniform(self, kind: Callable[[float], Number] = float) -> UniformNumber:
-        draw = UniformDraw(self._next())
-        self.draws.append(draw)
-        return UniformNumber(draw, kind)
-
-    def _integer(self, low: Number, high: Number) -> np.int64:
-        first, n = operator.index(low), operator.index(high) - operator.index(low)
-        if n <= 0:
-            raise ValueError("low >= high")
-        if n > MAX_OUTCOMES:
-            raise Signal(CannotBeFollowed(f"its generator draws one of {n:,} integers, more than {MAX_OUTCOMES:,}"))
-        if n == 1:  # nothing is drawn
-            return np.int64(first)
-        draw = IntegerDraw(first, n, self._next())
-        self.draws.append(draw)
-        return np.int64(first + draw.index)
-
-    def random(  # pyright: ignore[reportIncompatibleMethodOverride] - it has overloads
-        self, size: Any = None, dtype: Any = np.float64, out: Any = None
-    ) -> Any:
-        """Draw uniform numbers in [0, 1)."""
-        if out is not None or np.dtype(dtype) != np.float64:
-            raise Signal(CannotBeFollowed("its generator draws single precision, or into an array"))
-        return self._uniform() if size is None else _array(size, lambda: self._uniform(np.float64))
-
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        """Draw uniform numbers in [low, high)."""
-        if np.ndim(low) or np.ndim(high):
-            raise Signal(CannotBeFollowed("its generator draws uniform numbers between bounds in arrays"))
-
-        def draw() -> Number:
-            return self._uniform(float if size is None else np.float64) * (float(high) - float(low)) + float(low)
-
-        return draw() if size is None else _array(size, draw)
-
-    def integers(  # pyright: ignore[reportIncompatibleMethodOverride] - it has overloads
-        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: Any = False
-    ) -> Any:
-        """Draw integers in [low, high)."""
-        if np.ndim(low) or np.ndim(high or 0) or np.dtype(dtype) != np.int64:
-            raise Signal(
-                CannotBeFollowed("its generator draws integers of another type than int64, or between bounds in arrays")
-            )
-        bounds = (0, low) if high is None else (low, high)
-        first, end = bounds[0], bounds[1] + bool(endpoint)
-        return self._integer(first, end) if size is None else _array(size, lambda: self._integer(first, end))
-
-    def choice(
-        self, a: Any, size: Any = None, replace: Any = True, p: Any = None, axis: Any = 0, shuffle: Any = True
-    ) -> Any:
-        """Draw one of several, or several with replacement."""
-        if not replace and size is not None:
-            raise Signal(CannotBeFollowed("its generator draws without replacement"))
-        if not replace and size is None and p is None:
-            raise Signal(CannotBeFollowed("its generator draws without replacement"))
-        if axis != 0:
-            raise Signal(CannotBeFollowed("its generator chooses along an axis"))
-        items = None if np.ndim(a) == 0 else np.asarray(a)
-        n = int(a) if items is None else len(items)
-        if p is None:
-
-            def draw() -> Number:
-                return self._integer(0, n)
-        else:
-            probability = np.asarray(p, dtype=np.float64)
-            if len(probability) != n or (probability < 0.0).any() or abs(probability.sum() - 1.0) > 1e-8:
-                raise ValueError("probabilities do not sum to 1, or are negative, or as many as they should be")
-            bounds = np.cumsum(probability)
-            bounds /= bounds[-1]
-
-            def draw() -> Number:
-                u = self._uniform()
-                return np.int64(sum(1 for bound in bounds.tolist() if u >= bound))
-
-        chosen = draw() if size is None else _array(size, draw).astype(np.int64)
-        return chosen if items is None else items[chosen]
-
-
-def _array(size: Any, draw: Callable[[], Number]) -> Any:
-    shape: tuple[Any, ...] = (size,) if np.ndim(size) == 0 else tuple(size)
-    n = math.prod(shape)
-    if n > MAX_OUTCOMES:
-        raise Signal(CannotBeFollowed(f"its generator draws {n:,} numbers at once, more than {MAX_OUTCOMES:,}"))
-    numbers = np.empty(n, dtype=object)
-    for i in range(n):
-        numbers[i] = draw()
-    return numbers.reshape(shape)
-
-
-def _unknown(name: str) -> Callable[..., NoReturn]:
-    def method(self: ScriptedGenerator, *_: object, **__: object) -> NoReturn:
-        raise Signal(CannotBeFollowed(f"its generator draws by {name}(), whose outcomes cannot be listed"))
-
-    return method
-
-
-for _name in dir(np.random.Generator):
-    if not _name.startswith("_") and _name not in vars(ScriptedGenerator):
-        _method = _unknown(_name)
-        setattr(ScriptedGenerator, _name, property(_method) if _name == "bit_generator" else _method)
-
-
-class Leaf(NamedTuple):
-    """What a step returns once all draws are made."""
-
-    outcome: Any
-
-
-class UniformNode(NamedTuple):
-    """A uniform number u is drawn: the way leads to the child whose number is that of the bounds that are <= u."""
-
-    bounds: tuple[float, ...]
-    children: "tuple[Tree, ...]"
-
-
-class IntegerNode(NamedTuple):
-    """An integer is drawn, of as many as there are children, from `low` on."""
-
-    low: int
-    children: "tuple[Tree, ...]"
-
-
-Tree: TypeAlias = Leaf | UniformNode | IntegerNode
-
-
-def outcomes_of(step: Callable[[], Any], rng: ScriptedGenerator) -> Tree:
-    """Return all outcomes of a step that draws from `rng`, as a tree of its draws.
-
-    Parameters
-    ----------
-    step : callable
-        Does the same each time, but for what it draws.
-    rng : ScriptedGenerator
-        The generator that it draws from.
-
-    Raises
-    ------
-    CannotBeFollowed
-        If the outcomes cannot be listed, or are more than `MAX_OUTCOMES`.
-
-    Examples
-    --------
-    >>> rng = ScriptedGenerator()
-    >>> outcomes_of(lambda: "slips" if rng.random() < 0.25 else "moves", rng)
-    UniformNode(bounds=(0.25,), children=(Leaf(outcome='slips'), Leaf(outcome='moves')))
-    """
-    runs = 0
-
-    def run(script: list[int]) -> tuple[list[Draw], Any]:
-        nonlocal runs
-        runs += 1
-        if runs > MAX_OUTCOMES:
-            raise CannotBeFollowed(f"one step has more than {MAX_OUTCOMES:,} outcomes")
-        rng.follow(script)
-        outcome = called(step)
-        if len(rng.draws) < len(script):
-            raise CannotBeFollowed(
-                "one step from one state does not draw the same numbers each time: it depends on more than the "
-                "environment and its generator"
-            )
-        return rng.draws, outcome
-
-    def grow(script: list[int], draws: list[Draw], outcome: Any) -> tuple[Tree, list[int]]:
-        """The tree below a script, of which one run is known; and where each draw of the script ends to lead here."""
-        depth = len(script)
-        ends = [draw.end if isinstance(draw, UniformDraw) else GRID for draw in draws[:depth]]
-        if len(draws) == depth:
-            return Leaf(outcome), ends
-        children: list[Tree] = []
-        following = draws[depth]
-        if isinstance(following, IntegerDraw):
-            for index in range(following.n):
-                if index:
-                    draws, outcome = run([*script, index])
-                child, deeper = grow([*script, index], draws, outcome)
-                children.append(child)
-                ends = list(map(min, ends, deeper))
-            return IntegerNode(following.low, tuple(children)), ends
-        bounds: list[float] = []
-        first = 0
-        while True:
-            child, deeper = grow([*script, first], draws, outcome)
-            children.append(child)
-            ends = list(map(min, ends, deeper))
-            first = deeper[depth]
-            if first >= GRID:
-                return UniformNode(tuple(bounds), tuple(children)), ends
-            bounds.append(first / GRID)
-            draws, outcome = run([*script, first])
-
-    draws, outcome = run([])
-    tree, _ = grow([], draws, outcome)
-    return tree

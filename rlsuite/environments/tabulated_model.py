@@ -8,7 +8,7 @@ is a POMDP whose hidden states are those that were found.
 import copy
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
@@ -26,8 +26,7 @@ from rlsuite.environments.forms.table import trusted_model
 from rlsuite.environments.forms.tabulated import asked
 from rlsuite.environments.layers import horizon_of
 from rlsuite.environments.observation_ids import ObservationIds
-from rlsuite.environments.probe import Answer
-from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
+from rlsuite.environments.outcomes import Tree, chances_of, leaves_of
 from rlsuite.environments.tabulation import MAX_STATES, REPLAYED, NotTabulated, Tabulation
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.mdp_fields import with_origin
@@ -218,26 +217,12 @@ class _Found(NamedTuple):
 def _row_of(tree: Tree | None, table: Tabulation) -> Row:
     """Return the outcomes of a tree of draws, each with its probability; none of an action that is not legal."""
     row: Row = defaultdict(float)
-    for chance, answer in _leaves(tree, 1.0):
+    for chance, answer in () if tree is None else chances_of(tree):
         if chance > 0.0:
             place = (answer.state, answer.observation)
             over = answer.terminated or answer.truncated or table.rows[answer.state] is None
             row[Outcome(place, answer.reward, over)] += chance
     return dict(row)
-
-
-def _leaves(tree: Tree | None, chance: float) -> Iterator[tuple[float, Answer]]:
-    """The answers at the leaves of a tree, each with its probability."""
-    if tree is None:
-        return
-    if isinstance(tree, Leaf):
-        yield chance, tree.outcome
-        return
-    n = len(tree.children)
-    # that a uniform number is below a bound has the probability of that bound
-    widths = np.diff((0.0, *tree.bounds, 1.0)) if isinstance(tree, UniformNode) else np.full(n, 1.0 / n)
-    for width, child in zip(widths.tolist(), tree.children, strict=True):
-        yield from _leaves(child, chance * width)
 
 
 def _mdp(found: _Found, states: States, n_states: int, gamma: float, labels: Sequence[str] | None) -> MDP:
@@ -389,7 +374,7 @@ def _what_was_verified(facts: EnvironmentFacts, table: Tabulation) -> str:
     probe = table.probe
     counters = f"; {', '.join(sorted(probe.unread))} decide nothing" if probe.unread else ""
     state = ", ".join(sorted(probe.in_state)) or "nothing"
-    answers = (answer for row in table.rows for tree in row or () for _, answer in _leaves(tree, 1.0))
+    answers = (answer for row in table.rows for tree in row or () if tree is not None for answer in leaves_of(tree))
     cut = any(answer.truncated and not answer.terminated for answer in answers)
     ends = "; where it truncates an episode itself, the model ends it" if cut else ""
     return (

@@ -1,7 +1,7 @@
 """Tabulate an environment by asking what each action does in each state that can be reached.
 
 `tabulation_of` puts a copy of the environment into each state (`rlsuite.environments.probe`), runs its own `step` for
-each outcome of what that draws (`rlsuite.environments.symbolic`), and keeps for each pair the tree of its draws. So
+each outcome of what that draws (`rlsuite.environments.outcomes`), and keeps for each pair the tree of its draws. So
 the table is exact, however improbable an outcome is, and says in which order the environment draws: the trees, followed
 with the environment's own generator, give the episodes of its `step`.
 """
@@ -24,10 +24,10 @@ from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, replaced_meth
 from rlsuite.environments.followers import Follower, begin, walk
 from rlsuite.environments.layers import attributes_of, horizon_of, layers_of, why_not_copied, without_counting
 from rlsuite.environments.observation_ids import ObservationIds
+from rlsuite.environments.outcomes import Tree, draw, leaves_of
 from rlsuite.environments.probe import Answer, Probe, Relearn, object_named
 from rlsuite.environments.side_effects import Surroundings
 from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead, called
-from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
 
 MAX_STATES = 100_000
 REPLAYED = 500
@@ -250,7 +250,7 @@ def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
     different: list[Answer] = []  # with other legal actions than the first
 
     def arrive(tree: Tree, steps: int) -> None:
-        for answer in _answers(tree):
+        for answer in leaves_of(tree):
             if answer.terminated or answer.truncated:
                 continue
             if answer.state not in first:
@@ -283,23 +283,6 @@ def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
         if monotonic() > deadline:
             raise CannotBeFollowed("there was not enough time to ask what reset does in each state")
     return Tabulation(probe, start, [rows.get(state) for state in range(len(probe.states))], probe.n_actions)
-
-
-def _answers(tree: Tree) -> list[Answer]:
-    """All leaves of a tree."""
-    if isinstance(tree, Leaf):
-        return [tree.outcome]
-    return [answer for child in tree.children for answer in _answers(child)]
-
-
-def draw(tree: Tree, rng: np.random.Generator) -> Answer:
-    """Draw one answer, in the order in which the environment draws."""
-    while not isinstance(tree, Leaf):
-        if isinstance(tree, UniformNode):
-            tree = tree.children[int(np.searchsorted(tree.bounds, rng.random(), side="right"))]
-        else:
-            tree = tree.children[int(rng.integers(tree.low, tree.low + len(tree.children))) - tree.low]
-    return tree.outcome
 
 
 class TabulationFollower(Follower):

@@ -65,7 +65,9 @@ class Watch:
         now = _noted(facts)
         if facts.model is not noted.facts.model or facts.time_limit != noted.facts.time_limit:
             return False
-        if list(now.attributes.items()) != list(noted.attributes.items()) or list(map(id, now.layers)) != list(map(id, noted.layers)):
+        if list(now.attributes.items()) != list(noted.attributes.items()) or list(map(id, now.layers)) != list(
+            map(id, noted.layers)
+        ):
             return False
         if not _same(facts.dynamics, noted.facts.dynamics):
             return False

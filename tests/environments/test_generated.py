@@ -153,7 +153,9 @@ ATTRIBUTE = {
     "bytes": Place("self.n = bytearray()", "self.n.append(1)", "len(self.n)"),
     "deque": Place("self.n = collections.deque()", "self.n.append(x)", "len(self.n)"),
     "setattr": Place("self.n = 0", "object.__setattr__(self, 'n', self.n + 1)", "self.n"),
-    "property": Place("self.n = 0", "self.more", "self.n", body="more = property(lambda self: setattr(self, 'n', self.n + 1))"),
+    "property": Place(
+        "self.n = 0", "self.more", "self.n", body="more = property(lambda self: setattr(self, 'n', self.n + 1))"
+    ),
     "swallowed": Place(
         "self.n = 0",
         "self.n += 1",
@@ -196,9 +198,7 @@ OUTSIDE = {
         NUMBERS = numbers()
         """,
     ),
-    "yield in an attribute": Place(
-        "self.n = (n for n in range(10**9))", "n = next(self.n)", "n"
-    ),
+    "yield in an attribute": Place("self.n = (n for n in range(10**9))", "n = next(self.n)", "n"),
     "closure": Place(
         count="more()",
         read="more(0)",
@@ -429,7 +429,11 @@ def written(seed: int, parts: Parts = ALL) -> Written:
     put, get, first = KEPT[kinds["kept"]]
     kinds["generator"] = "np_random" if declares or chance.random() < 0.7 else chance.choice(list(parts.generator))
     name, rng = (GENERATOR | ALIASES)[kinds["generator"]]
-    shown = SHOWN[kinds["shown"]] if (kinds := kinds | {"shown": "state" if declares else chance.choice(list(SHOWN))}) else ()
+    shown = (
+        SHOWN[kinds["shown"]]
+        if (kinds := kinds | {"shown": "state" if declares else chance.choice(list(SHOWN))})
+        else ()
+    )
     module, move, lie, table = dedent(place.module), FROM_TABLE, "pass", "pass"
     start = "y = int(np.argmax(np.cumsum(self.initial_state_distrib) > self.np_random.random()))"
     if not declares:
@@ -560,7 +564,13 @@ def survey(seeds, parts=ALL, tabulate=True, steps=STEPS):
         if one.declares and any(auto.calls[m] > truth.calls[m] for m in ("step", "reset")):
             violations.append(f"{one.sentence}: auto more CALLS {auto.calls} {truth.calls}")
         if one.declares and one.honest:
-            table["declared", auto.loop, one.kinds["counted"], one.kinds["effect"], auto.reason[:80] if auto.loop == "stepwise" else ""] += 1
+            table[
+                "declared",
+                auto.loop,
+                one.kinds["counted"],
+                one.kinds["effect"],
+                auto.reason[:80] if auto.loop == "stepwise" else "",
+            ] += 1
         if not tabulate:
             continue
         asked = ran(one, steps, tabulate=True)
@@ -576,5 +586,13 @@ def survey(seeds, parts=ALL, tabulate=True, steps=STEPS):
         if asked.seconds > 3.0:
             violations.append(f"{one.sentence}: asked SECONDS {asked.seconds:.1f} {asked.error[:100]}")
         if one.honest and not one.declares:
-            table["asked", "table" if not asked.error else "none", one.kinds["counted"], one.kinds["effect"], one.kinds["drawn"], one.kinds["generator"], asked.error[:200]] += 1
+            table[
+                "asked",
+                "table" if not asked.error else "none",
+                one.kinds["counted"],
+                one.kinds["effect"],
+                one.kinds["drawn"],
+                one.kinds["generator"],
+                asked.error[:200],
+            ] += 1
     return violations, table

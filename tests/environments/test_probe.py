@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Discrete
 
+import rlsuite as rl
 from rlsuite.environments.facts import facts_of
-from rlsuite.environments.tabulation import tabulation_of
+from rlsuite.environments.tabulation import NotTabulated, tabulation_of
 
 
 class Corridor(gym.Env):
@@ -135,5 +136,126 @@ def test_numbers_are_told_apart_but_not_by_their_type():
     probe = table_of(Corridor()).probe
     same = [(3, np.int64(3)), (2.5, np.float64(2.5)), ([1, 2], [1, np.int32(2)])]
     different = [(1, True), (1, 1.0), (0.0, -0.0), ("1", 1), ((1,), [1]), (None, 0), (np.zeros(2), np.zeros(3))]
-    assert all(probe._key(one) == probe._key(other) for one, other in same)
-    assert not any(probe._key(one) == probe._key(other) for one, other in different)
+    assert all(probe._key(one, {}) == probe._key(other, {}) for one, other in same)
+    assert not any(probe._key(one, {}) == probe._key(other, {}) for one, other in different)
+
+
+class Dice:
+    """Has a generator that is somebody else's."""
+
+    def __init__(self, rng=None):
+        self.rng = rng
+
+    def roll(self, n):
+        return int(self.rng.integers(n))
+
+
+class Rolls(gym.Env):
+    """Nine places, to which a draw leads."""
+
+    observation_space = Discrete(9)
+    action_space = Discrete(2)
+
+    def __init__(self):
+        self.place = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = 0
+        self.take()
+        return 0, {}
+
+    def take(self):
+        pass
+
+    def step(self, action):
+        self.place = (self.place + action + int(self.drawn())) % 9
+        return self.place, float(action), self.place == 8, False, {}
+
+
+class SecondName(Rolls):
+    def take(self):
+        self.rng = self.np_random
+
+    def drawn(self):
+        return self.rng.integers(3) + self.np_random.integers(2)
+
+
+class InAList(Rolls):
+    def take(self):
+        self.generators = [self.np_random]
+
+    def drawn(self):
+        return self.generators[0].random() < 0.3
+
+
+class NewDice(Rolls):
+    def take(self):
+        self.dice = Dice(self.np_random)
+
+    def drawn(self):
+        return self.dice.roll(3)
+
+
+class SameDice(Rolls):
+    """The dice stay, and are known under two names."""
+
+    def __init__(self):
+        super().__init__()
+        self.dice = Dice()
+        self.game = {"dice": self.dice}
+
+    def take(self):
+        self.dice.rng = self.np_random
+
+    def drawn(self):
+        while (x := self.game["dice"].roll(4)) == 3:
+            pass
+        return x
+
+
+class OwnGenerator(Rolls):
+    """Two names of a generator of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.rng = np.random.default_rng(5)
+        self.dice = Dice(self.rng)
+
+    def drawn(self):
+        return self.dice.roll(3)
+
+
+@pytest.mark.parametrize("kind", [SecondName, InAList, NewDice, SameDice, OwnGenerator])
+def test_a_generator_may_have_several_names(kind):
+    """Also after `learn` has ended, when the environment is looked up again."""
+    env, other = kind(), kind()
+    compiled = rl.QLearning(gamma=0.9).learn(env, steps=3_000, seed=1, tabulate=True)
+    compiled.learn(env, steps=500)
+    stepwise = rl.QLearning(gamma=0.9).learn(other, steps=3_500, seed=1, loop="stepwise")
+    assert compiled.record_.loop == "compiled"
+    assert np.array_equal(compiled.q_, stepwise.q_)
+    rngs = [getattr(one, "rng", one.np_random) for one in (env, other)]
+    assert rngs[0].bit_generator.state == rngs[1].bit_generator.state
+
+
+def test_a_state_is_known_without_its_generator():
+    env = NewDice()
+    table = table_of(env)
+    kept = copy.deepcopy(table.probe.values_of(env))
+    assert table.probe.number_with(kept) == table.state_of(env)
+
+
+def test_a_generator_that_stays_behind_is_named():
+    """Gymnasium's `reset` makes a new one."""
+
+    class OldDice(Rolls):
+        def __init__(self):
+            super().__init__()
+            self.dice = Dice(self.np_random)
+
+        def drawn(self):
+            return self.dice.roll(3)
+
+    with pytest.raises(NotTabulated, match="draws from a generator in its attribute `dice` that is not its np_random"):
+        table_of(OldDice())

@@ -1,6 +1,5 @@
-"""All outcomes of a step, found by running it once for each of them."""
+"""Numbers that are followed through a step: random ones, and counters that nothing may read."""
 
-import bisect
 import math
 
 import numpy as np
@@ -8,70 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead, called
-from rlsuite.environments.symbolic import (
-    GRID,
-    IntegerNode,
-    Leaf,
-    ScriptedGenerator,
-    UniformNode,
-    UnreadContainer,
-    UnreadNumber,
-    outcomes_of,
-)
-
-WAYS = {
-    "compared": lambda rng: rng.random() < 0.1,
-    "from the other side": lambda rng: 0.7 <= rng.random(),  # noqa: SIM300 - the order is what is tested
-    "cumulated": lambda rng: int(np.argmax(np.cumsum([0.1, 0.2, 0.7]) > rng.random())),
-    "array first": lambda rng: int(np.argmax(rng.random() < np.cumsum([0.1, 0.2, 0.7]))),
-    "searchsorted": lambda rng: int(np.searchsorted(np.cumsum([1 / 3] * 3), rng.random(), side="right")),
-    "searchsorted left": lambda rng: int(np.searchsorted([0.25, 0.5], rng.random())),
-    "bisect": lambda rng: bisect.bisect([0.1, 0.5], rng.random()),
-    "chosen": lambda rng: str(rng.choice(["a", "b", "c"], p=[1e-12, 0.5, 0.5 - 1e-12])),
-    "chosen evenly": lambda rng: int(rng.choice([3, 5, 8])),
-    "scaled": lambda rng: int(rng.random() * 4),
-    "rounded": lambda rng: round(10 * rng.random() - 3),
-    "floor": lambda rng: math.floor(3 * rng.random() + 1),
-    "numpy floor": lambda rng: int(np.floor(rng.random() * 2)),
-    "floor division": lambda rng: rng.random() // 0.3,
-    "divided": lambda rng: rng.random() / 2 > 0.2,
-    "mirrored": lambda rng: 1 - rng.random() <= 0.25,
-    "negative": lambda rng: -rng.random() > -0.5,
-    "between": lambda rng: 0.3 < rng.random() <= 0.6,
-    "equal": lambda rng: rng.random() == 0.5,
-    "uniform": lambda rng: rng.uniform(-1, 1) > 0.5,
-    "integers": lambda rng: int(rng.integers(2, 7)),
-    "endpoint": lambda rng: int(rng.integers(1, 3, endpoint=True)),
-    "nothing to draw": lambda rng: int(rng.integers(1)),
-    "several": lambda rng: tuple((rng.random(3) < 0.5).tolist()),
-    "several integers": lambda rng: tuple(rng.integers(3, size=2).tolist()),
-    "draws after draws": lambda rng: rng.integers(3) if rng.random() < 0.2 else (rng.random() < 0.9) + 10,
-    "nothing": lambda rng: "always",
-}
-
-
-def followed(tree, rng):
-    """The outcome to which a generator leads in a tree."""
-    while not isinstance(tree, Leaf):
-        if isinstance(tree, UniformNode):
-            u = rng.random()
-            tree = tree.children[sum(bound <= u for bound in tree.bounds)]
-        else:
-            tree = tree.children[int(rng.integers(tree.low, tree.low + len(tree.children))) - tree.low]
-    return tree.outcome
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_tree_draws_what_the_step_draws(way):
-    """The same outcomes and the same state of the generator afterwards, over 2,000 steps of one stream."""
-    step = WAYS[way]
-    rng = ScriptedGenerator()
-    tree = outcomes_of(lambda: step(rng), rng)
-    one, other = np.random.default_rng(3), np.random.default_rng(3)
-    for _ in range(2_000):
-        assert followed(tree, one) == step(other)
-    assert one.bit_generator.state == other.bit_generator.state
+from rlsuite.environments.outcomes import UniformNode, outcomes_of
+from rlsuite.environments.scripted_generator import ScriptedGenerator
+from rlsuite.environments.signal_errors import WasRead, called
+from rlsuite.environments.symbolic import GRID, UnreadContainer, UnreadNumber
 
 
 class Fixed:
@@ -111,48 +50,32 @@ def test_bounds_are_exact_to_the_last_bit(thresholds, factor, offset):
     assert step(Fixed(0)) == outcomes[0]
 
 
-@pytest.mark.parametrize(
-    ("step", "why"),
-    [
-        (lambda rng: rng.normal(), r"draws by normal\(\)"),
-        (lambda rng: rng.shuffle([1, 2]), r"draws by shuffle\(\)"),
-        (lambda rng: rng.permutation(3), r"draws by permutation\(\)"),
-        (lambda rng: rng.bit_generator, r"draws by bit_generator\(\)"),
-        (lambda rng: float(rng.random()), "plain float"),
-        (lambda rng: math.exp(rng.random()), "plain float"),
-        (lambda rng: np.exp(rng.random()), "numpy.exp"),
-        (lambda rng: np.mean(rng.random()), "numpy.mean"),
-        (lambda rng: [1, 2][rng.random()], "index"),
-        (lambda rng: rng.random() * rng.random() < 0.5, "combined with a UniformNumber"),
-        (lambda rng: rng.random() < rng.random(), "compared with another random number"),
-        (lambda rng: rng.integers(10**6), "1,000,000 integers"),
-        (lambda rng: rng.integers(5, dtype=np.int32), "another type than int64"),
-        (lambda rng: rng.choice(5, size=2, replace=False), "without replacement"),
-        (lambda rng: rng.integers(100, size=3), "more than 10,000 outcomes"),
-    ],
-)
-def test_what_cannot_be_followed_is_refused(step, why):
+ONE_DRAW = {
+    "remainder": lambda u: int(10 * u % 3),
+    "remainder of what may be negative": lambda u: (7 * u - 2) % 0.7 < 0.3,
+    "remainder by a draw": lambda u: int(50 % (1 + 9 * u)),
+    "quotient": lambda u: 7 // (0.1 + u),
+    "inverse": lambda u: 1 / (u + 0.1) > 3.7,
+    "distance": lambda u: abs(u - 0.3) < 0.1,
+    "squared": lambda u: int((3 * u - 1) ** 2 * 3),
+    "cubed": lambda u: int((3 * u - 1) ** 3),
+    "root": lambda u: int(u**0.5 * 7),
+    "numpy's root": lambda u: int(np.sqrt(u) * 7),
+    "negative power": lambda u: int((u + 0.2) ** -1.5),
+    "rounded": lambda u: round(7 * u - 3),
+}
+
+
+@pytest.mark.parametrize("way", ONE_DRAW)
+def test_bounds_of_functions_are_exact_to_the_last_bit(way):
     rng = ScriptedGenerator()
-    with pytest.raises(CannotBeFollowed, match=why):
-        outcomes_of(lambda: step(rng), rng)
-
-
-def test_a_step_that_draws_at_times_is_refused():
-    """As one that counts in a global name, which no copy has of its own."""
-    rng, calls = ScriptedGenerator(), []
-
-    def step():
-        calls.append(None)
-        return "rest" if len(calls) % 2 == 0 else rng.random() < 0.5
-
-    with pytest.raises(CannotBeFollowed, match="does not draw the same numbers each time"):
-        outcomes_of(step, rng)
-
-
-def test_a_tree_is_as_deep_as_the_draws():
-    rng = ScriptedGenerator()
-    tree = outcomes_of(lambda: rng.random() < 0.5 and int(rng.integers(4, 6)), rng)
-    assert tree == UniformNode((0.5,), (IntegerNode(4, (Leaf(4), Leaf(5))), Leaf(False)))
+    tree = outcomes_of(lambda: ONE_DRAW[way](rng.random()), rng)
+    assert isinstance(tree, UniformNode)
+    bounds = [0, *(int(bound * GRID) for bound in tree.bounds), GRID]
+    for child, first, end in zip(tree.children, bounds, bounds[1:], strict=False):
+        near = {*range(first, min(first + 40, end)), *range(max(first, end - 40), end)}
+        near |= {*np.random.default_rng(first).integers(first, end, 40).tolist()}
+        assert {ONE_DRAW[way](k / GRID) for k in near} == {child.outcome}
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from gymnasium.spaces import Discrete
 
 import rlsuite as rl
 from rlsuite.environments.facts import facts_of
-from rlsuite.environments.symbolic import Leaf
-from rlsuite.environments.tabulation import NotTabulated, draw, tabulation_of
+from rlsuite.environments.outcomes import Leaf, draw
+from rlsuite.environments.tabulation import NotTabulated, tabulation_of
 from rlsuite.errors import UnsuitableEnvironment
 
 NAMES = ("s", "state", "pos", "_where", "agent", "xy", "cell")
@@ -202,14 +202,6 @@ class Cells(gym.Env):
         return self.cell, float(action), self.cell == 8, False, {}
 
 
-class DrawsUntilItFits(Cells):
-    def following(self, action):
-        while True:
-            cell = int(self.np_random.integers(9))
-            if cell != self.cell:
-                return cell
-
-
 class DrawsOften(Cells):
     def following(self, action):
         return int(sum(self.np_random.random() < 0.1 for _ in range(1_500)) > 150)
@@ -237,7 +229,6 @@ class TakesItsTime(Cells):
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        (DrawsUntilItFits, "one step, or one reset, may draw more than 400 numbers"),
         (DrawsOften, "one step, or one reset, may draw more than 400 numbers"),
         (FailsRarely, "put into one of its states, it raised ValueError: low >= high"),
         (HasSlots, r"keeps attributes where they cannot be watched \(__slots__\)"),

@@ -12,11 +12,12 @@ import numpy as np
 
 from rlsuite.core.compilation import Compiled, compiled, no_machine_code
 from rlsuite.environments.observation_view import View
-from rlsuite.environments.symbolic import Leaf, Tree, UniformNode
+from rlsuite.environments.outcomes import Again, IntegerNode, Leaf, MaskedNode, Tree, UniformNode
 from rlsuite.environments.tabulation import Tabulation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 
-LEAF, UNIFORM, INTEGER = range(3)
+LEAF, UNIFORM, INTEGER, MASKED, AGAIN = range(5)
+KINDS: dict[type, int] = {UniformNode: UNIFORM, IntegerNode: INTEGER, MaskedNode: MASKED}
 
 ONE, SHIFT, LOW_BITS = np.uint64(1), np.uint64(32), np.uint64(2**32 - 1)
 
@@ -39,8 +40,8 @@ class DrawTrees(NamedTuple):
     n_actions: int
     start: int  # the root of what `reset` draws
     root: IndexArray  # (S * A,); -1 where an episode is over, and of actions that are not legal
-    kind: IndexArray  # (N,): LEAF, UNIFORM or INTEGER
-    first: IndexArray  # (N,): the first of the children, which follow each other; of a leaf, its row below
+    kind: IndexArray  # (N,): LEAF, UNIFORM, INTEGER, MASKED or AGAIN
+    first: IndexArray  # (N,): the first of the children, which follow each other; of LEAF its row, of AGAIN a node
     bounds_begin: IndexArray  # (N + 1,): where the bounds of a uniform number begin
     bounds: FloatArray
     n_children: IndexArray  # (N,)
@@ -49,7 +50,7 @@ class DrawTrees(NamedTuple):
     reward: FloatArray  # (L,)
     terminated: BoolArray  # (L,)
     truncated: BoolArray  # (L,)
-    draw_integer: "Compiled[[np.random.Generator, int], np.int64]"
+    draw_integer: "Compiled[[np.random.Generator, int, bool], np.int64]"
     mask: IndexArray  # (L,): a row of masks, or -1 where the info says nothing
     masks: BoolArray  # (M, n_actions)
     legal: BoolArray  # (n_observations, n_actions): where the masks are noted
@@ -57,17 +58,25 @@ class DrawTrees(NamedTuple):
 
 
 @compiled(in_place=True)
-def no_integer(rng: np.random.Generator, n: int) -> np.int64:
+def no_integer(rng: np.random.Generator, n: int, masked: bool) -> np.int64:
     """Stand in where no integers are drawn."""
     return np.int64(0)
 
 
 @compiled(in_place=True)
-def integer(rng: np.random.Generator, n: int) -> np.int64:
+def integer(rng: np.random.Generator, n: int, masked: bool) -> np.int64:
     """Draw one of 0, ..., n - 1 as `Generator.integers` does (Lemire 2019, Fast random integer generation, Alg. 5).
 
-    Numba's own makes an array for it, which is not possible in place.
+    Numba's own makes an array for it, which is not possible in place. If it is masked, `Generator.shuffle` draws so.
     """
+    if masked:
+        mask = np.uint64(1)
+        while mask < np.uint64(n):
+            mask = mask << ONE
+        value = np.uint64(next_uint32(rng.bit_generator)) & (mask - ONE)
+        while value >= np.uint64(n):
+            value = np.uint64(next_uint32(rng.bit_generator)) & (mask - ONE)
+        return np.int64(value)
     product = np.uint64(next_uint32(rng.bit_generator)) * np.uint64(n)
     low = product & LOW_BITS
     if low < np.uint64(n):
@@ -89,8 +98,8 @@ def drawn_leaf(trees: DrawTrees, node: int, rng: np.random.Generator) -> int:
                 if trees.bounds[i] > u:
                     break
                 child += 1
-        else:
-            child = trees.draw_integer(rng, trees.n_children[node])
+        elif trees.kind[node] != AGAIN:
+            child = trees.draw_integer(rng, trees.n_children[node], trees.kind[node] == MASKED)
         node = trees.first[node] + child
     return trees.first[node]
 
@@ -154,6 +163,8 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
     leaves: list[tuple[int, int, float, bool, bool, int]] = []
     known: dict[object, int] = {}  # equal outcomes have one row
     masks: dict[bytes, int] = {}
+    numbered: list[int] = []  # the nodes of the draws of one tree, depth first
+    going_back: list[tuple[int, int]] = []  # nodes, and the numbers of the draws with which they go on
 
     def place(trees: tuple[Tree, ...]) -> int:
         """Number trees that follow each other; return the number of the first."""
@@ -174,19 +185,33 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
                     leaves.append(leaf)
                 kind.append(LEAF)
                 first.append(known[leaf])
+            elif isinstance(tree, Again):
+                going_back.append((len(kind), tree.number))
+                kind.append(AGAIN)
+                first.append(-1)
             else:
-                kind.append(UNIFORM if isinstance(tree, UniformNode) else INTEGER)
+                kind.append(KINDS[type(tree)])
                 first.append(-1)
             bounds.append(tree.bounds if isinstance(tree, UniformNode) else ())
-            children.append(0 if isinstance(tree, Leaf) else len(tree.children))
+            children.append(len(tree.children) if isinstance(tree, UniformNode | IntegerNode | MaskedNode) else 0)
         for node, tree in enumerate(trees, begin):
-            if not isinstance(tree, Leaf):
+            if isinstance(tree, UniformNode | IntegerNode | MaskedNode):
+                numbered.append(node)
                 first[node] = place(tree.children)
         return begin
 
-    start = place((tabulation.start,))
+    def root_of(tree: Tree) -> int:
+        """Number a tree; return the number of its root."""
+        numbered.clear()
+        going_back.clear()
+        node = place((tree,))
+        for one, number in going_back:
+            first[one] = numbered[number]
+        return node
+
+    start = root_of(tabulation.start)
     rows = [[None] * tabulation.n_actions if row is None else row for row in tabulation.rows]
-    root = [-1 if tree is None else place((tree,)) for row in rows for tree in row]
+    root = [-1 if tree is None else root_of(tree) for row in rows for tree in row]
     next_state, observation, reward, terminated, truncated, mask = zip(*leaves, strict=True)
     return DrawTrees(
         n_actions=tabulation.n_actions,
@@ -202,7 +227,7 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
         reward=np.array(reward, dtype=np.float64),
         terminated=np.array(terminated, dtype=np.bool_),
         truncated=np.array(truncated, dtype=np.bool_),
-        draw_integer=integer if INTEGER in kind else no_integer,
+        draw_integer=integer if {INTEGER, MASKED} & {*kind} else no_integer,
         mask=np.array(mask, dtype=np.int64),
         masks=np.frombuffer(b"".join(masks), dtype=np.bool_).reshape(-1, tabulation.n_actions).copy(),
         legal=np.zeros((0, tabulation.n_actions), dtype=np.bool_),

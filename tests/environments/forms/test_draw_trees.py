@@ -6,7 +6,8 @@ import pytest
 
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.forms.draw_trees import draw_trees, integer, no_integer, trees_begin, trees_step
-from rlsuite.environments.tabulation import draw, tabulation_of
+from rlsuite.environments.outcomes import draw, masked_integer
+from rlsuite.environments.tabulation import tabulation_of
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 7, 64, 1000, 9_999])
@@ -14,7 +15,8 @@ def test_integers_are_those_of_numpy(n):
     """And so is the state of the generator, which keeps half of 64 bits for the next integer."""
     ours, numpys = np.random.default_rng(n), np.random.default_rng(n)
     for i in range(5_000):
-        assert integer(ours, n) == numpys.integers(n)
+        assert integer(ours, n, False) == numpys.integers(n)
+        assert integer(ours, n, True) == masked_integer(numpys, n)
         if i % 3 == 0:
             assert ours.random() == numpys.random()
     assert ours.bit_generator.state == numpys.bit_generator.state

@@ -1,0 +1,330 @@
+"""A generator whose draws follow a script, so that a step can be run once for each outcome of what it draws.
+
+It takes the place of an environment's generator. Where a loop may draw again and again, it compares what the step
+knows at each draw (`rlsuite.environments.execution_state`): one that is where it was before has `CameBack`.
+"""
+
+import math
+import operator
+import sys
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
+from time import monotonic  # the module's are out of use where an environment is asked
+from types import FrameType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from rlsuite.environments.execution_state import Contents, Moments, NotComparable, Place, known_at
+from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, called
+from rlsuite.environments.symbolic import Draw, IntegerDraw, Number, UniformDraw, UniformNumber
+
+MAX_OUTCOMES = 10_000
+"""Most outcomes of one draw, and of one step."""
+MAX_DRAWS = 400
+"""Most draws of one step."""
+MOST_SHUFFLED = 7
+"""Things of which the orders are fewer than `MAX_OUTCOMES`."""
+REPEATED = 12
+"""Draws at one place from which on it is compared what a step knows there."""
+
+
+_INTEGERS = {np.dtype(kind) for kind in (np.int64, np.uint64, np.int32, np.uint32)}
+"""Types of integers that are drawn alike."""
+
+
+_NUMPY: Any = np
+_SYS: Any = sys  # the frames of what is called have no public name
+
+
+class CameBack(CannotBeFollowed):
+    """A step is where it was at an earlier draw, the one of this number; -1 if it is to be compared from now on."""
+
+    def __init__(self, number: int, draws: list[Draw]):
+        super().__init__(f"it has come back to draw {number}")
+        self.number = number
+        self.draws = draws
+        self.signal = Signal(self)
+
+
+def nothing() -> object:
+    """What a step without an environment knows."""
+    return None
+
+
+class ScriptedGenerator(np.random.Generator):
+    """A generator whose draws follow a script: as many as it says; of those that follow, always the first outcome.
+
+    A uniform number of the script is one in units of 1 / GRID, an integer the index of one of the allowed ones. After
+    the deadline, a time of `time.monotonic`, nothing more is drawn.
+
+    Attributes
+    ----------
+    knows : callable
+        All that a step knows apart from its local variables.
+    named : mapping
+        By their identity, the objects that are not compared by what they hold.
+    below : container of int
+        The identities of the code of functions that call a step.
+    """
+
+    def __init__(self, deadline: float = math.inf) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.deadline = deadline
+        self.script: Sequence[int] = ()
+        self.draws: list[Draw] = []
+        self.outcomes: list[int] = []
+        self.knows: Callable[[], object] = nothing
+        self.named: Mapping[int, str] = {id(self): "generator"}
+        self.below: Container[int] = {id(called.__code__)}
+        self.moments = Moments(lambda: tuple(self.outcomes))
+        self.unknown = ""
+        """Why it is not known where a loop leads."""
+        self._hints: dict[tuple[int, int], dict[int, int]] = {}
+        self._loops: set[Place] = set()
+        self._kept: dict[int, object] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with a step, of which nothing is known."""
+        self._n_draws = 0
+        self._seen: dict[object, int] = {}
+        if len(self._hints) > MAX_OUTCOMES:
+            self._hints.clear()
+
+    def follow(self, script: Sequence[int]) -> None:
+        """Begin a script."""
+        self.script = script
+        self.draws = []
+        self.outcomes = []
+        self._drawn_at: Counter[Place] = Counter()
+        self._call: FrameType | None = None
+
+    @property
+    def compares(self) -> bool:
+        """Whether there are places at which it is compared what a step knows."""
+        return bool(self._loops)
+
+    def _next(self) -> int:
+        if monotonic() > self.deadline:
+            raise Signal(CannotBeFollowed("there was not enough time to find all outcomes of its steps"))
+        if len(self.draws) == MAX_DRAWS:  # as when it draws again until something fits: the first outcome may never
+            raise Signal(
+                CannotBeFollowed(
+                    f"one step, or one reset, may draw more than {MAX_DRAWS} numbers"
+                    + (f"; whether it comes back to where it was is unknown: {self.unknown}" if self.unknown else "")
+                )
+            )
+        i = len(self.draws)
+        self._compare(new=i >= len(self.script))
+        if i >= len(self.script):
+            self._n_draws += 1
+        self.outcomes.append(self.script[i] if i < len(self.script) else 0)
+        return self.outcomes[i]
+
+    def _compare(self, new: bool) -> None:
+        """Raise CameBack if the step is where it was at an earlier draw."""
+        frame = _SYS._getframe(2)
+        method = frame
+        while frame.f_globals is _OURS and frame.f_back is not None:
+            method, frame = frame, frame.f_back
+        if method is self._call:  # one call that draws several numbers
+            return
+        self._call = method
+        place = Place.of(frame, self.below)
+        self._drawn_at[place] += 1
+        if place not in self._loops:
+            if self._drawn_at[place] < REPEATED:
+                return
+        elif not new:
+            return
+        code = method.f_code
+        arguments = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+        try:
+            known = known_at(place, frame, code.co_name, self.moments)
+            asked = [code.co_name, *(method.f_locals[name] for name in arguments)]
+            seen = Contents.of([asked, known, self.knows()], self.named, self._kept)
+        except NotComparable as error:
+            self.unknown = str(error)
+            self._drawn_at[place] = -MAX_DRAWS
+            return
+        if place not in self._loops:
+            self._loops.add(place)
+            raise CameBack(-1, self.draws).signal
+        if seen in self._seen:
+            raise CameBack(self._seen[seen], self.draws[:]).signal
+        self._seen[seen] = self._n_draws
+
+    def _uniform(self, kind: Callable[[float], Number] = float) -> UniformNumber:
+        first = self._next()
+        draw = UniformDraw(first, self._hints.setdefault((len(self.draws), first), {}))
+        self.draws.append(draw)
+        return UniformNumber(draw, kind)
+
+    def _integer(self, low: Number, high: Number, masked: bool = False) -> np.int64:
+        first, n = operator.index(low), operator.index(high) - operator.index(low)
+        if n <= 0:
+            raise ValueError("low >= high")
+        if n > MAX_OUTCOMES:
+            raise Signal(CannotBeFollowed(f"its generator draws one of {n:,} integers, more than {MAX_OUTCOMES:,}"))
+        if n == 1:  # nothing is drawn
+            return np.int64(first)
+        draw = IntegerDraw(first, n, self._next(), masked)
+        self.draws.append(draw)
+        return np.int64(first + draw.index)
+
+    def random(  # pyright: ignore[reportIncompatibleMethodOverride] - it has overloads
+        self, size: Any = None, dtype: Any = np.float64, out: Any = None
+    ) -> Any:
+        """Draw uniform numbers in [0, 1)."""
+        if out is not None or np.dtype(dtype) != np.float64:
+            raise Signal(CannotBeFollowed("its generator draws single precision, or into an array"))
+        return self._uniform() if size is None else _array(size, lambda: self._uniform(np.float64))
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        """Draw uniform numbers in [low, high)."""
+        if np.ndim(low) or np.ndim(high):
+            raise Signal(CannotBeFollowed("its generator draws uniform numbers between bounds in arrays"))
+
+        def draw() -> Number:
+            return self._uniform(float if size is None else np.float64) * (float(high) - float(low)) + float(low)
+
+        return draw() if size is None else _array(size, draw)
+
+    def integers(  # pyright: ignore[reportIncompatibleMethodOverride] - it has overloads
+        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: Any = False
+    ) -> Any:
+        """Draw integers in [low, high)."""
+        kind = np.dtype(dtype)
+        if np.ndim(low) or np.ndim(high or 0) or kind not in _INTEGERS:
+            raise Signal(
+                CannotBeFollowed("its generator draws integers of less than 32 bits, or between bounds in arrays")
+            )
+        bounds = (0, low) if high is None else (low, high)
+        first, end = bounds[0], bounds[1] + bool(endpoint)
+        if size is None:
+            return kind.type(self._integer(first, end))
+        return _array(size, lambda: self._integer(first, end)).astype(kind)
+
+    def choice(
+        self, a: Any, size: Any = None, replace: Any = True, p: Any = None, axis: Any = 0, shuffle: Any = True
+    ) -> Any:
+        """Draw one of several, or several of them."""
+        if axis != 0:
+            raise Signal(CannotBeFollowed("its generator chooses along an axis"))
+        items = None if np.ndim(a) == 0 else np.asarray(a)
+        n = int(a) if items is None else len(items)
+        many = 1 if size is None else math.prod(_shape(size))
+        if not replace and many > n:
+            raise ValueError("a sample without replacement is larger than what it is drawn from")
+        probability = None if p is None else np.array(p, dtype=np.float64)
+        if probability is not None and (
+            len(probability) != n or (probability < 0.0).any() or abs(probability.sum() - 1.0) > 1e-8
+        ):
+            raise ValueError("probabilities do not sum to 1, or are negative, or as many as they should be")
+        if not replace and many > 1:
+            found = self._different(n, many, shuffle) if probability is None else self._different_by(probability, many)
+            chosen: Any = np.array(found, dtype=np.int64).reshape(_shape(size))
+        elif probability is not None:
+            chosen = self._indices(probability, size)
+        elif size is None:
+            chosen = self._integer(0, n)
+        else:
+            chosen = _array(size, lambda: self._integer(0, n)).astype(np.int64)
+        return chosen if items is None else items[chosen]
+
+    def shuffle(self, x: Any, axis: Any = 0) -> None:
+        """Bring a list, or the rows of an array, into another order."""
+        if axis != 0:
+            raise Signal(CannotBeFollowed("its generator shuffles along an axis"))
+        order = self._order(len(x))
+        if isinstance(x, np.ndarray):
+            x[...] = x[order]
+        else:
+            before = [x[i] for i in range(len(x))]
+            for i, j in enumerate(order):
+                x[i] = before[j]
+
+    def permutation(self, x: Any, axis: Any = 0) -> Any:
+        """Return the numbers below `x`, or the rows of an array, in another order."""
+        if axis != 0:
+            raise Signal(CannotBeFollowed("its generator permutes along an axis"))
+        items: Any = _NUMPY.arange(x) if np.ndim(x) == 0 else _NUMPY.asarray(x)
+        return items[self._order(len(items))]
+
+    def _order(self, n: int) -> list[int]:
+        """Shuffle 0, ..., n - 1 (Fisher and Yates), as `Generator.shuffle` does."""
+        if n > MOST_SHUFFLED:
+            raise Signal(CannotBeFollowed(f"its generator shuffles {n} things, more than {MOST_SHUFFLED}"))
+        order = [*range(n)]
+        for i in reversed(range(1, n)):
+            j = int(self._integer(0, i + 1, masked=True))
+            order[i], order[j] = order[j], order[i]
+        return order
+
+    def _different(self, n: int, many: int, shuffle: bool) -> list[int]:
+        """Draw different numbers below n (Bentley and Floyd, A sample of brilliance), as `Generator.choice` does."""
+        if n > MAX_OUTCOMES:
+            raise Signal(
+                CannotBeFollowed(f"its generator draws of {n:,} without replacement, more than {MAX_OUTCOMES:,}")
+            )
+        found: list[int] = []
+        for last in range(n - many, n):
+            one = int(self._integer(0, last + 1))
+            found.append(last if one in found else one)
+        for i in reversed(range(1, many)) if shuffle else ():
+            j = int(self._integer(0, i + 1))
+            found[i], found[j] = found[j], found[i]
+        return found
+
+    def _different_by(self, probability: Any, many: int) -> list[int]:
+        """Draw different numbers with given probabilities: again those that are left, until there are enough."""
+        if np.count_nonzero(probability) < many:
+            raise ValueError("fewer non-zero probabilities than what is drawn without replacement")
+        found: list[int] = []
+        while len(found) < many:
+            probability[found] = 0.0
+            found += dict.fromkeys(self._indices(probability, many - len(found)).tolist())
+        return found
+
+    def _indices(self, probability: Any, size: Any) -> Any:
+        """Draw numbers with given probabilities."""
+        bounds = np.cumsum(probability)
+        bounds /= bounds[-1]
+
+        def draw() -> np.int64:
+            u = self._uniform()
+            return np.int64(sum(1 for bound in bounds.tolist() if u >= bound))
+
+        return draw() if size is None else _array(size, draw).astype(np.int64)
+
+
+def _shape(size: Any) -> tuple[Any, ...]:
+    return (size,) if np.ndim(size) == 0 else tuple(size)
+
+
+def _array(size: Any, draw: Callable[[], Number]) -> Any:
+    shape = _shape(size)
+    n = math.prod(shape)
+    if n > MAX_OUTCOMES:
+        raise Signal(CannotBeFollowed(f"its generator draws {n:,} numbers at once, more than {MAX_OUTCOMES:,}"))
+    numbers = np.empty(n, dtype=object)
+    for i in range(n):
+        numbers[i] = draw()
+    return numbers.reshape(shape)
+
+
+def _unknown(name: str) -> Callable[..., NoReturn]:
+    def method(self: ScriptedGenerator, *_: object, **__: object) -> NoReturn:
+        raise Signal(CannotBeFollowed(f"its generator draws by {name}(), whose outcomes cannot be listed"))
+
+    return method
+
+
+for _name in dir(np.random.Generator):
+    if not _name.startswith("_") and _name not in vars(ScriptedGenerator):
+        _method = _unknown(_name)
+        setattr(ScriptedGenerator, _name, property(_method) if _name == "bit_generator" else _method)
+
+
+_OURS = globals()
