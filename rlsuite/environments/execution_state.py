@@ -148,9 +148,9 @@ def _stack_after(one: dis.Instruction, stack: Stack, jump: bool, lines: Mapping[
         case "LOAD_SUPER_ATTR":
             return (*stack[:-3], Slot("method", name), stack[-1])[: len(stack) + effect]
         case "COPY":
-            return (*stack, stack[-name])
+            return (*stack, stack[-int(name)])
         case "SWAP":
-            low = len(stack) - name
+            low = len(stack) - int(name)
             return (*stack[:low], stack[-1], *stack[low + 1 : -1], stack[low])
         case "FOR_ITER":
             iterating = (*stack[:-1], Slot("iterator", line=lines[one.offset]))

@@ -11,7 +11,7 @@ import io
 import pickle
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -216,7 +216,8 @@ class TableFollower(Follower):
         for name, content in attribute_record(self.base).items():
             was = self._before.get(name)
             if content != was:
-                values = f" (from {was[-1]!r} to {content[-1]!r})" if was and content[0] in _PLAIN else ""
+                plain = cast("Any", content[0]) in _PLAIN
+                values = f" (from {was[-1]!r} to {content[-1]!r})" if was and plain else ""
                 self.difference = f"its step changes `{name}`{values}, which its table does not have"
 
 

@@ -13,9 +13,6 @@ import io
 import math
 import pickle
 import random
-import sys
-import types
-from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from time import monotonic  # the module's are out of use where an environment is asked
@@ -37,9 +34,10 @@ from rlsuite.environments.layers import (
     watch,
 )
 from rlsuite.environments.outcomes import Tree, outcomes_of
+from rlsuite.environments.part_pickles import PartPickler, PartUnpickler
 from rlsuite.environments.scripted_generator import CameBack, ScriptedGenerator
 from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
-from rlsuite.environments.symbolic import UnreadContainer, UnreadNumber
+from rlsuite.environments.symbolic import CONTAINERS, stand_in_for
 
 WALK = 200
 """Steps of the walk on which attributes are seen to change."""
@@ -53,10 +51,9 @@ SMALL = 4_096
 LOOK_EVERY = 20
 """Larger ones are compared after each of so many steps."""
 
-_BY_NAME = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 _INTEGERS: Any = np.integer
 _FLOATS: Any = np.floating
-_CONTAINERS: tuple[Any, ...] = (list, dict, set, deque, defaultdict, Counter, np.ndarray)
+_DATA: tuple[Any, ...] = (*CONTAINERS, int, float, str, tuple)
 
 
 class _NOTHING:
@@ -156,7 +153,8 @@ class Probe:
         self.unread = {
             name: stand_in
             for name in self.changing
-            if name in self.attributes and (stand_in := _unread(name, self.attributes, kinds.get(name))) is not None
+            if name in self.attributes
+            and (stand_in := stand_in_for(name, self.attributes, kinds.get(name))) is not None
         }
         self.original = {name: value for name, value in self.attributes.items() if name not in self.changing}
         self._first = {name: self._digest(name, value) for name, value in self.attributes.items()}
@@ -190,7 +188,7 @@ class Probe:
             if name not in self._first:
                 self.attributes.pop(name, None)
             elif isinstance(first, bytes):
-                self.attributes[name] = _Unpickler(io.BytesIO(first), self.named, self.env, self.attributes).load()
+                self.attributes[name] = PartUnpickler(io.BytesIO(first), self.named, self.env, self.attributes).load()
 
     def belongs(self, name: str) -> None:
         """Note that an attribute belongs to the state."""
@@ -242,15 +240,15 @@ class Probe:
         snapshot = self.states[number]
         values.update(snapshot.plain)
         if snapshot.pickled:
-            values.update(_Unpickler(io.BytesIO(snapshot.pickled), self.named, env or self.env, values).load())
+            values.update(PartUnpickler(io.BytesIO(snapshot.pickled), self.named, env or self.env, values).load())
         for name in self.in_state:
             if values.get(name) is _NOTHING:
                 del values[name]
 
     def most_values(self) -> tuple[str, int]:
-        """The attribute of the state that has had the most values, and how many, in the latest 1,000 states."""
-        latest: Any = [*self._index][-1_000:]
-        counts = {name: len({key[i] for key in latest}) for i, name in enumerate(sorted(self.in_state))}
+        """The attribute of the state that has had the most values, and how many."""
+        keys: Any = self._index
+        counts = {name: len({key[i] for key in keys}) for i, name in enumerate(sorted(self.in_state))}
         return max(counts.items(), key=lambda one: one[1], default=("", 0))
 
     def generator_of(self, env: Env) -> np.random.Generator:
@@ -282,11 +280,7 @@ class Probe:
                 digest = self._digest(name, self.attributes.get(name, _NOTHING))
                 values[name] = None if digest == self._first[name] else digest
         shared: list[dict[str, Any]] = [  # what its classes hold, too
-            {
-                name: value
-                for name, value in vars(cls).items()
-                if _type_of(value) in (*_CONTAINERS, int, float, str, tuple)
-            }
+            {name: value for name, value in cast("dict[str, Any]", vars(cls)).items() if _type_of(value) in _DATA}
             for layer in layers_of(self.env)
             for cls in _type_of(layer).__mro__
         ]
@@ -297,12 +291,18 @@ class Probe:
     def _checked(self) -> Generator[None]:
         """Check what was read by a run that ends early: it has come back to where it was, or raises.
 
-        The environment may raise whatever it likes, as where it is not yet put into its whole state.
+        The environment may raise whatever it likes, as where it is not yet put into its whole state, or where it asks
+        for the `type` of what stands for a counter.
         """
         try:
             yield
         except Exception:  # the environment's own
             self._check_reads(self.read)
+            believed = sorted(self.unread.keys() & self.read)
+            for name in believed:
+                self.belongs(name)
+            if believed:
+                raise Relearn from None
             raise
         except Signal as signal:
             if isinstance(signal.error, CameBack):
@@ -468,7 +468,7 @@ class Probe:
         met: list[tuple[str, np.random.Generator]] = []
         for name, value in self.attributes.items():
             if not _immutable(value):
-                pickler = _Pickler(self, self.env, {})
+                pickler = self._pickler(self.env, {})
                 with contextlib.suppress(Exception):  # what cannot be pickled is met until there
                     pickler.dump(value)
                 met += [(name, one) for one in pickler.met]
@@ -504,12 +504,18 @@ class Probe:
         return Snapshot(plain, self._pickled(others, env) if others else b"")
 
     def _pickled(self, value: object, env: Env | None) -> bytes:
-        pickler = _Pickler(self, env, {} if env is None else attributes_of(env))
+        pickler = self._pickler(env, {} if env is None else attributes_of(env))
         try:
             pickler.dump(value)
         except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise CannotBeFollowed(f"a part of its state cannot be copied ({error})") from error
         return pickler.file.getvalue()
+
+    def _pickler(self, env: Env | None, attributes: Mapping[str, Any]) -> PartPickler:
+        """A pickler that names the generator, and those of the attributes that never change."""
+        constant = getattr(self, "original", ())
+        names = {id(value): name for name, value in attributes.items() if name in constant and not _immutable(value)}
+        return PartPickler(env, self.generator, getattr(self, "rng", None), names, self.named)
 
     def _digest(self, name: str, value: object, env: Env | None = None) -> object:
         """What to compare of an attribute that should not change."""
@@ -520,7 +526,7 @@ class Probe:
             if name in self._plain:
                 with contextlib.suppress(Exception):  # it holds a function that has no name now
                     return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-            pickler = _Pickler(self, env or self.env, {})
+            pickler = self._pickler(env or self.env, {})
             pickler.dump(value)
             if pickler.named:
                 return pickler.file.getvalue()
@@ -551,7 +557,7 @@ class Probe:
     def unpacked(cls, packed: bytes, named: Mapping[str | int, Any]) -> Self:
         """Return a probe that has no copy: it tells states apart, and puts environments into them."""
         probe = cls.__new__(cls)
-        vars(probe).update(_Unpickler(io.BytesIO(packed), named, None, {}).load(), named=named, env=None)
+        vars(probe).update(PartUnpickler(io.BytesIO(packed), named, None, {}).load(), named=named, env=None)
         return probe
 
 
@@ -570,73 +576,6 @@ _KEPT = (
 )
 
 
-class _Pickler(pickle.Pickler):
-    """Pickles a part of an environment: the environment itself and what never changes are named, not copied."""
-
-    def __init__(self, probe: Probe, env: Env | None, attributes: Mapping[str, Any]):
-        self.file = io.BytesIO()
-        super().__init__(self.file, pickle.HIGHEST_PROTOCOL)
-        self.named = False  # the environment or its generator
-        self.probe = probe
-        self.layers = [] if env is None else layers_of(env)
-        self.names = {id(value): name for name, value in attributes.items() if name in getattr(probe, "original", ())}
-        self.met: list[np.random.Generator] = []
-        own: Mapping[str, Any] = {} if env is None else attributes_of(env)
-        self.generators = None if env is None else (getattr(probe, "rng", None), own.get(probe.generator))
-
-    def persistent_id(self, obj: Any) -> Any:
-        """Name an object that is not to be copied."""
-        for place, layer in enumerate(self.layers):
-            if obj is layer:
-                self.named = True
-                return ("layer", place)
-        if isinstance(obj, _BY_NAME) and isinstance(getattr(obj, "__self__", None), types.ModuleType | None):
-            name = name_of(obj)
-            self.probe.named[name] = obj
-            return ("object", name)
-        if isinstance(obj, np.random.Generator):
-            self.met.append(obj)
-            if self.generators is None or any(one is obj for one in self.generators):  # None: only a state is known
-                self.named = True
-                return ("attribute", self.probe.generator)
-        name = self.names.get(id(obj))
-        return None if name is None or _immutable(obj) else ("attribute", name)
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(
-        self, file: io.BytesIO, named: Mapping[str | int, Any], env: Env | None, attributes: Mapping[str, Any]
-    ):
-        super().__init__(file)
-        self.named = named
-        self.layers = [] if env is None else layers_of(env)
-        self.attributes = attributes
-
-    def persistent_load(self, pid: Any) -> Any:
-        """Return the object that a name stands for."""
-        kind, name = pid
-        if kind == "object":
-            return self.named[name]
-        return self.layers[name] if kind == "layer" else self.attributes[name]
-
-
-def name_of(thing: Any) -> str | int:
-    """The name of a function, class or module, "module:name" if it is found there, and otherwise its identity."""
-    if isinstance(thing, types.ModuleType):
-        return f"{thing.__name__}:" if sys.modules.get(thing.__name__) is thing else id(thing)
-    name = f"{getattr(thing, '__module__', None)}:{getattr(thing, '__qualname__', None)}"
-    return name if object_named(name) is thing else id(thing)
-
-
-def object_named(name: str) -> Any:
-    """The function, class or module with a name, None if no module that has been imported has it."""
-    module, _, path = name.partition(":")
-    found: Any = sys.modules.get(module)
-    for part in path.split(".") if path else ():
-        found = getattr(found, "__dict__", {}).get(part)
-    return found
-
-
 def _type_of(value: object) -> Any:
     """The class of a value, of which nothing is known."""
     return type(value)
@@ -651,25 +590,3 @@ def _immutable(value: Any) -> bool:
     if kind is tuple:
         return all(map(_immutable, value))
     return kind in (bool, int, float, str, bytes, type(None), complex) or issubclass(kind, np.generic)
-
-
-def _unread(name: str, attributes: Mapping[str, Any], before: object) -> UnreadNumber | UnreadContainer | None:
-    """What stands for an attribute of which it is to be shown that nothing reads it; None for other kinds of values.
-
-    Its class was ``before`` when nothing had been stepped.
-    """
-    value = attributes[name]
-    kind = _type_of(value)
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_):
-        return UnreadNumber(name, kind if kind is before else None)
-    plain_object = kind.__module__ not in ("builtins", "numpy") and not kind.__module__.startswith("gymnasium.")
-    if kind in _CONTAINERS or (plain_object and hasattr(value, "__dict__")):
-        del value
-        # what somebody else holds, too, may be read under another name
-        return UnreadContainer(name, kind) if sys.getrefcount(attributes[name]) <= ONE_OWNER else None
-    return None
-
-
-_alone = {"": object()}
-ONE_OWNER = sys.getrefcount(_alone[""])
-"""What `sys.getrefcount` says of an object to which one dict refers, and nothing else."""

@@ -10,8 +10,10 @@ counts: one may add to them, and nothing else. As soon as one of them decides an
 
 import math
 import operator
+import sys
+import types
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Self, TypeAlias
 
 import numpy as np
@@ -482,12 +484,12 @@ class UnreadContainer:
         if kind in _MODIFIERS:  # a list, a dict, ...
             if name in _MODIFIERS[kind]:
                 return object.__getattribute__(self, _MODIFIERS[kind][name])
-        elif not hasattr(kind, name) and not name.startswith("__"):  # data of an object; what a method does is unknown
+        elif _is_data(kind, name) and not name.startswith("__"):  # of an object; what a method does is unknown
             return self._look_up()
         self._read()
 
     def __setattr__(self, name: str, value: object) -> None:
-        if hasattr(object.__getattribute__(self, "_kind"), name):
+        if not _is_data(object.__getattribute__(self, "_kind"), name):
             self._read()
 
     __getitem__ = _look_up
@@ -495,6 +497,11 @@ class UnreadContainer:
     __iadd__ = __isub__ = _add
     __len__ = __iter__ = __contains__ = __bool__ = __eq__ = __ne__ = __lt__ = __add__ = __radd__ = __hash__ = _read
     __array__ = __array_ufunc__ = __array_function__ = __reduce__ = __str__ = __repr__ = __call__ = __delitem__ = _read
+
+
+def _is_data(kind: type, name: str) -> bool:
+    """Whether the objects of a class keep an attribute themselves, in a slot or in their `__dict__`."""
+    return not hasattr(kind, name) or isinstance(getattr(kind, name), types.MemberDescriptorType)
 
 
 # What puts something into a container, or looks up something that was put in.
@@ -506,6 +513,8 @@ _MODIFIERS: dict[type, dict[str, str]] = {
     defaultdict: {"get": "_look_up", "setdefault": "_look_up", "update": "_take", "clear": "_take"},
     Counter: {"get": "_look_up", "update": "_take", "clear": "_take"},
     np.ndarray: {"fill": "_take"},
+    str: {},
+    bytes: {},
 }
 
 
@@ -517,3 +526,34 @@ def name_of_unread(one: UnreadNumber | UnreadContainer) -> str:
 _STAND_INS = (UniformNumber, UnreadNumber, UnreadContainer)
 
 Draw: TypeAlias = UniformDraw | IntegerDraw
+
+
+def _type_of(value: object) -> Any:
+    return type(value)
+
+
+CONTAINERS: tuple[Any, ...] = (list, dict, set, deque, defaultdict, Counter, np.ndarray)
+
+
+def stand_in_for(name: str, attributes: Mapping[str, Any], before: object) -> UnreadNumber | UnreadContainer | None:
+    """Return what stands for an attribute of which it is to be shown that nothing reads it; None if there is nothing.
+
+    Its class was ``before`` when nothing had been stepped.
+    """
+    value = attributes[name]
+    kind = _type_of(value)
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_):
+        return UnreadNumber(name, kind if kind is before else None)
+    if kind in (str, bytes):
+        return UnreadContainer(name, kind)
+    plain_object = kind.__module__ not in ("builtins", "numpy") and not kind.__module__.startswith("gymnasium.")
+    if kind in CONTAINERS or (plain_object and (hasattr(value, "__dict__") or hasattr(kind, "__slots__"))):
+        del value
+        # what somebody else holds, too, may be read under another name
+        return UnreadContainer(name, kind) if sys.getrefcount(attributes[name]) <= ONE_OWNER else None
+    return None
+
+
+_alone = {"": object()}
+ONE_OWNER = sys.getrefcount(_alone[""])
+"""What `sys.getrefcount` says of an object to which one dict refers, and nothing else."""

@@ -25,7 +25,8 @@ from rlsuite.environments.followers import Follower, begin, walk
 from rlsuite.environments.layers import attributes_of, horizon_of, layers_of, why_not_copied, without_counting
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.outcomes import Tree, draw, leaves_of
-from rlsuite.environments.probe import Answer, Probe, Relearn, object_named
+from rlsuite.environments.part_pickles import object_named
+from rlsuite.environments.probe import Answer, Probe, Relearn
 from rlsuite.environments.side_effects import Surroundings
 from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead, called
 

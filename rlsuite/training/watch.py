@@ -1,6 +1,6 @@
 """Whether an environment has changed between two calls of `learn`."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

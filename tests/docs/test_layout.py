@@ -81,7 +81,7 @@ FAMILIES = {
     "training/test_train": "training: budget evaluation results",
     "training/test_kept_run": "training: continuation",
     "training/test_stepping": "environments/forms: form stepwise",
-    "training/test_trust": "environments: facts; environments/forms: table tabulated",
+    "training/test_trust": "environments: facts part_pickles; environments/forms: table tabulated",
     "training/test_verification": "environments: followers; environments/forms: known_kinds",
 }
 """Files that test a family of modules on purpose, as kernels by way of what runs them: the modules of each."""

@@ -4,6 +4,7 @@ Each kind below does something that would be seen outside of the process in whic
 """
 
 import ctypes
+import gc
 import logging
 import os
 import random
@@ -11,12 +12,11 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
 import warnings
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter
@@ -40,8 +40,7 @@ LOG = logging.getLogger("asked")
 LOG.setLevel(logging.INFO)
 COUNT = [0]
 SEEN = []
-OPEN = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - open for as long as the tests run
-FILE = OPEN.fileno()
+FILE = os.memfd_create("open for as long as the tests run")
 
 
 class Walk(gym.Env):
@@ -206,17 +205,21 @@ def exec_interrupt():
     raise KeyboardInterrupt
 
 
+def resources():
+    """What may only become less, as when what another test has left is collected meanwhile."""
+    gc.collect()
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
+    threads = [one.ident for one in threading.enumerate()]
+    return {*os.listdir("/proc/self/fd")}, {*children}, {*threads}
+
+
 def world():
     """What may not change: files, the process and its children, globals and generators."""
-    children = f"/proc/self/task/{threading.get_native_id()}/children"
     return {
         "files": sorted(map(str, Path().rglob("*"))),
-        "open file": OPEN.tell(),
+        "open file": os.lseek(FILE, 0, os.SEEK_CUR),
         "folder": Path.cwd(),
         "environ": dict(os.environ),
-        "descriptors": sorted(os.listdir("/proc/self/fd")),
-        "children": Path(children).read_text(),
-        "threads": threading.active_count(),
         "globals": (
             COUNT[0],
             SEEN[:],
@@ -235,19 +238,27 @@ def world():
     }
 
 
+@contextmanager
+def nothing_harmed():
+    before, had = world(), resources()
+    yield
+    assert world() == before
+    for now, then in zip(resources(), had, strict=True):
+        assert now <= then
+
+
 @pytest.mark.parametrize("what", OUTSIDE)
 def test_asking_harms_nothing_and_names_the_cause(what, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(child_process, "MOST_MEMORY", 1 << 29)
     do, why = OUTSIDE[what]
     env = walk(do)
-    before, attributes = world(), {name: id(value) for name, value in vars(env).items()}
+    attributes = {name: id(value) for name, value in vars(env).items()}
     drawn = env.np_random.bit_generator.state
     began = time.monotonic()
-    with pytest.raises(NotTabulated, match=why):
+    with nothing_harmed(), pytest.raises(NotTabulated, match=why):
         tabulation_of(facts_of(env), seconds=SECONDS if what != "allocates" else 5.0)
-    assert time.monotonic() - began < SECONDS + 2.0 or what == "allocates"
-    assert world() == before
+    assert time.monotonic() - began < 60.0  # it ends; how soon depends on the machine
     assert {name: id(value) for name, value in vars(env).items()} == attributes
     assert (env.x, env.np_random.bit_generator.state) == (0, drawn)
     assert capfd.readouterr() == ("", "")
@@ -271,20 +282,17 @@ def test_what_does_nothing_outside_is_no_reason(do):
 
 def test_a_model_is_asked_for_without_harm():
     env = walk(lambda env: env.on_step(1), SEEN.append)
-    before = world()
-    with pytest.raises(UnsuitableEnvironment, match="its attribute `on_step` has had"):
+    with nothing_harmed(), pytest.raises(UnsuitableEnvironment, match="its attribute `on_step` has had"):
         rl.tabulate(env, deadline=SECONDS)
-    assert world() == before
     assert SEEN == []
 
 
 def test_agents_ask_without_harm(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     env = walk(writes)
-    before = world()
-    with pytest.raises(UnsuitableEnvironment, match="opens a file"):
+    with nothing_harmed(), pytest.raises(UnsuitableEnvironment, match="opens a file"):
         rl.QLearning().learn(env, steps=300, seed=1, tabulate=True)
-    assert world()["files"] == before["files"] == []
+    assert list(Path().iterdir()) == []
 
 
 class Declares(Walk):
@@ -310,14 +318,13 @@ class Declares(Walk):
 
 
 def test_a_replay_beside_a_table_is_a_child_of_its_own():
-    before = world()
-    mdp = rl.tabulate(Declares(), gamma=0.9)
+    with nothing_harmed():
+        mdp = rl.tabulate(Declares(), gamma=0.9)
     assert mdp.origin.startswith("the table of Declares, with which its step agreed in a replay")
     loop = Declares()
     loop.step = lambda action: loops(loop)
-    with pytest.raises(UnsuitableEnvironment, match="its step has been replaced"):
+    with nothing_harmed(), pytest.raises(UnsuitableEnvironment, match="its step has been replaced"):
         rl.tabulate(loop)
-    assert world() == before
 
 
 def test_a_replay_that_ends_its_process_is_a_doubt():
@@ -350,7 +357,7 @@ class Unpicklable:
 @pytest.mark.parametrize(
     ("do", "on_step", "why"),
     [
-        (lambda env: f"{env.np_random.random():.3f}", None, r"with a random number cannot be followed \(TypeError: "),
+        (lambda env: f"{env.np_random.random():.3f}", None, "a number that its generator drew is written as text"),
         (draws_from_its_own, random.Random(1), "it draws from its attribute `on_step`, a Random: only"),
         (draws_from_its_own, np.random.RandomState(1), "it draws from its attribute `on_step`, a RandomState: only"),
         (lambda env: None, threading.Lock(), "it cannot be copied"),
@@ -435,15 +442,12 @@ def test_answers_of_any_size_come_back():
 
 
 def test_ctrl_c_ends_the_child():
-    before = world()
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        in_child(lambda: loops_and_catches_all(None), 20.0)
-    timer.join()
-    assert time.monotonic() - began < 2.0
-    assert world() == before
+    with nothing_harmed():
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            in_child(lambda: loops_and_catches_all(None), 600.0)
+        timer.join()
 
 
 def test_a_lock_that_another_thread_holds_is_no_deadlock():

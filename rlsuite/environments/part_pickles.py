@@ -1,0 +1,111 @@
+"""Pickles of parts of an environment: the environment itself, its generator and its constants are named, not copied.
+
+So what was found on one environment can be compared with another, and put into it, also in another process.
+"""
+
+import io
+import pickle
+import sys
+import types
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+import numpy as np
+
+from rlsuite.core.aliases import Env
+from rlsuite.environments.layers import attributes_of, layers_of
+
+_BY_NAME = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
+
+_LAYER, _OBJECT, _ATTRIBUTE = range(3)
+"""What is named. The names are no texts that an environment may hold, too: a pickle refers to a text that it has met
+before if it is the same object, which depends on the process."""
+
+
+class PartPickler(pickle.Pickler):
+    """Pickles a part of an environment.
+
+    Parameters
+    ----------
+    env : gymnasium.Env or None
+        The environment, which is named, layer by layer; None if only a part of it is known.
+    generator : str
+        The attribute with the generator that it draws from.
+    rng : numpy.random.Generator or None
+        The generator that may have taken the place of its own.
+    constants : mapping
+        The attributes that are named, by the identity of their values.
+    objects : mapping
+        Functions, classes and modules that were met, by `name_of`: it is added to.
+    """
+
+    def __init__(
+        self,
+        env: Env | None,
+        generator: str,
+        rng: np.random.Generator | None,
+        constants: Mapping[int, str],
+        objects: MutableMapping[str | int, Any],
+    ):
+        self.file = io.BytesIO()
+        super().__init__(self.file, pickle.HIGHEST_PROTOCOL)
+        self.named = False  # the environment or its generator
+        self.met: list[np.random.Generator] = []
+        self._layers = [] if env is None else layers_of(env)
+        self._generator, self._constants, self._objects = generator, constants, objects
+        # of a part alone, any generator is the one that is named
+        self._generators = None if env is None else (rng, attributes_of(env).get(generator))
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Name an object that is not to be copied."""
+        for place, layer in enumerate(self._layers):
+            if obj is layer:
+                self.named = True
+                return (_LAYER, place)
+        if isinstance(obj, _BY_NAME) and isinstance(getattr(obj, "__self__", None), types.ModuleType | None):
+            name = name_of(obj)
+            self._objects[name] = obj
+            return (_OBJECT, name)
+        if isinstance(obj, np.random.Generator):
+            self.met.append(obj)
+            if self._generators is None or any(one is obj for one in self._generators):
+                self.named = True
+                return (_ATTRIBUTE, self._generator.encode())
+        constant = self._constants.get(id(obj))
+        return None if constant is None else (_ATTRIBUTE, constant.encode())
+
+
+class PartUnpickler(pickle.Unpickler):
+    """Puts the pickle of a part together, in an environment or without one."""
+
+    def __init__(
+        self, file: io.BytesIO, named: Mapping[str | int, Any], env: Env | None, attributes: Mapping[str, Any]
+    ):
+        super().__init__(file)
+        self.named = named
+        self.layers = [] if env is None else layers_of(env)
+        self.attributes = attributes
+
+    def persistent_load(self, pid: Any) -> Any:
+        """Return the object that a name stands for."""
+        kind, name = pid
+        if kind == _OBJECT:
+            return self.named[name]
+        return self.layers[name] if kind == _LAYER else self.attributes[name.decode()]
+
+
+def name_of(thing: Any) -> str | int:
+    """The name of a function, class or module, "module:name" if it is found there, and otherwise its identity."""
+    if isinstance(thing, types.ModuleType):
+        return f"{thing.__name__}:" if sys.modules.get(thing.__name__) is thing else id(thing)
+    name = f"{getattr(thing, '__module__', None)}:{getattr(thing, '__qualname__', None)}"
+    return name if object_named(name) is thing else id(thing)
+
+
+def object_named(name: str) -> Any:
+    """The function, class or module with a name, None if no module that has been imported has it."""
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split(".") if path else ():
+        found = getattr(found, "__dict__", {}).get(part)
+    return found
