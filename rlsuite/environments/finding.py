@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount
 from rlsuite.core.interrupts import uninterrupted
 from rlsuite.errors import EnvironmentNotFound, FileError, ParameterError, RlsuiteError, unknown
 
@@ -165,7 +165,7 @@ def _env_of_file(spec: str, place: str, name: str, module: ModuleType, kwargs: M
         own = {key: value for key, value in kwargs.items() if key != "max_episode_steps"}
         if own.keys() == kwargs.keys() or "max_episode_steps" in _parameters(env_class):
             return _built(lambda: env_class(**kwargs), lambda: env_class, spec, kwargs)
-        limit = whole_number("max_episode_steps", kwargs["max_episode_steps"])
+        limit = whole_amount("max_episode_steps", kwargs["max_episode_steps"])
         return gymnasium.wrappers.TimeLimit(_built(lambda: env_class(**own), lambda: env_class, spec, own), limit)
     listed = ", ".join(classes) or "none"
     if not name:

@@ -17,6 +17,7 @@ def test_seeds_are_numbers_or_a_number_of_them():
     assert seed_list(4) == [0, 1, 2, 3]
     assert seed_list([7, 3]) == [7, 3]
     assert seed_list(range(2, 4)) == [2, 3]
+    assert seed_list(2.0) == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -24,8 +25,10 @@ def test_seeds_are_numbers_or_a_number_of_them():
     [
         (0, "seeds=0 is less than 1"),
         (3.5, "seeds=3.5 is not a whole number"),
+        ([2, 3.0], "seeds[1]=3.0 is not a whole number: write 3"),
         (True, "seeds=True is not a whole number"),
-        ("7", "seeds='7' is not a whole number"),
+        ("7", "seeds='7' is not a whole number: write 7"),
+        ("seven", "seeds='seven' is not a whole number"),
         ([], "seeds=[] must be a number of seeds, at least 1, or a list of seeds"),
         ([1, -2], "seeds[1]=-2 is less than 0"),
         ([1, 2, 1], "seeds=[1, 2, 1] has one seed twice: runs with the same seed are not replicates"),
