@@ -32,7 +32,7 @@ class Commands(Protocol):
 class TakesFlags(Protocol):
     """A parser of ``argparse``, or a group of its arguments."""
 
-    def add_argument(self, *flags: str, action: str, help: str) -> object:
+    def add_argument(self, *flags: str, **how: Any) -> object:
         """Add a flag."""
         ...
 
@@ -78,6 +78,25 @@ def add_time_limit_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-episode-steps", type=whole_number, metavar="N", help="truncate every episode after this many steps"
     )
+
+
+def add_workers_flag(parser: TakesFlags, stepped: str) -> None:
+    """The number of cores; `stepped` says what they are where the environment is stepped."""
+    parser.add_argument(
+        "--workers",
+        type=whole_number,
+        metavar="N",
+        help=f"cores to use (default all): threads in the compiled loop; where the environment is stepped, {stepped}",
+    )
+
+
+def workers_of(chosen: argparse.Namespace) -> int:
+    """How many cores to use: those that this process may use, unless a number was typed."""
+    if chosen.workers is not None:
+        return chosen.workers
+    from joblib import cpu_count
+
+    return cpu_count()
 
 
 def env_keywords_of(chosen: argparse.Namespace) -> Keywords:
