@@ -80,6 +80,24 @@ def whole_amount(name: str, value: object, at_least: int = 1) -> int:
     return whole_number(name, int(value) if isinstance(value, float) and value.is_integer() else value, at_least)
 
 
+def worker_number(workers: object) -> int:
+    """Return `workers` as an int of at least 1.
+
+    Raises
+    ------
+    ParameterError
+        If it is something else.
+
+    Examples
+    --------
+    >>> worker_number(2)
+    2
+    """
+    if workers is None or workers == -1:
+        raise ParameterError(f"workers={workers} is not a number of cores: write workers=os.cpu_count() for all")
+    return whole_number("workers", workers)
+
+
 def _meant(value: object) -> int | None:
     """The whole number that was probably meant by what is none; None if there is no such."""
     try:

@@ -38,7 +38,7 @@ from rlsuite.approximation.batch.rollout import LONGEST, Act, returns_of
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Action, Env
-from rlsuite.core.checks import fraction, positive_number, whole_amount, whole_number
+from rlsuite.core.checks import fraction, positive_number, whole_amount, whole_number, worker_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.environments.finding import find_env
 
@@ -142,7 +142,7 @@ class PolicySearch(SaysWhatToWrite):
             If the environment pays a reward that is not a finite number; what was found until then is kept.
         """
         iterations = whole_amount("iterations", iterations)
-        whole_number("workers", workers)
+        worker_number(workers)
         if seed is not None or env is not self._asked_for:
             self._start(env, seed)
         with Workers(workers) as pool:
