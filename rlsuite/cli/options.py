@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from rlsuite.errors import ParameterError, RlsuiteWarning, unknown
+from rlsuite.errors import ParameterError, RlsuiteError, RlsuiteWarning, unknown
 from rlsuite.synonyms import in_dashes
 
 if TYPE_CHECKING:
@@ -255,6 +255,25 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
     if given:
         plain["exploration"] = _exploration(given)
     return build_agent({**plain, **keywords("--agent", chosen.agent)})
+
+
+def two_agents(first: str, second: str, environment: str) -> str:
+    """How two agents are compared, if these are two and an environment; else an empty string."""
+    from rlsuite.experiments.lookup import find_agent_class
+
+    try:
+        for name in (first, second):
+            find_agent_class(name)
+    except RlsuiteError:
+        return ""
+    lines = (
+        "steps = 10_000",
+        "seeds = 30",
+        f'environments = [{{id = "{environment}"}}]',
+        f'agents = [{{name = "{first}"}}, {{name = "{second}"}}]',
+    )
+    write = shlex.join(["printf", r"%s\n", *lines])
+    return f"train takes one agent; two are compared by an experiment: {write} > two.toml && rlsuite run two.toml"
 
 
 def import_packages() -> None:

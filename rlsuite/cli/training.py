@@ -108,7 +108,10 @@ def run(chosen: argparse.Namespace) -> int:
     except Exception as error:  # whatever the user's environment or agent raises
         from rlsuite.training.failures import in_words, where_raised
 
-        raise LearningError(f"the environment or the agent raised {in_words(error)} ({where_raised(error)})") from error
+        where = f" ({where_raised(error)})" if where_raised(error) else ""
+        raise LearningError(
+            f"the environment or the agent raised {in_words(error)}{where}; --debug prints the traceback"
+        ) from error
     report(chosen, agent, results, _write(chosen, agent, results, shown))
     return 1 if results.failures else 0
 
