@@ -85,11 +85,13 @@ def run_experiment(chosen: argparse.Namespace) -> int:
         listed = [failure._asdict() for failure in failures]
         print_json({"folder": str(folder), "rows": [row._asdict() for row in rows], "failures": listed})
         return 1 if failures else 0
-    print(table(rows))
+    if rows:
+        print(table(rows))
     if failures:
         note(failure_table(failures))
+    plot = f"\nnext: {command('plot', str(folder))}" if rows else ""
     again = f"\nagain what failed: {command('run', chosen.file, '--retry')}" if failures else ""
-    note(f"results: {folder}\nnext: {command('plot', str(folder))}{again}")
+    note(f"results: {folder}{plot}{again}")
     return 1 if failures else 0
 
 
@@ -122,9 +124,11 @@ def plot_results(chosen: argparse.Namespace) -> int:
     """Draw figures of results."""
     from rlsuite.experiments import load_results
     from rlsuite.experiments.folder import read_run
+    from rlsuite.training.failures import failure_table
 
     folder = Path(chosen.folder)
     results = load_results(folder)
+    failures = [failure for agents in results.values() for one in agents for failure in one.failures]
     asked: list[str] = chosen.figures.split(",") if chosen.figures else []
     check_figures(asked)
     names: list[str] = asked or read_run(folder)["config"].get("figures", [])
@@ -139,6 +143,8 @@ def plot_results(chosen: argparse.Namespace) -> int:
         return 0
     for path in written:
         print(path)
+    if failures:
+        note(failure_table(failures))
     for reason in skipped:
         note(f"left out: {reason}")
     return 0
